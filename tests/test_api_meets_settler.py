@@ -20,15 +20,15 @@ from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Request
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.ports import Claim, NewSwap, Replay
-from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
-from swap_api.usecases.heed_stops import HeedStops
+from swap_api.usecases.fetch_price import FetchPrice
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.offer_depository import OfferDepository
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_swap import ReadSwap
+from swap_api.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.quoting import (
@@ -118,7 +118,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
     unread: Any = None
     create_swap = CreateSwap(
         catalogue,
-        ask_price=AskPrice(Quoter(), rendering, gasless=gasless, depository=depository),
+        fetch_price=FetchPrice(Quoter(), rendering, gasless=gasless, depository=depository),
         cap_unpaid_swaps=CapUnpaidSwaps(
             kept, clock=lambda: AT, publishable_max=1, secret_max=1, is_lifted=False
         ),
@@ -128,7 +128,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         creations=kept,
         idempotency=kept,
         rendering=rendering,
-        ask_signature=unread,
+        request_signature=unread,
         gasless_rendering=unread,
         clock=lambda: AT,
         new_id=lambda: UUID(int=next(ids)),
@@ -140,7 +140,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
             signing=unread,
             allowances=FakeChains(),
         ),
-        heed_stops=HeedStops(kept),
+        refuse_stopped_routes=RefuseStoppedRoutes(kept),
         screen_parties=ScreenParties(Screenings()),
     )
     swaps = SwapEndpoints(

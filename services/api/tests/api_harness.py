@@ -142,7 +142,7 @@ class Harness:
         is_lifted: bool = True,
         **allowances: Any,
     ) -> App:
-        keep = self.parts.management.keep_partners
+        keep = self.parts.management.manage_partners
         organization = await keep.add_organization("partner")
         app = await keep.add_app(
             organization["id"],
@@ -150,11 +150,11 @@ class Harness:
             environment=environment,
             allowances=Allowances(is_lifted=is_lifted, **allowances),
         )
-        issued = await self.parts.management.keep_keys.issue(app["id"], kind)
+        issued = await self.parts.management.manage_keys.issue(app["id"], kind)
         return App(app["id"], issued.key, issued.id, organization["id"])
 
     async def another_key(self, app: App, kind: KeyKind, **rest: Any) -> App:
-        issued = await self.parts.management.keep_keys.issue(app.id, kind, **rest)
+        issued = await self.parts.management.manage_keys.issue(app.id, kind, **rest)
         return App(app.id, issued.key, issued.id, app.organization_id)
 
     async def get(self, app: App, path: str, **options: Any) -> httpx.Response:

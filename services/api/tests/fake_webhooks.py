@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from swap_api.domain.bounds import Bound
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import Part, Window
 
 Row = Mapping[str, Any]
@@ -26,7 +26,7 @@ class FakeWebhooks:
 
     async def find(self, endpoint_id: UUID) -> Row:
         if str(endpoint_id) not in self.endpoints:
-            raise NothingThere
+            raise NotFound
         return self.endpoints[str(endpoint_id)]
 
     async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:

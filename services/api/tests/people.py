@@ -44,7 +44,7 @@ class Person:
 
 
 async def an_owner(api: Harness, name: str = "Shop") -> Person:
-    organization = await api.parts.management.keep_partners.add_organization(name)
+    organization = await api.parts.management.manage_partners.add_organization(name)
     return await join(api, str(organization["id"]), Role.OWNER)
 
 
@@ -56,7 +56,7 @@ async def a_colleague(person: Person, role: Role) -> Person:
 
 async def join(api: Harness, organization_id: str, role: Role) -> Person:
     """Have the operator invite somebody."""
-    issued = await api.parts.management.keep_members.invite(
+    issued = await api.parts.management.manage_members.invite(
         organization_id,  # type: ignore[arg-type]
         name=role.value,
         role=role,

@@ -57,7 +57,7 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
         {"name": f"ada {owner.organization_id}", "role": "viewer"},
     )
     token = await owner.done("/me/tokens", {"label": f"laptop {owner.organization_id}"})
-    webhook = await management.keep_webhooks._endpoints.add(
+    webhook = await management.manage_webhooks._endpoints.add(
         secret.id,
         {"url": "https://shop.example", "wants_updates": False, "wants_notices": False},
         bound=None,
@@ -90,7 +90,7 @@ async def a_closed_key(api: Harness, tenant: Tenant, how: str) -> str:
     """Return a key of the tenant's that opens nothing any more."""
     key = await api.another_key(tenant.secret, KeyKind.SECRET)
     if how == "revoked":
-        await api.parts.management.keep_keys.revoke(key.key_id)
+        await api.parts.management.manage_keys.revoke(key.key_id)
     else:
         ended = "UPDATE api_key SET expires_at = now() WHERE id = :id RETURNING id"
         await api.rows(ended, id=key.key_id)
@@ -108,11 +108,11 @@ async def everything_of(api: Harness, webhooks: FakeWebhooks) -> Any:
 
 
 async def _an_app(api: Harness, owner: Person, environment: Environment) -> App:
-    made = await api.parts.management.keep_partners.add_app(
+    made = await api.parts.management.manage_partners.add_app(
         owner.organization_id,  # type: ignore[arg-type]
         name=f"app of {owner.organization_id}",
         environment=environment,
         allowances=Allowances(is_lifted=True),
     )
-    issued = await api.parts.management.keep_keys.issue(made["id"], KeyKind.SECRET)
+    issued = await api.parts.management.manage_keys.issue(made["id"], KeyKind.SECRET)
     return App(made["id"], issued.key, issued.id, made["organization_id"])

@@ -75,7 +75,7 @@ def framework(
     add_framework_create(app, sessions, pattern, swap)
 
     @app.post("/framework/quote", response_model=QuoteAnswer)
-    async def give_quote(question: QuoteQuestion) -> Any:
+    async def read_quote(question: QuoteQuestion) -> Any:
         return quoted
 
     @app.get("/framework/swaps", response_model=Envelopes)

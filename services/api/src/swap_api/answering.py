@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 
-from swap_api.adapters.drawn import request_ids
+from swap_api.adapters.random_ids import request_ids
 from swap_api.domain.keys import Caller
 from swap_api.domain.rate_limits import Rates
 from swap_api.http.clients import Clients
@@ -16,7 +16,7 @@ from swap_api.http.error_page import error_page
 from swap_api.http.errors import DEFAULT_DOCS, Errors
 from swap_api.http.exchange import Answer
 from swap_api.http.gateway import Gateway
-from swap_api.http.once import AnswerOnce
+from swap_api.http.idempotent_requests import IdempotentRequests
 from swap_api.http.reference import reference_pages
 from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.unknown_names import UnknownNames
@@ -33,7 +33,7 @@ def build_gateway(
     *,
     callers: Callers,
     counters: Counters,
-    answer_once: AnswerOnce,
+    idempotent_requests: IdempotentRequests,
     unknown_names: UnknownNames,
     identify_member: IdentifyMember,
     anybody: Caller,
@@ -47,7 +47,7 @@ def build_gateway(
         identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
         identify_member=identify_member,
         limit_requests=LimitRequests(counters, rates, is_lifted=group.limits_lifted),
-        answer_once=answer_once,
+        idempotent_requests=idempotent_requests,
         unknown_names=unknown_names,
         clients=Clients(group.trusted_proxies),
         cors=Cors(group.cors_origins, group.key_headers),

@@ -16,7 +16,6 @@ from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
 from swap_api.adapters.depositories import EvmDepositories
-from swap_api.adapters.drawn import new_sequence_number, request_ids
 from swap_api.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.hints import PostgresHints
@@ -26,6 +25,7 @@ from swap_api.adapters.lone_transfers import PostgresLoneTransfers
 from swap_api.adapters.network_states import PostgresNetworkStates
 from swap_api.adapters.own_addresses import PostgresOwnAddresses
 from swap_api.adapters.quoter import HttpPricing
+from swap_api.adapters.random_ids import new_sequence_number, request_ids
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.sign_requests import PostgresSignRequests
@@ -45,43 +45,43 @@ from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.errors import Errors
 from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
+from swap_api.http.idempotent_requests import IdempotentRequests
 from swap_api.http.management_table import management
-from swap_api.http.once import AnswerOnce
-from swap_api.http.operator_door import OperatorDoor
+from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
 from swap_api.http.unknown_names import UnknownNames
 from swap_api.lookup_ports import ChainTransactions
-from swap_api.managing import Management, build_management
+from swap_api.management_wiring import Management, build_management
 from swap_api.offers import Offers
 from swap_api.ports import DepositAddresses, Depositories, Pricing
 from swap_api.settings import ApiGroup, ApiSettings
-from swap_api.usecases.ask_price import AskPrice
-from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.attach_deposit import AttachDeposit
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
 from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
-from swap_api.usecases.give_limits import GiveLimits
-from swap_api.usecases.give_quote import GiveQuote
-from swap_api.usecases.give_ranges import GiveRanges
-from swap_api.usecases.know_prices import KnowPrices
+from swap_api.usecases.fetch_price import FetchPrice
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.read_history import ReadHistory
+from swap_api.usecases.read_limits import ReadLimits
+from swap_api.usecases.read_quote import ReadQuote
+from swap_api.usecases.read_ranges import ReadRanges
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.read_transaction_status import ReadTransactionStatus
+from swap_api.usecases.refresh_prices import RefreshPrices
+from swap_api.usecases.report_status import ReportStatus
+from swap_api.usecases.request_signature import RequestSignature
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.show_signing import ShowSigning
 from swap_api.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_api.usecases.store_swaps import StoreSwaps
-from swap_api.usecases.tell_status import TellStatus
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
@@ -107,9 +107,9 @@ class Parts:
 
     gateway: Gateway
     store_swaps: StoreSwaps
-    know_prices: KnowPrices
+    refresh_prices: RefreshPrices
     management: Management
-    door: OperatorDoor
+    door: OperatorRoutes
     callers: PostgresCallers
     idempotency: PostgresIdempotency
     counters: RedisCounters
@@ -148,7 +148,7 @@ async def build(service: Service) -> None:
     service.serve(parts.gateway, port=group.port, idle_timeout=group.idle_timeout)
     for method, path, handler in parts.door.routes():
         service.admin(method, path, handler)
-    service.every("refresh-prices", group.prices_poll_interval, parts.know_prices.refresh)
+    service.every("refresh-prices", group.prices_poll_interval, parts.refresh_prices.refresh)
     parts.guards.watch(service, group.stops_poll_interval)
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
@@ -187,10 +187,10 @@ class Building:
         self._public = public_catalogue(catalogue)
         self._anybody = anybody(Environment(catalogue.environment))
         self._rendering = JsonRendering(catalogue, self._public)
-        self._know_prices = KnowPrices(pricing)
+        self._know_prices = RefreshPrices(pricing)
         self._guards = guards or Guards.of(service.engine, catalogue)
         self._offers = Offers.of(catalogue, self._public, chains, deposit_addresses, depositories)
-        self._ask_price = AskPrice(
+        self._fetch_price = FetchPrice(
             pricing,
             self._rendering,
             gasless=self._offers.gasless,
@@ -204,7 +204,7 @@ class Building:
         self._gasless_rendering = JsonGaslessRendering(
             catalogue, in_lower_case=group.authorize_status_case == "lower"
         )
-        self._ask_signature = AskSignature(
+        self._request_signature = RequestSignature(
             catalogue,
             offer=self._offers.gasless,
             chains=chains,
@@ -215,7 +215,7 @@ class Building:
             catalogue,
             rendering=JsonApprovalRendering(),
             signing=ShowSigning(
-                self._ask_signature,
+                self._request_signature,
                 self._gasless_rendering,
                 requests=self._sign_requests,
                 clock=service.clock,
@@ -236,16 +236,16 @@ class Building:
             self._service.settings.redis.url, fallback=LocalCounters(clock=clock)
         )
         errors = Errors(group.docs_url)
-        answer_once = AnswerOnce(idempotency, new_id=uuid4)
-        rooms = self._management.rooms()
-        asking = self._catalogue, self._ask_price, self._rendering
+        idempotent_requests = IdempotentRequests(idempotency, new_id=uuid4)
+        routes = self._management.routes()
+        asking = self._catalogue, self._fetch_price, self._rendering
         table = endpoints(
             self._swap_endpoints(idempotency),
             self._history_endpoints(),
             PricingEndpoints(
-                give_quote=GiveQuote(*asking, self._guards.screen_parties),
-                give_ranges=GiveRanges(*asking),
-                give_limits=GiveLimits(*asking),
+                read_quote=ReadQuote(*asking, self._guards.screen_parties),
+                read_ranges=ReadRanges(*asking),
+                read_limits=ReadLimits(*asking),
                 errors=errors,
             ),
             self._catalogue_endpoints(),
@@ -259,9 +259,9 @@ class Building:
                     clock=clock,
                 )
             ),
-            **rooms,
+            **routes,
         )
-        managing = management(**rooms)
+        managing = management(**routes)
         unknown_names = UnknownNames((*table.all, *managing))
         return Parts(
             gateway=build_gateway(
@@ -269,17 +269,17 @@ class Building:
                 group,
                 callers=callers,
                 counters=counters,
-                answer_once=answer_once,
+                idempotent_requests=idempotent_requests,
                 unknown_names=unknown_names,
                 identify_member=self._management.identify_member,
                 anybody=self._anybody,
             ),
             store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
-            know_prices=self._know_prices,
+            refresh_prices=self._know_prices,
             management=self._management,
-            door=OperatorDoor(
+            door=OperatorRoutes(
                 managing,
-                answer_once=answer_once,
+                idempotent_requests=idempotent_requests,
                 unknown_names=unknown_names,
                 errors=errors,
                 anybody=self._anybody,
@@ -299,7 +299,7 @@ class Building:
                 self._catalogue,
                 swaps=self._swaps,
                 offer=self._offers.gasless,
-                ask=self._ask_signature,
+                ask=self._request_signature,
                 chains=self._chains,
                 requests=requests,
                 clock=clock,
@@ -316,20 +316,20 @@ class Building:
     def _swap_endpoints(self, idempotency: PostgresIdempotency) -> SwapEndpoints:
         create_swap = CreateSwap(
             self._catalogue,
-            ask_price=self._ask_price,
+            fetch_price=self._fetch_price,
             cap_unpaid_swaps=self._cap_unpaid_swaps(),
             cap_deposit_addresses=self._cap_deposit_addresses(),
             creations=PostgresCreations(self._service.engine),
             idempotency=idempotency,
             rendering=self._rendering,
-            ask_signature=self._ask_signature,
+            request_signature=self._request_signature,
             gasless_rendering=self._gasless_rendering,
             clock=self._service.clock,
             new_id=uuid4,
             new_sequence_number=new_sequence_number,
             deposit_addresses=self._deposit_addresses,
             deposit=self._resolve_deposit,
-            heed_stops=self._guards.heed_stops,
+            refuse_stopped_routes=self._guards.refuse_stopped_routes,
             screen_parties=self._guards.screen_parties,
         )
         return SwapEndpoints(
@@ -368,7 +368,7 @@ class Building:
         return CatalogueEndpoints(
             list_networks=ListNetworks(self._catalogue, self._public, prices, rendering),
             list_reachable=ListReachable(self._catalogue, reach, prices, rendering),
-            tell_status=TellStatus(
+            report_status=ReportStatus(
                 self._catalogue,
                 PostgresNetworkStates(
                     self._service.engine, self._catalogue, providers=self._providers()

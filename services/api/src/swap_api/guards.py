@@ -9,7 +9,7 @@ from datetime import timedelta
 import aiohttp
 
 from swap_api.adapters.payout_stops import PostgresPayoutStops
-from swap_api.usecases.heed_stops import HeedStops
+from swap_api.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
 from swap_runtime.database import Engine
@@ -27,7 +27,7 @@ from swap_runtime.settings import ScreeningSettings
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    heed_stops: HeedStops
+    refuse_stopped_routes: RefuseStoppedRoutes
     screen_parties: ScreenParties
     blocked: BlockList
 
@@ -50,16 +50,16 @@ class Guards:
         if settings is not None and settings.url and session is not None:
             screenings.append(ScreeningService(settings, session))
         screen_parties = ScreenParties(Screenings(*screenings))
-        return cls(HeedStops(PostgresPayoutStops(engine)), screen_parties, blocked)
+        return cls(RefuseStoppedRoutes(PostgresPayoutStops(engine)), screen_parties, blocked)
 
     def watch(self, service: Service, interval: timedelta) -> None:
         """Look at what operators say, before anybody asks and then again and again."""
         service.on_start(self.look)
-        service.every("heed-stops", interval, self.heed_stops.refresh)
-        service.every("heed-blocked", interval, self.blocked.refresh)
+        service.every("refresh-stops", interval, self.refuse_stopped_routes.refresh)
+        service.every("refresh-blocked", interval, self.blocked.refresh)
 
     async def look(self) -> None:
         """Look once. Where nothing is to be seen yet, the api opens and cannot tell."""
-        for refresh in (self.heed_stops.refresh, self.blocked.refresh):
+        for refresh in (self.refuse_stopped_routes.refresh, self.blocked.refresh):
             with suppress(Unavailable):
                 await refresh()

@@ -104,7 +104,7 @@ class Halts(Protocol):
         ...
 
 
-class StopsOfBoth(PayoutStops, SourceStops, Halts, Protocol):
+class PayoutAndSourceStops(PayoutStops, SourceStops, Halts, Protocol):
     """Where nothing is paid to, and for."""
 
 

@@ -70,13 +70,13 @@ class Partners(Protocol):
         self, organization_id: UUID, name: str, actor: Actor, at: datetime
     ) -> Row:
         """
-        :raises NothingThere: when there is no such organization.
+        :raises NotFound: when there is no such organization.
         """
         ...
 
     async def find_organization(self, organization_id: UUID, actor: Actor) -> Row:
         """
-        :raises NothingThere: when there is no such organization.
+        :raises NotFound: when there is no such organization.
         """
         ...
 
@@ -95,14 +95,14 @@ class Partners(Protocol):
         at: datetime,
     ) -> Row:
         """
-        :raises NothingThere: when there is no such organization.
+        :raises NotFound: when there is no such organization.
         :raises ApiRefusal: when it has as many as it may.
         """
         ...
 
     async def find_app(self, app_id: UUID, actor: Actor) -> Row:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         ...
 
@@ -118,7 +118,7 @@ class Partners(Protocol):
         at: datetime,
     ) -> Row:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         ...
 
@@ -127,13 +127,13 @@ class Partners(Protocol):
     ) -> Row:
         """Set what an app may; its settings stay.
 
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         ...
 
     async def set_fee(self, app_id: UUID, basis_points: int, actor: Actor, at: datetime) -> Row:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         ...
 
@@ -153,7 +153,7 @@ class Keys(Protocol):
 
     async def find(self, key_id: UUID, actor: Actor, now: datetime) -> KnownKey:
         """
-        :raises NothingThere: when there is no such key.
+        :raises NotFound: when there is no such key.
         """
         ...
 
@@ -212,7 +212,7 @@ class Members(Protocol):
 
     async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
         """
-        :raises NothingThere: when there is no such member.
+        :raises NotFound: when there is no such member.
         """
         ...
 
@@ -226,7 +226,7 @@ class Members(Protocol):
         Invitations that the member gave and nobody took end where the role becomes a lower one.
 
         :raises ApiRefusal: when the organization's last owner would be gone.
-        :raises NothingThere: when the member was changed meanwhile.
+        :raises NotFound: when the member was changed meanwhile.
         """
         ...
 
@@ -253,13 +253,13 @@ class Members(Protocol):
     async def find_invitation(self, invitation_id: UUID, actor: Actor) -> Role:
         """Return what it invites to.
 
-        :raises NothingThere: when there is no such invitation, or it was taken.
+        :raises NotFound: when there is no such invitation, or it was taken.
         """
         ...
 
     async def revoke_invitation(self, invitation_id: UUID, actor: Actor, at: datetime) -> Row:
         """
-        :raises NothingThere: when there is no such invitation, or it was taken.
+        :raises NotFound: when there is no such invitation, or it was taken.
         """
         ...
 
@@ -288,7 +288,7 @@ class Members(Protocol):
 
     async def revoke_token(self, token_id: UUID, actor: Actor, at: datetime) -> Row:
         """
-        :raises NothingThere: when the actor has no such token.
+        :raises NotFound: when the actor has no such token.
         """
         ...
 
@@ -303,7 +303,7 @@ class WebhookEndpoints(Protocol):
 
     async def find(self, endpoint_id: UUID) -> Row:
         """
-        :raises NothingThere: when there is no such endpoint.
+        :raises NotFound: when there is no such endpoint.
         """
         ...
 
@@ -325,7 +325,7 @@ class WebhookEndpoints(Protocol):
     async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
         """Have one message of an endpoint sent again.
 
-        :raises NothingThere: when it has no such message, or is disabled.
+        :raises NotFound: when it has no such message, or is disabled.
         """
         ...
 

@@ -38,7 +38,7 @@ SERVER_ERROR: Final = 500
 log = structlog.get_logger()
 
 
-def answered(route: str, status: int, seconds: float) -> None:
+def request_answered(route: str, status: int, seconds: float) -> None:
     answers, duration = _answers(route, status)
     answers.inc()
     duration.observe(seconds)
@@ -50,7 +50,7 @@ def _answers(route: str, status: int) -> tuple[Counter, Histogram]:
     return ANSWERS.labels(route=route, status=str(status)), DURATION.labels(route=route)
 
 
-def refused(code: str) -> None:
+def request_refused(code: str) -> None:
     REFUSALS.labels(code=code).inc()
 
 
@@ -96,20 +96,20 @@ def heads_unreadable(error: Exception) -> None:
     log.warning("heads unreadable", reason=str(error).splitlines()[0])
 
 
-def counters_away(error: Exception) -> None:
+def counters_unavailable(error: Exception) -> None:
     COUNTERS_AWAY.inc()
     log.warning("counters away", reason=f"{type(error).__name__}: {error}")
 
 
-def claim_kept(error: Exception) -> None:
+def claim_not_released(error: Exception) -> None:
     log.warning("claim ends by itself", reason=str(error))
 
 
-def answer_not_kept(error: Exception) -> None:
+def answer_not_stored(error: Exception) -> None:
     log.warning("an answer cannot be given again", reason=str(error))
 
 
-def quoter_away(error: Exception) -> None:
+def quoter_unavailable(error: Exception) -> None:
     QUOTER_AWAY.inc()
     log.warning("quoter away", reason=str(error))
 
@@ -152,7 +152,7 @@ def depository_unknown(network: str, error: Exception) -> None:
     log.warning("depository unknown", network=network, error=str(error))
 
 
-def authorization_taken(swap_id: UUID, network: str, standard: str) -> None:
+def authorization_accepted(swap_id: UUID, network: str, standard: str) -> None:
     log.info("signature accepted", swap_id=swap_id, network=network, standard=standard)
     AUTHORIZATIONS.labels(network=network, standard=standard).inc()
 
@@ -169,7 +169,7 @@ def lookup_failed(network: str, error: Exception) -> None:
     log.warning("transactions not looked up", network=network, error=str(error))
 
 
-def attachment_taken(swap_id: UUID, network: str) -> None:
+def attachment_accepted(swap_id: UUID, network: str) -> None:
     log.info("signature over a transfer taken", swap_id=swap_id, network=network)
 
 

@@ -120,7 +120,7 @@ class TestMembersMake:
 
 
 async def test_an_operator_makes_more(api: Harness, owner: Person) -> None:
-    keep, keys = api.parts.management.keep_partners, api.parts.management.keep_keys
+    keep, keys = api.parts.management.manage_partners, api.parts.management.manage_keys
     for _ in range(4):
         app = await keep.add_app(
             UUID(owner.organization_id),

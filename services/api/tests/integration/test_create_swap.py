@@ -91,7 +91,7 @@ class TestCreate:
 
     async def test_asks_for_a_price_with_what_the_app_takes_for_itself(self, api: Harness) -> None:
         app = await api.an_app()
-        await api.parts.management.keep_partners.set_fee(app.id, 25, actor=OPERATOR)
+        await api.parts.management.manage_partners.set_fee(app.id, 25, actor=OPERATOR)
 
         answer = await api.create(app, a_body())
 

@@ -169,7 +169,7 @@ async def api(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncI
 @pytest.fixture
 async def webhooks(api: Harness) -> FakeWebhooks:
     fake = FakeWebhooks()
-    api.parts.management.keep_webhooks._endpoints = fake
+    api.parts.management.manage_webhooks._endpoints = fake
     await api.parts.offers.gasless.refresh()
     return fake
 

@@ -62,7 +62,7 @@ class Served:
     async def _serve(self) -> None:
         harness = start(*self._connections, limits_lifted=True)
         webhooks = FakeWebhooks()
-        harness.parts.management.keep_webhooks._endpoints = webhooks
+        harness.parts.management.manage_webhooks._endpoints = webhooks
         await harness.parts.offers.gasless.refresh()
         for _ in range(2):
             tenant = await a_tenant(harness, webhooks)

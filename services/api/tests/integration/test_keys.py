@@ -34,7 +34,7 @@ class TestKeys:
     async def test_close_when_they_are_revoked_while_others_go_on(self, api: Harness) -> None:
         app = await api.an_app()
         other = await api.another_key(app, KeyKind.SECRET)
-        await api.parts.management.keep_keys.revoke(app.key_id)
+        await api.parts.management.manage_keys.revoke(app.key_id)
 
         assert (await api.get(app, "/health")).status_code == 403
         assert (await api.get(other, "/health")).status_code == 200

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.connected
 @pytest.fixture
 def webhooks(api: Harness) -> FakeWebhooks:
     fake = FakeWebhooks()
-    api.parts.management.keep_webhooks._endpoints = fake
+    api.parts.management.manage_webhooks._endpoints = fake
     return fake
 
 
@@ -77,7 +77,7 @@ async def test_the_notifier_is_told_whether_an_operator_switches(
     webhook = await a_webhook(owner)
 
     await owner.done(f"/webhooks/{webhook}/disable")
-    await api.parts.management.keep_webhooks.order(UUID(webhook), "enable", {}, actor=OPERATOR)
+    await api.parts.management.manage_webhooks.order(UUID(webhook), "enable", {}, actor=OPERATOR)
 
     assert webhooks.said[-2:] == [{"by": "owner"}, {"by": "operator"}]
 

@@ -307,7 +307,7 @@ class TestApps:
         answer = await owner.post(f"/apps/{app}/fee", {"fee_basis_points": 25})
 
         assert code(answer) == (404, "NOT_FOUND")
-        keep = api.parts.management.keep_partners
+        keep = api.parts.management.manage_partners
         changed = await keep.set_fee(UUID(app), 25, actor=OPERATOR)
         assert changed["fee_basis_points"] == 25
 

@@ -44,7 +44,7 @@ class TestAStop:
         app, body = await api.an_app(), a_body()
         network = body["destination_network"] if where == "destination" else where
         settlers.execute(STOP, (network,))
-        await api.parts.guards.heed_stops.refresh()
+        await api.parts.guards.refuse_stopped_routes.refresh()
 
         refused = await api.create(app, body, key="one")
         quoted = await api.get(app, "/quote", params={k: body[k] for k in QUOTE if k in body})
@@ -57,7 +57,7 @@ class TestAStop:
             "UPDATE settler.payout_stop SET lifted_at = now(), lifted_by = 'a',"
             " lifted_because = 'b'"
         )
-        await api.parts.guards.heed_stops.refresh()
+        await api.parts.guards.refuse_stopped_routes.refresh()
         assert (await api.create(app, body, key="one")).status_code == 200
 
     async def test_of_another_network_refuses_nothing(
@@ -65,7 +65,7 @@ class TestAStop:
     ) -> None:
         app, body = await api.an_app(), a_body()
         settlers.execute(STOP, (body["source_network"],))
-        await api.parts.guards.heed_stops.refresh()
+        await api.parts.guards.refuse_stopped_routes.refresh()
 
         assert (await api.create(app, body)).status_code == 200
 
@@ -75,7 +75,7 @@ class TestAStop:
         app, body = await api.an_app(), a_body()
         first = await api.create(app, body, key="two")
         settlers.execute(STOP, ("*",))
-        await api.parts.guards.heed_stops.refresh()
+        await api.parts.guards.refuse_stopped_routes.refresh()
 
         again = await api.create(app, body, key="two")
 
@@ -89,11 +89,11 @@ async def test_a_network_over_its_loss_budget_brings_no_new_swaps(
     app, body = await api.an_app(), a_body()
     add = "INSERT INTO settler.source_stop (network, stopped_because) VALUES (%s, 'reorgs')"
     settlers.execute(add, (body["destination_network"],))
-    await api.parts.guards.heed_stops.refresh()
+    await api.parts.guards.refuse_stopped_routes.refresh()
     assert (await api.create(app, body, key="there")).status_code == 200
 
     settlers.execute(add, (body["source_network"],))
-    await api.parts.guards.heed_stops.refresh()
+    await api.parts.guards.refuse_stopped_routes.refresh()
     refused = await api.create(app, body, key="here")
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "PAYOUTS_PAUSED")
@@ -106,14 +106,14 @@ async def test_r6_no_swap_is_taken_from_or_to_a_halted_network_until_it_is_resum
 ) -> None:
     app, body = await api.an_app(), a_body()
     settlers.execute(HALT, (body[end],))
-    await api.parts.guards.heed_stops.refresh()
+    await api.parts.guards.refuse_stopped_routes.refresh()
 
     refused = await api.create(app, body, key="one")
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "PAYOUTS_PAUSED")
     assert refused.headers["retry-after"] == "60"
     settlers.execute(RESUME)
-    await api.parts.guards.heed_stops.refresh()
+    await api.parts.guards.refuse_stopped_routes.refresh()
     assert (await api.create(app, body, key="one")).status_code == 200
 
 
@@ -123,7 +123,7 @@ async def test_r6_a_halt_of_another_network_refuses_nothing(
 ) -> None:
     app, body = await api.an_app(), a_body()
     settlers.execute(HALT, ("ANOTHER_DEVNET",))
-    await api.parts.guards.heed_stops.refresh()
+    await api.parts.guards.refuse_stopped_routes.refresh()
 
     assert (await api.create(app, body)).status_code == 200
 

@@ -39,29 +39,29 @@ class Shop:
         return int(row.entries)
 
     async def invite(self, actor: Actor) -> None:
-        keep = self.api.parts.management.keep_members
+        keep = self.api.parts.management.manage_members
         await keep.invite(self.organization_id, name="eve", role=Role.OWNER, actor=actor)
 
     async def issue_token(self, actor: Actor) -> None:
-        keep = self.api.parts.management.keep_members
+        keep = self.api.parts.management.manage_members
         await keep.issue_token(label="mine", expires_at=None, actor=actor)
 
     async def demote(self, actor: Actor) -> None:
-        keep = self.api.parts.management.keep_members
+        keep = self.api.parts.management.manage_members
         await keep.change_role(UUID(self.owner.id), Role.VIEWER, actor=actor)
 
     async def remove(self, actor: Actor) -> None:
-        await self.api.parts.management.keep_members.remove(UUID(self.owner.id), actor=actor)
+        await self.api.parts.management.manage_members.remove(UUID(self.owner.id), actor=actor)
 
     async def add_key(self, actor: Actor) -> None:
-        keep = self.api.parts.management.keep_keys
+        keep = self.api.parts.management.manage_keys
         await keep.issue(self.app_id, KeyKind.SECRET, actor=actor)
 
     async def rotate(self, actor: Actor) -> None:
-        await self.api.parts.management.keep_keys.rotate(self.key_id, actor=actor)
+        await self.api.parts.management.manage_keys.rotate(self.key_id, actor=actor)
 
     async def add_app(self, actor: Actor) -> None:
-        await self.api.parts.management.keep_partners.add_app(
+        await self.api.parts.management.manage_partners.add_app(
             self.organization_id,
             name="eve",
             environment=Environment.LIVE,
@@ -70,7 +70,7 @@ class Shop:
         )
 
     async def rename(self, actor: Actor) -> None:
-        keep = self.api.parts.management.keep_partners
+        keep = self.api.parts.management.manage_partners
         await keep.rename_organization(self.organization_id, "eve", actor=actor)
 
 

@@ -186,7 +186,7 @@ def keyed(key: str) -> dict[str, str]:
 @pytest.fixture
 def webhooks(api: Harness) -> FakeWebhooks:
     fake = FakeWebhooks()
-    api.parts.management.keep_webhooks._endpoints = fake
+    api.parts.management.manage_webhooks._endpoints = fake
     return fake
 
 

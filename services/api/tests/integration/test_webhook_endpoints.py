@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.domain.bounds import Bound, Bounded
-from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
 
@@ -78,7 +78,7 @@ async def test_a_message_of_another_endpoint_is_not_there(
     endpoints: NotifierEndpoints, notifier: Notifier
 ) -> None:
     for endpoint_id, message_id in ((uuid4(), MESSAGE), (OWNER, "msg_2")):
-        with pytest.raises(NothingThere):
+        with pytest.raises(NotFound):
             await endpoints.replay(endpoint_id, message_id)
 
     assert notifier.replayed == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 import swap_api
-from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.http.errors import Errors
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel
@@ -62,7 +62,7 @@ class TestErrors:
     def test_somebody_elses_is_told_like_what_is_unknown(self) -> None:
         errors = Errors()
 
-        assert errors.answer(NothingThere(), "id") == errors.answer(NothingThere(), "id")
+        assert errors.answer(NotFound(), "id") == errors.answer(NotFound(), "id")
 
     def test_lists_the_whole_catalogue(self) -> None:
         listed = orjson.loads(Errors().catalogue())

@@ -13,7 +13,7 @@ import pytest
 from api_factories import AT, a_caller, a_catalogue
 
 from swap_api.adapters.rendering import JsonRendering
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.lookup_ports import SwapEvent
 from swap_api.ports import Rendered, StoredSwap, Swaps
 from swap_api.usecases import read_history
@@ -92,5 +92,5 @@ class TestFollow:
         rendering = JsonRendering(catalogue, public_catalogue(catalogue))
         read = ReadHistory(cast("Swaps", OneSwap()), Past([CREATED]), rendering)
 
-        with pytest.raises(NothingThere):
+        with pytest.raises(NotFound):
             await read.follow(a_caller(), uuid4(), after=0)

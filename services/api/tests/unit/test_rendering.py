@@ -22,7 +22,7 @@ from api_factories import (
 from pydantic import TypeAdapter
 
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
-from swap_api.adapters.ready_prices import KEPT_MAX, ReadyPrices
+from swap_api.adapters.ready_prices import CACHED_MAX, ReadyPrices
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.ports import StoredSwap, SwapRow
 from swap_contracts.public.models import (
@@ -256,10 +256,10 @@ class TestWhatIsReady:
 
     def test_is_bounded(self) -> None:
         public = public_catalogue(CATALOGUE)
-        for usd in range(KEPT_MAX + 10):
+        for usd in range(CACHED_MAX + 10):
             ReadyPrices.of(a_quote(source_usd_e18=str(usd)), public)
 
-        assert len(public.made) <= KEPT_MAX
+        assert len(public.made) <= CACHED_MAX
 
 
 class TestRowZero:

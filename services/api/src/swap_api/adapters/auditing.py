@@ -11,7 +11,7 @@ import orjson
 
 from swap_api.domain.bounds import Bound
 from swap_api.domain.members import Actor
-from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import Connection, Engine, Transaction, reading
@@ -23,7 +23,7 @@ COUNTED_MAX: Final = 10_000
 # member's row is held. Rows that refer to the organization need not wait.
 LOCK_ORGANIZATION: Final = sql("SELECT id FROM partner WHERE id = :id FOR NO KEY UPDATE")
 # Who is removed or gets another role meanwhile waits until the change is made, or is seen here.
-STILL_MAY: Final = sql("""
+HOLD_ROLE: Final = sql("""
 SELECT id FROM member WHERE id = :id AND removed_at IS NULL AND role = :role FOR SHARE
 """)
 
@@ -45,7 +45,7 @@ SELECT * FROM changed
 """)
 
 
-class Said(TypedDict):
+class AuditActor(TypedDict):
     """Who makes a change, and when."""
 
     actor: Actor
@@ -59,18 +59,18 @@ async def change(
     *,
     action: str,
     details: Mapping[str, Any],
-    **said: Unpack[Said],
+    **audit: Unpack[AuditActor],
 ) -> dict[str, Any]:
     """Run an audited statement for who may still do so, and return what it changed, by column.
 
-    :raises NothingThere: when it changed nothing.
+    :raises NotFound: when it changed nothing.
     :raises ApiRefusal: when the actor was removed, or got another role, since the request came.
     """
-    await still_may(connection, said["actor"])
-    return await record(connection, statement, values, action=action, details=details, **said)
+    await require_current_role(connection, audit["actor"])
+    return await record(connection, statement, values, action=action, details=details, **audit)
 
 
-async def keep_within(
+async def enforce_bound(
     connection: Transaction,
     bound: Bound | None,
     count: Statement,
@@ -90,7 +90,7 @@ async def keep_within(
     bound.require(await connection.scalar(count, values), beyond=beyond)
 
 
-async def still_may(connection: Connection, actor: Actor) -> None:
+async def require_current_role(connection: Connection, actor: Actor) -> None:
     """Hold the actor's row as it was when the request came.
 
     :raises ApiRefusal: when it is another one by now.
@@ -98,7 +98,7 @@ async def still_may(connection: Connection, actor: Actor) -> None:
     if actor.is_operator:
         return
     known = {"id": actor.member_id, "role": actor.role.value}
-    if not await connection.execute(STILL_MAY, known):
+    if not await connection.execute(HOLD_ROLE, known):
         raise ApiRefusal(
             ErrorCode.ACCESS_TOKEN_FORBIDDEN,
             "The access token's member is gone, or has another role since this was asked",
@@ -112,18 +112,18 @@ async def record(
     *,
     action: str,
     details: Mapping[str, Any],
-    **said: Unpack[Said],
+    **audit: Unpack[AuditActor],
 ) -> dict[str, Any]:
     """Run an audited statement whoever the actor is by now.
 
-    :raises NothingThere: when it changed nothing.
+    :raises NotFound: when it changed nothing.
     """
     changed = await record_all(
-        connection, statement, values, action=action, details=details, **said
+        connection, statement, values, action=action, details=details, **audit
     )
     row = changed.one_or_none()
     if row is None:
-        raise NothingThere
+        raise NotFound
     return shown(row)
 
 
@@ -134,12 +134,12 @@ async def record_all(
     *,
     action: str,
     details: Mapping[str, Any],
-    **said: Unpack[Said],
+    **audit: Unpack[AuditActor],
 ) -> Rows:
     """Run an audited statement that may change several rows, or none: a line for each of them."""
-    actor = said["actor"]
+    actor = audit["actor"]
     written = {
-        "at": said["at"],
+        "at": audit["at"],
         "actor_name": actor.name,
         "actor_id": actor.member_id,
         "request_id": actor.request_id,

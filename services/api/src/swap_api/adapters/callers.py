@@ -14,14 +14,14 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from swap_api.adapters import statements
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.ports import Clock
 from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.sql import Row
 
-REMEMBERED_FOR: Final = timedelta(seconds=5)
-REMEMBERED_MAX: Final = 10_000
+CACHE_TTL: Final = timedelta(seconds=5)
+CACHE_MAX: Final = 10_000
 KEY_LENGTH_MAX: Final = 256
 
 
@@ -38,7 +38,7 @@ class KeyHashes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _CachedCaller:
     caller: Caller | None
     until: float
 
@@ -48,10 +48,10 @@ class PostgresCallers:
         self._engine = engine
         self._hashes = hashes
         self._clock = clock
-        self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
+        self._remembered: OrderedDict[bytes, _CachedCaller] = OrderedDict()
         self._used: dict[UUID, datetime] = {}
-        self._asking: Gathering[bytes, Caller | None] = Gathering(
-            self._ask, batch_max=64, flights_max=2
+        self._asking: CallBatcher[bytes, Caller | None] = CallBatcher(
+            self._ask, batch_max=64, concurrent_batches_max=2
         )
 
     async def find(self, key: str) -> Caller | None:
@@ -82,11 +82,11 @@ class PostgresCallers:
             return caller
         return None
 
-    def _remember(self, key_hash: bytes, caller: Caller | None) -> _Remembered:
-        known = _Remembered(caller, monotonic() + REMEMBERED_FOR.total_seconds())
+    def _remember(self, key_hash: bytes, caller: Caller | None) -> _CachedCaller:
+        known = _CachedCaller(caller, monotonic() + CACHE_TTL.total_seconds())
         self._remembered[key_hash] = known
         self._remembered.move_to_end(key_hash)
-        while len(self._remembered) > REMEMBERED_MAX:
+        while len(self._remembered) > CACHE_MAX:
             self._remembered.popitem(last=False)
         return known
 

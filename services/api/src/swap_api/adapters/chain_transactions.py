@@ -14,7 +14,7 @@ from typing import Final
 import aiohttp
 
 from swap_api import observe
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.rpc import Rpc
@@ -57,7 +57,9 @@ class _NetworkLookups:
         self._cached: dict[str, tuple[LocatedTransaction, float]] = {}
         self._paused_until = float("-inf")
         self._waiting = 0
-        self._asking: Gathering[str, LocatedTransaction] = Gathering(self._ask, batch_max=BATCH_MAX)
+        self._asking: CallBatcher[str, LocatedTransaction] = CallBatcher(
+            self._ask, batch_max=BATCH_MAX
+        )
 
     async def locate(self, transaction_hash: str) -> LocatedTransaction:
         if cached := self._fresh([transaction_hash]):

@@ -15,7 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from swap_api import observe
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.domain.rate_limits import Count, Quota, admit
 from swap_api.ports import Clock, Counters
 
@@ -24,7 +24,7 @@ ANSWER_SECONDS: Final = 0.1
 AWAY_SECONDS: Final = 1.0
 LOCAL_KEYS_MAX: Final = 10_000
 # Requests that come while so many questions are under way go together with the next.
-FLIGHTS_MAX: Final = 2
+CONCURRENT_BATCHES_MAX: Final = 2
 BATCH_MAX: Final = 128
 NOTHING: Final = timedelta(0)
 MICROSECOND: Final = timedelta(microseconds=1)
@@ -93,12 +93,12 @@ class RedisCounters:
             socket_timeout=ANSWER_SECONDS,
             socket_connect_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 0),
-            max_connections=FLIGHTS_MAX,
+            max_connections=CONCURRENT_BATCHES_MAX,
             protocol=2,
         )
         self._add: Any = Redis(connection_pool=self._pool).register_script(ADD)
-        self._counting: Gathering[Asked, Counted] = Gathering(
-            self._count_batch, batch_max=BATCH_MAX, flights_max=FLIGHTS_MAX
+        self._counting: CallBatcher[Asked, Counted] = CallBatcher(
+            self._count_batch, batch_max=BATCH_MAX, concurrent_batches_max=CONCURRENT_BATCHES_MAX
         )
         self._fallback = fallback
         self._away_until = float("-inf")
@@ -123,7 +123,7 @@ class RedisCounters:
                 return await self._add_all(asked)
         except Exception as error:  # whatever it is, a request is not refused for it
             self._away_until = monotonic() + AWAY_SECONDS
-            observe.counters_away(error)
+            observe.counters_unavailable(error)
             return [None] * len(asked)
 
     async def _add_all(self, asked: Sequence[Asked]) -> Sequence[Counted | Exception]:

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.adapters import statements
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.adapters.idempotency import in_progress
 from swap_api.adapters.rows import sign_request_row, swap_row
 from swap_api.ports import NamesOwnAddress, NewSwap, SequenceNumberTaken
@@ -32,7 +32,7 @@ class PostgresCreations:
 
     def __init__(self, engine: Engine, *, batch_max: int = 128) -> None:
         self._engine = engine
-        self._adding: Gathering[NewSwap, None] = Gathering(self._add_batch, batch_max=batch_max)
+        self._adding: CallBatcher[NewSwap, None] = CallBatcher(self._add_batch, batch_max=batch_max)
 
     async def add(self, new: NewSwap) -> None:
         await self._adding(new)

@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_api import observe
 from swap_api.adapters import statements
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_runtime.database import Engine, reading
 
 FRESH_SECONDS: Final = 0.25
@@ -21,7 +21,7 @@ class WatchedHeads:
         self._engine = engine
         self._heads: Mapping[str, int] = {}
         self._read_at = float("-inf")
-        self._reading: Gathering[None, None] = Gathering(self._read, batch_max=10_000)
+        self._reading: CallBatcher[None, None] = CallBatcher(self._read, batch_max=10_000)
 
     async def current(self) -> Mapping[str, int]:
         if monotonic() - self._read_at > FRESH_SECONDS:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from swap_api.adapters import statements
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.lookup_ports import Posting, SwapEvent
 from swap_runtime.database import Engine, reading
 
@@ -17,7 +17,7 @@ class PostgresHistory:
 
     def __init__(self, engine: Engine, *, batch_max: int = 256) -> None:
         self._engine = engine
-        self._reading: Gathering[UUID, Sequence[SwapEvent]] = Gathering(
+        self._reading: CallBatcher[UUID, Sequence[SwapEvent]] = CallBatcher(
             self._read, batch_max=batch_max
         )
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.adapters import statements
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Claim, Clock, Replay
 from swap_contracts.public.errors import ErrorCode
@@ -20,8 +20,8 @@ from swap_runtime.sql import Row
 
 # Longer than any request may take: when it is over, nothing was created and nothing will be.
 CLAIM_TERM: Final = timedelta(seconds=15)
-KEPT_FOR: Final = timedelta(hours=24)
-FORGOTTEN_AT_ONCE: Final = 1000
+RETENTION: Final = timedelta(hours=24)
+DELETE_BATCH_MAX: Final = 1000
 
 Outcome = Replay | None
 
@@ -30,7 +30,7 @@ class PostgresIdempotency:
     def __init__(self, engine: Engine, *, clock: Clock) -> None:
         self._engine = engine
         self._clock = clock
-        self._claiming: Gathering[Claim, Outcome] = Gathering(self._claim_batch, batch_max=256)
+        self._claiming: CallBatcher[Claim, Outcome] = CallBatcher(self._claim_batch, batch_max=256)
 
     async def claim(self, claim: Claim) -> Replay | None:
         return await self._claiming(claim)
@@ -56,13 +56,13 @@ class PostgresIdempotency:
         try:
             await execute_alone(self._engine, statements.RELEASE_CLAIM, values)
         except Unavailable as error:
-            observe.claim_kept(error)
+            observe.claim_not_released(error)
 
     async def forget_old(self) -> bool:
         """Drop keys that are older than they are kept; True when there may be more."""
-        values = {"before": self._clock() - KEPT_FOR, "limit": FORGOTTEN_AT_ONCE}
+        values = {"before": self._clock() - RETENTION, "limit": DELETE_BATCH_MAX}
         dropped = await execute_alone(self._engine, statements.FORGET_KEYS, values)
-        return dropped.changed == FORGOTTEN_AT_ONCE
+        return dropped.changed == DELETE_BATCH_MAX
 
     async def _claim_batch(self, claims: Sequence[Claim]) -> Sequence[Outcome | Exception]:
         won = await self._take(claims)
@@ -84,7 +84,7 @@ class PostgresIdempotency:
         now = self._clock()
         until = now + CLAIM_TERM
         rows = [{**_row(claim), "claimed_until": until} for claim in claims]
-        values = {**columns(rows), "now": now, "forgotten_before": now - KEPT_FOR}
+        values = {**columns(rows), "now": now, "forgotten_before": now - RETENTION}
         taken = await execute_alone(self._engine, statements.CLAIM, values)
         return frozenset(row.claim for row in taken)
 

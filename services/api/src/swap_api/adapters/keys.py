@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from swap_api.adapters.auditing import Listing, Said, audited, change, keep_within, scope_of
+from swap_api.adapters.auditing import AuditActor, Listing, audited, change, enforce_bound, scope_of
 from swap_api.domain.bounds import Bound
 from swap_api.domain.keys import Environment, KeyKind
 from swap_api.domain.members import Actor
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import KnownKey, NewKey, Part, Row, Window
 from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.sql import Statement, sql
@@ -74,7 +74,7 @@ class PostgresKeys:
 
     async def add(self, key: NewKey, *, bound: Bound | None, actor: Actor, at: datetime) -> Row:
         values = {**_values(key), "scope": scope_of(actor)}
-        said: Said = {"actor": actor, "at": at}
+        audit: AuditActor = {"actor": actor, "at": at}
         async with transaction(self._engine) as connection:
             await _keep_within(connection, bound, key, at)
             return _without_owner(
@@ -84,7 +84,7 @@ class PostgresKeys:
                     values,
                     action="key.added",
                     details=_told(key),
-                    **said,
+                    **audit,
                 )
             )
 
@@ -93,7 +93,7 @@ class PostgresKeys:
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND_KEY, values)).one_or_none()
         if row is None:
-            raise NothingThere
+            raise NotFound
         return KnownKey(
             id=row.id,
             app_id=row.app_id,
@@ -122,7 +122,7 @@ class PostgresKeys:
         at: datetime,
     ) -> Row:
         scope = {"scope": scope_of(actor)}
-        said: Said = {"actor": actor, "at": at}
+        audit: AuditActor = {"actor": actor, "at": at}
         old = {"id": key_id, "old_until": old_until, **scope}
         replaced = {"old_until": old_until, "by": key.id}
         async with transaction(self._engine) as connection:
@@ -130,7 +130,7 @@ class PostgresKeys:
             if bound is not None:
                 connection.post(LOCK_ORGANIZATION, {"app_id": key.app_id})
             await change(
-                connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **said
+                connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **audit
             )
             # The old one is counted for as long as it opens anything, and one may be too many
             # meanwhile: who has as many as may be can still replace them, one after the other.
@@ -142,7 +142,7 @@ class PostgresKeys:
                     {**_values(key), **scope},
                     action="key.added",
                     details={**_told(key), "instead_of": key_id},
-                    **said,
+                    **audit,
                 )
             )
 
@@ -157,9 +157,9 @@ class PostgresKeys:
         action: str,
         values: Mapping[str, Any],
         details: Mapping[str, Any],
-        **said: Unpack[Said],
+        **audit: Unpack[AuditActor],
     ) -> Row:
-        scoped = {**values, "scope": scope_of(said["actor"])}
+        scoped = {**values, "scope": scope_of(audit["actor"])}
         async with transaction(self._engine) as connection:
             return _without_owner(
                 await change(
@@ -168,7 +168,7 @@ class PostgresKeys:
                     scoped,
                     action=action,
                     details=details,
-                    **said,
+                    **audit,
                 )
             )
 
@@ -177,7 +177,7 @@ async def _keep_within(
     connection: Transaction, bound: Bound | None, key: NewKey, at: datetime, *, beyond: int = 0
 ) -> None:
     values = {"app_id": key.app_id, "now": at}
-    await keep_within(
+    await enforce_bound(
         connection, bound, COUNT_OPEN_KEYS, values, lock=LOCK_ORGANIZATION, beyond=beyond
     )
 

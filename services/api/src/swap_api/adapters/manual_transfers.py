@@ -24,10 +24,10 @@ def payment_uri_of(action: bytes | None) -> str | None:
     """Return what a wallet reads from a QR code, for what a person is to send."""
     if action is None or b'"type":"%b"' % MANUAL_TRANSFER.encode() not in action:
         return None
-    said = orjson.loads(action)
+    fields = orjson.loads(action)
     return payment_uri(
-        chain_id=said["network"]["chain_id"],
-        address=said["to_address"],
-        contract=said["token"]["contract"],
-        base_units=int(said["amount_in_base_units"]),
+        chain_id=fields["network"]["chain_id"],
+        address=fields["to_address"],
+        contract=fields["token"]["contract"],
+        base_units=int(fields["amount_in_base_units"]),
     )

@@ -9,20 +9,20 @@ from uuid import UUID
 
 from swap_api.adapters.auditing import (
     LOCK_ORGANIZATION,
+    AuditActor,
     Listing,
-    Said,
     audited,
     change,
-    keep_within,
+    enforce_bound,
     record,
     record_all,
+    require_current_role,
     scope_of,
-    still_may,
 )
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.domain.bounds import Bound
 from swap_api.domain.members import Actor, Role
-from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import (
@@ -138,7 +138,7 @@ class PostgresMembers:
         self._engine = engine
         # Tokens are looked up before anybody is known who could be asked to come later. One
         # connection is what this takes, however many unknown tokens come at once.
-        self._identifying: Gathering[tuple[bytes, datetime], TokenRow | None] = Gathering(
+        self._identifying: CallBatcher[tuple[bytes, datetime], TokenRow | None] = CallBatcher(
             self._look_up, batch_max=IDENTIFIED_MAX
         )
 
@@ -168,7 +168,7 @@ class PostgresMembers:
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND_MEMBER, values)).one_or_none()
         if row is None:
-            raise NothingThere
+            raise NotFound
         return KnownMember(row.id, row.partner_id, row.name, Role(row.role))
 
     async def list_members(self, organization_id: UUID, window: Window) -> Part:
@@ -180,11 +180,11 @@ class PostgresMembers:
         values = {"id": member.id, "before": member.role.value}
         async with transaction(self._engine) as connection:
             connection.post(LOCK_ORGANIZATION, {"id": member.organization_id})
-            await still_may(connection, actor)
+            await require_current_role(connection, actor)
             if member.role is Role.OWNER and role is not Role.OWNER:
                 await _keep_an_owner(connection, member)
-            said: Said = {"actor": actor, "at": at}
-            changed = await _to_role(connection, values, member, role, **said)
+            audit: AuditActor = {"actor": actor, "at": at}
+            changed = await _to_role(connection, values, member, role, **audit)
             if role is None or role.rank < member.role.rank:
                 await record_all(
                     connection,
@@ -192,7 +192,7 @@ class PostgresMembers:
                     {"id": member.id},
                     action="invitation.revoked",
                     details={"invited_by": member.id},
-                    **said,
+                    **audit,
                 )
         return changed
 
@@ -216,12 +216,12 @@ class PostgresMembers:
             "role": role.value,
         }
         details = {"name": name, "role": role}
-        said: Said = {"actor": actor, "at": at}
+        audit: AuditActor = {"actor": actor, "at": at}
         counted = {"id": organization_id, "now": at}
         async with transaction(self._engine) as connection:
-            await keep_within(connection, bound, COUNT_PEOPLE, counted, lock=LOCK_ORGANIZATION)
+            await enforce_bound(connection, bound, COUNT_PEOPLE, counted, lock=LOCK_ORGANIZATION)
             return await change(
-                connection, INVITE, values, action="invitation.sent", details=details, **said
+                connection, INVITE, values, action="invitation.sent", details=details, **audit
             )
 
     async def list_invitations(self, organization_id: UUID, window: Window, at: datetime) -> Part:
@@ -233,7 +233,7 @@ class PostgresMembers:
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND_INVITATION, values)).one_or_none()
         if row is None:
-            raise NothingThere
+            raise NotFound
         return Role(row.role)
 
     async def revoke_invitation(self, invitation_id: UUID, actor: Actor, at: datetime) -> Row:
@@ -264,10 +264,10 @@ class PostgresMembers:
                 "role": row.role,
             }
             actor = Actor(row.name, request_id, member_id, row.partner_id, Role(row.role))
-            said: Said = {"actor": actor, "at": at}
+            audit: AuditActor = {"actor": actor, "at": at}
             details = {"name": row.name, "role": row.role}
             made = await record(
-                connection, ADD_MEMBER, member, action="member.joined", details=details, **said
+                connection, ADD_MEMBER, member, action="member.joined", details=details, **audit
             )
             added = await change(
                 connection,
@@ -275,7 +275,7 @@ class PostgresMembers:
                 _token_values(token, label, member_id),
                 action="token.added",
                 details={"label": label},
-                **said,
+                **audit,
             )
         return {"member": made, **_without_owner(added)}
 
@@ -283,10 +283,10 @@ class PostgresMembers:
         self, secret: NewSecret, *, label: str, bound: Bound | None, actor: Actor, at: datetime
     ) -> Row:
         values = _token_values(secret, label, actor.member_id)
-        said: Said = {"actor": actor, "at": at}
+        audit: AuditActor = {"actor": actor, "at": at}
         counted = {"id": actor.organization_id, "member_id": actor.member_id, "now": at}
         async with transaction(self._engine) as connection:
-            await keep_within(connection, bound, COUNT_TOKENS, counted, lock=LOCK_ORGANIZATION)
+            await enforce_bound(connection, bound, COUNT_TOKENS, counted, lock=LOCK_ORGANIZATION)
             return _without_owner(
                 await change(
                     connection,
@@ -294,7 +294,7 @@ class PostgresMembers:
                     values,
                     action="token.added",
                     details={"label": label},
-                    **said,
+                    **audit,
                 )
             )
 
@@ -313,11 +313,11 @@ class PostgresMembers:
         values: Mapping[str, Any],
         action: str,
         details: Mapping[str, Any],
-        **said: Unpack[Said],
+        **audit: Unpack[AuditActor],
     ) -> Row:
         async with transaction(self._engine) as connection:
             return await change(
-                connection, statement, values, action=action, details=details, **said
+                connection, statement, values, action=action, details=details, **audit
             )
 
 
@@ -326,7 +326,7 @@ async def _to_role(
     values: Mapping[str, Any],
     member: KnownMember,
     role: Role | None,
-    **said: Unpack[Said],
+    **audit: Unpack[AuditActor],
 ) -> Row:
     if role is None:
         return await record(
@@ -335,7 +335,7 @@ async def _to_role(
             values,
             action="member.removed",
             details={"name": member.name},
-            **said,
+            **audit,
         )
     return await record(
         connection,
@@ -343,7 +343,7 @@ async def _to_role(
         {**values, "role": role.value},
         action="member.role_changed",
         details={"from": member.role, "to": role},
-        **said,
+        **audit,
     )
 
 

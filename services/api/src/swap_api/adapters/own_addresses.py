@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_api.adapters import statements
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_runtime.database import Engine, reading
 
 Addresses = Sequence[str]
@@ -14,8 +14,8 @@ Addresses = Sequence[str]
 class PostgresOwnAddresses:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._asking: Gathering[Addresses, frozenset[str]] = Gathering(
-            self._ask, batch_max=128, flights_max=2
+        self._asking: CallBatcher[Addresses, frozenset[str]] = CallBatcher(
+            self._ask, batch_max=128, concurrent_batches_max=2
         )
 
     async def among(self, addresses: Sequence[str]) -> frozenset[str]:

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from swap_api.adapters.auditing import (
     LOCK_ORGANIZATION,
+    AuditActor,
     Listing,
-    Said,
     audited,
     change,
-    keep_within,
+    enforce_bound,
     record,
     scope_of,
     shown,
@@ -21,7 +21,7 @@ from swap_api.adapters.auditing import (
 from swap_api.domain.bounds import Bound
 from swap_api.domain.keys import Allowances, Environment
 from swap_api.domain.members import Actor
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import Part, Row, Window
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import Statement, sql
@@ -106,7 +106,7 @@ class PostgresPartners:
         self, organization_id: UUID, name: str, actor: Actor, at: datetime
     ) -> Row:
         values = {"id": organization_id, "name": name, "scope": scope_of(actor)}
-        said: Said = {"actor": actor, "at": at}
+        audit: AuditActor = {"actor": actor, "at": at}
         async with transaction(self._engine) as connection:
             connection.post(LOCK_ORGANIZATION, {"id": organization_id})
             renamed = await change(
@@ -115,7 +115,7 @@ class PostgresPartners:
                 values,
                 action="organization.renamed",
                 details={"name": name},
-                **said,
+                **audit,
             )
         return _organization(renamed)
 
@@ -148,12 +148,12 @@ class PostgresPartners:
             **_limits(allowances),
         }
         details = {"name": name, "environment": environment}
-        said: Said = {"actor": actor, "at": at}
+        audit: AuditActor = {"actor": actor, "at": at}
         counted = {"id": organization_id}
         async with transaction(self._engine) as connection:
-            await keep_within(connection, bound, COUNT_APPS, counted, lock=LOCK_ORGANIZATION)
+            await enforce_bound(connection, bound, COUNT_APPS, counted, lock=LOCK_ORGANIZATION)
             return await change(
-                connection, ADD_APP, values, action="app.added", details=details, **said
+                connection, ADD_APP, values, action="app.added", details=details, **audit
             )
 
     async def find_app(self, app_id: UUID, actor: Actor) -> Row:
@@ -211,17 +211,17 @@ class PostgresPartners:
         at: datetime,
     ) -> None:
         values = {"subject_id": subject_id, "partner_id": organization_id}
-        said: Said = {"actor": actor, "at": at}
+        audit: AuditActor = {"actor": actor, "at": at}
         # What was done elsewhere is written down, even of who is gone by now.
         async with transaction(self._engine) as connection:
-            await record(connection, NOTE, values, action=action, details=details, **said)
+            await record(connection, NOTE, values, action=action, details=details, **audit)
 
     async def _find(self, statement: Statement, wanted: UUID, actor: Actor) -> Row:
         values = {"id": wanted, "scope": scope_of(actor)}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statement, values)).one_or_none()
         if row is None:
-            raise NothingThere
+            raise NotFound
         return shown(row)
 
     async def _change(
@@ -230,11 +230,11 @@ class PostgresPartners:
         values: Mapping[str, Any],
         action: str,
         details: Mapping[str, Any],
-        **said: Unpack[Said],
+        **audit: Unpack[AuditActor],
     ) -> Row:
         async with transaction(self._engine) as connection:
             return await change(
-                connection, statement, values, action=action, details=details, **said
+                connection, statement, values, action=action, details=details, **audit
             )
 
 

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import aiohttp
 from pydantic import BaseModel, ValidationError
 
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.ports import PriceRefused
 from swap_contracts.quoting import (
     QUESTIONS_MAX,
@@ -40,8 +40,8 @@ class HttpPricing:
         self._url = url.rstrip("/")
         self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
         self._session: aiohttp.ClientSession | None = None
-        self._quoting: Gathering[QuoteQuestion, QuoteAnswer] = Gathering(
-            self._quotes, batch_max=QUESTIONS_MAX, flights_max=REQUESTS_MAX
+        self._quoting: CallBatcher[QuoteQuestion, QuoteAnswer] = CallBatcher(
+            self._quotes, batch_max=QUESTIONS_MAX, concurrent_batches_max=REQUESTS_MAX
         )
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:

@@ -11,7 +11,7 @@ from swap_contracts.public.rendering import Fragment, Prices
 from swap_contracts.quoting import Quote
 
 # Prices change every few seconds, and with them all of what is kept.
-KEPT_MAX: Final = 1024
+CACHED_MAX: Final = 1024
 
 
 class ReadyPrices(Prices):
@@ -33,7 +33,7 @@ class ReadyPrices(Prices):
         )
         known: ReadyPrices | None = kept.get(key)
         if known is None:
-            if len(kept) >= KEPT_MAX:
+            if len(kept) >= CACHED_MAX:
                 kept.clear()
             known = kept[key] = cls(quote, catalogue)
         return known

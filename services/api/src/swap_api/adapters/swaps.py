@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from swap_api.adapters import statements
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 from swap_api.adapters.listing import PLANNED_FOR_VALUES, count_statement, page_statement
 from swap_api.adapters.rows import hash_rows, swap_row, to_compared, to_stored
 from swap_api.domain.listing import SwapFilter
@@ -17,23 +17,27 @@ from swap_runtime.inbox import mark_seen
 
 HashQuestion = tuple[UUID, str]
 Found = StoredSwap | None
-Named = tuple[UUID, StoredSwap]
+NamedParties = tuple[UUID, StoredSwap]
 
 
 class PostgresSwaps:
-    def __init__(self, engine: Engine, *, batch_max: int = 64, flights_max: int = 2) -> None:
+    def __init__(
+        self, engine: Engine, *, batch_max: int = 64, concurrent_batches_max: int = 2
+    ) -> None:
         self._engine = engine
-        self._finding: Gathering[UUID, Found] = Gathering(
-            self._find_batch, batch_max=batch_max, flights_max=flights_max
+        self._finding: CallBatcher[UUID, Found] = CallBatcher(
+            self._find_batch, batch_max=batch_max, concurrent_batches_max=concurrent_batches_max
         )
-        self._finding_by_hash: Gathering[HashQuestion, Named | None] = Gathering(
-            self._find_batch_by_hash, batch_max=batch_max, flights_max=flights_max
+        self._finding_by_hash: CallBatcher[HashQuestion, NamedParties | None] = CallBatcher(
+            self._find_batch_by_hash,
+            batch_max=batch_max,
+            concurrent_batches_max=concurrent_batches_max,
         )
 
     async def find(self, swap_id: UUID) -> StoredSwap | None:
         return await self._finding(swap_id)
 
-    async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> Named | None:
+    async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> NamedParties | None:
         return await self._finding_by_hash((app_id, transaction_hash.lower()))
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
@@ -68,7 +72,7 @@ class PostgresSwaps:
 
     async def _find_batch_by_hash(
         self, questions: Sequence[HashQuestion]
-    ) -> Sequence[Named | Exception | None]:
+    ) -> Sequence[NamedParties | Exception | None]:
         wanted = list(dict.fromkeys(questions))
         values = {"app_id": [app for app, _ in wanted], "hash": [name for _, name in wanted]}
         async with reading(self._engine) as connection:

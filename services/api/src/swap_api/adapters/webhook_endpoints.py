@@ -13,7 +13,7 @@ import orjson
 from pydantic import SecretStr
 
 from swap_api.domain.bounds import Bound
-from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
+from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import forbid_open_transaction
@@ -77,7 +77,7 @@ class NotifierEndpoints:
     async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
         message = await self._ask("GET", f"/messages/{message_id}")
         if UUID(message["endpoint_id"]) != endpoint_id:
-            raise NothingThere
+            raise NotFound
         replayed: Row = await self._ask("POST", f"/messages/{message_id}/replay")
         return replayed
 
@@ -111,7 +111,7 @@ class NotifierEndpoints:
         if status < HTTPStatus.BAD_REQUEST:
             return content
         if status == HTTPStatus.NOT_FOUND:
-            raise NothingThere
+            raise NotFound
         if status == HTTPStatus.CONFLICT:
             raise Conflict(str(content.get("reason")))
         if status == HTTPStatus.BAD_REQUEST:

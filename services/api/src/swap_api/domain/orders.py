@@ -17,11 +17,11 @@ from swap_domain.funding import FundingMethod
 
 OWN_INVENTORY: Final = "SOLVER"
 UNKNOWN: Final = "is not served"
-ROUTES_KEPT: Final = 1024  # callers may spell one in many ways
+ROUTES_CACHED_MAX: Final = 1024  # callers may spell one in many ways
 
 
 @dataclass(frozen=True, slots=True)
-class RouteAsked:
+class RouteQuery:
     """From which token to which, as the caller named them."""
 
     source_network: str
@@ -83,7 +83,7 @@ class Funding:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedParties:
     """The addresses of a question, as they were written."""
 
     destination_address: str | None = None
@@ -123,8 +123,8 @@ class Parties:
     refund_address: str | None
 
     @property
-    def named(self) -> Named:
-        return Named(self.destination_address, self.source_address, self.refund_address)
+    def named(self) -> NamedParties:
+        return NamedParties(self.destination_address, self.source_address, self.refund_address)
 
     def checked(self, route: Route, rules: AddressRules) -> Parties:
         """Return the addresses in their checksummed form.
@@ -152,10 +152,10 @@ class ReadAmount:
 
 
 @dataclass(frozen=True, slots=True)
-class PriceAsked:
+class PriceQuery:
     """What every question about a price says."""
 
-    route: RouteAsked
+    route: RouteQuery
     funding: Funding
     refuel: bool
     amount: str | None
@@ -226,17 +226,17 @@ class PriceAsked:
 class SwapOrder:
     """A whole request to create a swap, before anything of it was checked."""
 
-    price: PriceAsked
+    price: PriceQuery
     parties: Parties
     reference_id: str | None
 
 
-def remembering_routes(catalogue: Catalogue) -> Callable[[Environment, RouteAsked], Route]:
+def remembering_routes(catalogue: Catalogue) -> Callable[[Environment, RouteQuery], Route]:
     """Return `find_route` of this catalogue, which looks up once what is asked again and again."""
-    return lru_cache(maxsize=ROUTES_KEPT)(partial(find_route, catalogue))
+    return lru_cache(maxsize=ROUTES_CACHED_MAX)(partial(find_route, catalogue))
 
 
-def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked) -> Route:
+def find_route(catalogue: Catalogue, environment: Environment, asked: RouteQuery) -> Route:
     """Return the route; a network is its name or chain id, a token its symbol or address.
 
     A key of the other environment sees none of this deployment's networks.

@@ -29,7 +29,7 @@ class TokenStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ReachAsked:
+class ReachQuery:
     """The other end as the caller named it, and what is to be shown."""
 
     network: str | None = None
@@ -59,7 +59,7 @@ class Reach:
         self._deposit_address_networks = deposit_address_networks
         self._known: dict[tuple[object, ...], Sequence[Reached]] = {}
 
-    def __call__(self, side: Side, asked: ReachAsked) -> Sequence[Reached]:
+    def __call__(self, side: Side, asked: ReachQuery) -> Sequence[Reached]:
         """
         :raises Invalid: when a token is named without its network.
         :raises LookupError: when the other end is none of ours.
@@ -73,7 +73,7 @@ class Reach:
             self._known[key] = tuple(self._all(side, others, asked))
         return tuple(self._shown(self._known[key], asked))
 
-    def _others(self, side: Side, asked: ReachAsked) -> Sequence[Token]:
+    def _others(self, side: Side, asked: ReachQuery) -> Sequence[Token]:
         """Return what may stand at the other end."""
         if asked.network is None:
             if asked.token is not None:
@@ -89,7 +89,7 @@ class Reach:
             raise LookupError(asked.token)
         return [token]
 
-    def _all(self, side: Side, others: Sequence[Token], asked: ReachAsked) -> Iterator[Reached]:
+    def _all(self, side: Side, others: Sequence[Token], asked: ReachQuery) -> Iterator[Reached]:
         for network in self._catalogue.networks.values():
             is_closed = (
                 asked.via_deposit_address
@@ -112,7 +112,7 @@ class Reach:
                 best = TokenStatus.INACTIVE
         return best
 
-    def _shown(self, known: Sequence[Reached], asked: ReachAsked) -> Iterator[Reached]:
+    def _shown(self, known: Sequence[Reached], asked: ReachQuery) -> Iterator[Reached]:
         for one in known:
             kind = self._catalogue.network(one.network).type
             if asked.network_types and kind not in asked.network_types:

@@ -2,7 +2,7 @@
 
 * ApiRefusal              one of the public error codes, with a sentence fit to show a user
   x Invalid               VALIDATION_ERROR, with the fields at fault
-  x NothingThere          NOT_FOUND; somebody else's is told in the same words
+  x NotFound          NOT_FOUND; somebody else's is told in the same words
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Invalid(ApiRefusal):
         return cls(f"{name} {why}", fields={name: why})
 
 
-class NothingThere(ApiRefusal):
+class NotFound(ApiRefusal):
     """There is no such thing, or it is somebody else's: the same words for both."""
 
     def __init__(self, message: str = "There is nothing here") -> None:

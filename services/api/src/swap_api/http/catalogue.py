@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from swap_api.domain.reach import ReachAsked, Side, TokenStatus
+from swap_api.domain.reach import ReachQuery, Side, TokenStatus
 from swap_api.domain.refusals import Invalid
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
@@ -18,7 +18,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
-from swap_api.usecases.tell_status import TellStatus
+from swap_api.usecases.report_status import ReportStatus
 from swap_contracts.public.models import NetworkType
 
 NETWORK_TYPES: Final = frozenset(get_args(NetworkType))
@@ -31,14 +31,14 @@ class CatalogueEndpoints:
         *,
         list_networks: ListNetworks,
         list_reachable: ListReachable,
-        tell_status: TellStatus,
+        report_status: ReportStatus,
     ) -> None:
         self._list_networks = list_networks
         self._list_reachable = list_reachable
-        self._tell_status = tell_status
+        self._report_status = report_status
 
     async def status(self, request: Request, context: Context) -> Answer:
-        return Answer.of(await self._tell_status(context.caller))
+        return Answer.of(await self._report_status(context.caller))
 
     async def networks(self, request: Request, context: Context) -> Answer:
         asked = parse_query(NetworksParameters, request.query)
@@ -63,13 +63,13 @@ class CatalogueEndpoints:
         return Answer.of(NONE)
 
 
-def _wanted(asked: ReachParameters, network: str | None, token: str | None) -> ReachAsked:
+def _wanted(asked: ReachParameters, network: str | None, token: str | None) -> ReachQuery:
     statuses = {TokenStatus.ACTIVE}
     if asked.include_unavailable:
         statuses.add(TokenStatus.INACTIVE)
     if asked.include_unmatched:
         statuses.add(TokenStatus.NOT_FOUND)
-    return ReachAsked(
+    return ReachQuery(
         network=network,
         token=token,
         network_types=_types(asked),

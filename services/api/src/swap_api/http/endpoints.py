@@ -10,7 +10,7 @@ from typing import Any, Final
 from swap_api.domain.keys import Caller, Scope
 from swap_api.domain.members import Actor
 from swap_api.domain.rate_limits import Kind
-from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import Parameters
 from swap_contracts.public.errors import ErrorCode
@@ -45,7 +45,7 @@ class Endpoint:
     query: type[Parameters] | None = None
     body: type[Parameters] | None = None
     refuses: Sequence[ErrorCode] = ()
-    answers_once: bool = False  # with an idempotency key: the first answer again
+    is_idempotent: bool = False  # with an idempotency key: the first answer again
     makes: bool = False  # something new each time: with an idempotency key at most once
     shows_secret: bool = False  # in its answer, which is not kept to be given again
     is_live: bool = False  # also as server-sent events, for who asks for those
@@ -81,7 +81,7 @@ class Endpoints:
         """
         methods, values = self._at(path)
         if not methods:
-            raise NothingThere("There is nothing at this address")
+            raise NotFound("There is nothing at this address")
         endpoint = methods.get(method)
         if endpoint is None:
             raise not_allowed(self.allowed(path))

@@ -25,7 +25,7 @@ from swap_api.http.cors import Cors
 from swap_api.http.endpoints import Context, Endpoint, Endpoints, not_allowed
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Receive, Request, Scope, Send
-from swap_api.http.once import AnswerOnce
+from swap_api.http.idempotent_requests import IdempotentRequests
 from swap_api.http.unknown_names import IGNORED, UnknownNames
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
@@ -73,7 +73,7 @@ class Gateway:
         identify_caller: IdentifyCaller,
         identify_member: IdentifyMember,
         limit_requests: LimitRequests,
-        answer_once: AnswerOnce,
+        idempotent_requests: IdempotentRequests,
         unknown_names: UnknownNames,
         clients: Clients,
         cors: Cors,
@@ -87,7 +87,7 @@ class Gateway:
         self._identify_caller = identify_caller
         self._identify_member = identify_member
         self._limit_requests = limit_requests
-        self._answer_once = answer_once
+        self._idempotent_requests = idempotent_requests
         self._clients = clients
         self._cors = cors
         self._errors = errors
@@ -119,7 +119,7 @@ class Gateway:
         except Exception as error:
             answer = self._errors.answer(error, request_id)
             if isinstance(error, ApiRefusal):
-                observe.refused(error.code)
+                observe.request_refused(error.code)
             if isinstance(error, RateLimited):
                 exchange.standing = error.standing
             observe.answered_with_error(answer.status, error, **exchange.facts())
@@ -128,7 +128,7 @@ class Gateway:
             await _send(send, answer, headers, has_body=not request.is_head)
         else:
             await _stream(send, answer, headers, until=request.gone)
-        observe.answered(exchange.route, answer.status, perf_counter() - began)
+        observe.request_answered(exchange.route, answer.status, perf_counter() - began)
 
     async def _answer(self, exchange: _Exchange) -> Answer:
         request = exchange.request
@@ -149,7 +149,7 @@ class Gateway:
         context = await self._admit(exchange, endpoint)
         with bound(**exchange.facts()):
             exchange.ignored = await self._unknown_names.ignored(endpoint, request)
-            return await self._answer_once(endpoint, request, context)
+            return await self._idempotent_requests(endpoint, request, context)
 
     async def _admit(self, exchange: _Exchange, endpoint: Endpoint) -> Context:
         """

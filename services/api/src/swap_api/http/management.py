@@ -23,17 +23,17 @@ from swap_api.http.management_parameters import (
 from swap_api.http.paging import paged
 from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, parse_query
 from swap_api.management_ports import Part, Window
-from swap_api.usecases.keep_keys import IssuedKey, KeepKeys
-from swap_api.usecases.keep_partners import KeepPartners
+from swap_api.usecases.manage_keys import IssuedKey, ManageKeys
+from swap_api.usecases.manage_partners import ManagePartners
 
 # A secret is shown once: nothing on the way keeps it.
 NOT_KEPT: Final = {"cache-control": "no-store"}
 
 
 class ManagementEndpoints:
-    def __init__(self, keep_partners: KeepPartners, keep_keys: KeepKeys) -> None:
-        self._partners = keep_partners
-        self._keys = keep_keys
+    def __init__(self, manage_partners: ManagePartners, manage_keys: ManageKeys) -> None:
+        self._partners = manage_partners
+        self._keys = manage_keys
 
     async def organizations(self, request: Request, context: Context) -> Answer:
         actor = actor_of(context)

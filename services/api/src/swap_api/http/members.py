@@ -7,12 +7,12 @@ from swap_api.http.exchange import Answer, Request
 from swap_api.http.management import actor_of, listed, read, told, window_of
 from swap_api.http.management_parameters import AcceptBody, InvitationBody, RoleBody, TokenBody
 from swap_api.http.parameters import id_of
-from swap_api.usecases.keep_members import Issued, KeepMembers
+from swap_api.usecases.manage_members import Issued, ManageMembers
 
 
 class MemberEndpoints:
-    def __init__(self, keep_members: KeepMembers) -> None:
-        self._keep = keep_members
+    def __init__(self, manage_members: ManageMembers) -> None:
+        self._keep = manage_members
 
     async def members(self, request: Request, context: Context) -> Answer:
         organization_id = id_of(request, "organizationId")

@@ -25,7 +25,7 @@ from swap_api.http.descriptions import (
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.errors import Errors
 from swap_api.http.examples import LIVE_EXAMPLE, example_of, refusal_example
-from swap_api.http.once import REPLAYED
+from swap_api.http.idempotent_requests import REPLAYED
 from swap_api.http.request_schemas import body_of, query_of
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
 from swap_api.http.unknown_names import IGNORED_BYTES_MAX
@@ -353,7 +353,7 @@ def _headers(endpoint: Endpoint) -> Iterator[Mapping[str, Any]]:
         yield IF_NONE_MATCH
     if endpoint.is_live:
         yield LAST_EVENT
-    if endpoint.shows_secret and endpoint.answers_once:
+    if endpoint.shows_secret and endpoint.is_idempotent:
         yield {**IDEMPOTENCY_KEY, "description": MADE_ONCE}
     elif REPLAYED in endpoint.headers:
         yield IDEMPOTENCY_KEY

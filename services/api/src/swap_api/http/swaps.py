@@ -9,13 +9,13 @@ from uuid import UUID
 
 from swap_api.domain.keys import forbidden
 from swap_api.domain.listing import SwapFilter, to_statuses
-from swap_api.domain.orders import Funding, Parties, PriceAsked, RouteAsked, SwapOrder
-from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.domain.orders import Funding, Parties, PriceQuery, RouteQuery, SwapOrder
+from swap_api.domain.refusals import Invalid, NotFound
 from swap_api.domain.transaction_hashes import is_transaction_hash
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
-from swap_api.http.once import body_hash, idempotency_key
+from swap_api.http.idempotent_requests import body_hash, idempotency_key
 from swap_api.http.paging import paged
 from swap_api.http.parameters import (
     AliasParameters,
@@ -104,7 +104,7 @@ class SwapEndpoints:
     async def read_by_hash(self, request: Request, context: Context) -> Answer:
         transaction_hash = request.path_values["transactionHash"]
         if not _HASH.fullmatch(transaction_hash):
-            raise NothingThere
+            raise NotFound
         asked = parse_query(StepsParameters, request.query)
         found = await self._read_swap.by_transaction_hash(
             context.caller, transaction_hash, asked.source_address
@@ -165,9 +165,9 @@ def network_name(catalogue: Catalogue, name_or_chain_id: str) -> str:
     return name_or_chain_id if network is None else network.name
 
 
-def price_asked(asked: RouteParameters) -> PriceAsked:
-    return PriceAsked(
-        route=RouteAsked(
+def price_query(asked: RouteParameters) -> PriceQuery:
+    return PriceQuery(
+        route=RouteQuery(
             asked.source_network,
             asked.source_token,
             asked.destination_network,
@@ -186,7 +186,7 @@ def _order(body: SwapBody) -> SwapOrder:
         if getattr(body, field) is not None:
             raise Invalid.field(field, "is unknown")
     parties = Parties(body.destination_address, body.source_address, body.refund_address)
-    return SwapOrder(price_asked(body), parties, body.reference_id)
+    return SwapOrder(price_query(body), parties, body.reference_id)
 
 
 def swap_id_of(request: Request) -> UUID:

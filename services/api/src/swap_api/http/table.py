@@ -11,11 +11,11 @@ from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.history import HistoryEndpoints
+from swap_api.http.idempotent_requests import REPLAYED_HEADERS, make_idempotent
 from swap_api.http.management import ManagementEndpoints
 from swap_api.http.management_addresses import PAGED
 from swap_api.http.management_table import management
 from swap_api.http.members import MemberEndpoints
-from swap_api.http.once import REPLAYED_HEADERS, once
 from swap_api.http.parameters import (
     AliasParameters,
     DestinationsParameters,
@@ -104,13 +104,13 @@ def endpoints(
     )
     return Endpoints(
         [
-            *map(once, _swaps(swaps)),
-            *map(once, of_authorizations(authorizations)),
-            *map(once, of_attachments(attachments)),
+            *map(make_idempotent, _swaps(swaps)),
+            *map(make_idempotent, of_authorizations(authorizations)),
+            *map(make_idempotent, of_attachments(attachments)),
             *_history(history),
             *_pricing(pricing),
             *_catalogue(catalogue),
-            *map(once, for_members),
+            *map(make_idempotent, for_members),
         ]
     )
 

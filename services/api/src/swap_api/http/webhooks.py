@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.management import actor_of, listed, read, told, window_of
 from swap_api.http.management_parameters import MessagesParameters, ReplayBody, WebhookBody
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.management_ports import Row
-from swap_api.usecases.keep_webhooks import KeepWebhooks
+from swap_api.usecases.manage_webhooks import ManageWebhooks
 
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class WebhookEndpoints:
-    def __init__(self, keep_webhooks: KeepWebhooks) -> None:
-        self._keep = keep_webhooks
+    def __init__(self, manage_webhooks: ManageWebhooks) -> None:
+        self._keep = manage_webhooks
 
     async def webhooks(self, request: Request, context: Context) -> Answer:
         app_id = id_of(request, "appId")
@@ -54,7 +54,7 @@ class WebhookEndpoints:
         webhook_id = id_of(request, "webhookId")
         message_id = request.path_values["messageId"]
         if not MESSAGE_ID.fullmatch(message_id):
-            raise NothingThere
+            raise NotFound
         return told(await self._keep.replay(webhook_id, message_id, actor=actor_of(context)))
 
     async def messages(self, request: Request, context: Context) -> Answer:

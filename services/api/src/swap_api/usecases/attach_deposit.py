@@ -7,10 +7,10 @@ from swap_api import observe
 from swap_api.attach_ports import LoneTransfers, Wallets
 from swap_api.domain.attaching import LoneTransfer, TransferStatus
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
+from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.ports import Clock, Swaps
 from swap_api.usecases.authorize_deposit import read_signature
-from swap_api.usecases.own_swap import own_swap
+from swap_api.usecases.find_own_swap import find_own_swap
 from swap_chains.evm.personal_signatures import personal_digest
 from swap_chains.evm.signatures import recover
 from swap_contracts.public.errors import ErrorCode
@@ -50,7 +50,7 @@ class AttachDeposit:
     ) -> Sequence[LoneTransferModel]:
         """Return the transfers of a transaction, each with its text for this swap.
 
-        :raises NothingThere: for somebody else's swap, or when there is no such transfer.
+        :raises NotFound: for somebody else's swap, or when there is no such transfer.
         """
         swap, network, found = await self._found(caller, swap_id, transaction_hash)
         return [_model(network, one, swap) for one in found]
@@ -64,7 +64,7 @@ class AttachDeposit:
         signature: str,
     ) -> LoneTransferModel:
         """
-        :raises NothingThere: for somebody else's swap, or when there is no such transfer.
+        :raises NotFound: for somebody else's swap, or when there is no such transfer.
         :raises ApiRefusal: when it cannot be attached, or somebody else signed.
         :raises Unavailable: when no node answers and one has to be asked.
         """
@@ -95,7 +95,7 @@ class AttachDeposit:
                 is_by_contract=by_contract,
             )
             await self._submit(body)
-            observe.attachment_taken(swap_id, transfer.network)
+            observe.attachment_accepted(swap_id, transfer.network)
         now_known = await self._transfers.of_transaction(
             swap_id, network.name, transfer.transaction_hash
         )
@@ -104,14 +104,14 @@ class AttachDeposit:
     async def _found(
         self, caller: Caller, swap_id: UUID, transaction_hash: str
     ) -> tuple[Destined, Network, Sequence[LoneTransfer]]:
-        await own_swap(self._swaps, caller, swap_id)
+        await find_own_swap(self._swaps, caller, swap_id)
         swap = await self._transfers.destined(swap_id)
         if swap is None:
-            raise NothingThere
+            raise NotFound
         name = swap.source_network
         found = await self._transfers.of_transaction(swap_id, name, transaction_hash.lower())
         if not found:
-            raise NothingThere(
+            raise NotFound(
                 "No transfer of this transaction waits without a swap; one that was just sent is "
                 "known after a moment, and one that named its swap needs nothing"
             )
@@ -163,7 +163,7 @@ def _chosen(found: Sequence[LoneTransfer], transfer_id: UUID | None) -> LoneTran
         return found[0]
     chosen = next((one for one in found if one.deposit_id == transfer_id), None)
     if chosen is None:
-        raise NothingThere("The transaction has no such transfer")
+        raise NotFound("The transaction has no such transfer")
     return chosen
 
 

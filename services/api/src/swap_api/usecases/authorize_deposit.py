@@ -17,9 +17,9 @@ from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.gasless_ports import GaslessChains, SignRequests
 from swap_api.ports import Clock, StoredSwap, Swaps
-from swap_api.usecases.ask_signature import AskSignature
+from swap_api.usecases.find_own_swap import find_own_swap
 from swap_api.usecases.offer_gasless import OfferGasless
-from swap_api.usecases.own_swap import own_swap
+from swap_api.usecases.request_signature import RequestSignature
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
@@ -54,7 +54,7 @@ class AuthorizeDeposit:
         *,
         swaps: Swaps,
         offer: OfferGasless,
-        ask: AskSignature,
+        ask: RequestSignature,
         chains: GaslessChains,
         requests: SignRequests,
         clock: Clock,
@@ -69,11 +69,11 @@ class AuthorizeDeposit:
 
     async def __call__(self, caller: Caller, swap_id: UUID, signature: str, signer: str) -> None:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when it is not taken; then nothing of it is kept.
         :raises Unavailable: when no node answers.
         """
-        stored = await own_swap(self._swaps, caller, swap_id)
+        stored = await find_own_swap(self._swaps, caller, swap_id)
         swap = stored.gasless
         if swap is None:
             raise not_requested()
@@ -92,7 +92,7 @@ class AuthorizeDeposit:
                 await self._requests.refuse(request)
             raise
         await self._submit(request, relayed, signed)
-        observe.authorization_taken(swap_id, swap.network, request.standard.value)
+        observe.authorization_accepted(swap_id, swap.network, request.standard.value)
 
     async def _check_turn(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> None:
         held = await self._requests.submitted(swap_id)

@@ -24,11 +24,11 @@ from swap_api.ports import (
     SequenceNumberTaken,
     StoredSwap,
 )
-from swap_api.usecases.ask_price import AskPrice
-from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
-from swap_api.usecases.heed_stops import HeedStops
+from swap_api.usecases.fetch_price import FetchPrice
+from swap_api.usecases.refuse_stopped_routes import RefuseStoppedRoutes
+from swap_api.usecases.request_signature import RequestSignature
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.public.errors import ErrorCode
@@ -68,36 +68,36 @@ class CreateSwap:
         self,
         catalogue: Catalogue,
         *,
-        ask_price: AskPrice,
+        fetch_price: FetchPrice,
         cap_unpaid_swaps: CapUnpaidSwaps,
         cap_deposit_addresses: CapDepositAddresses,
         creations: Creations,
         idempotency: Idempotency,
         rendering: Rendering,
-        ask_signature: AskSignature,
+        request_signature: RequestSignature,
         gasless_rendering: GaslessRendering,
         clock: Clock,
         new_id: NewId,
         new_sequence_number: NewSequenceNumber,
         deposit_addresses: DepositAddresses,
         deposit: ResolveDeposit,
-        heed_stops: HeedStops,
+        refuse_stopped_routes: RefuseStoppedRoutes,
         screen_parties: ScreenParties,
     ) -> None:
         self._deposit = deposit
         self._catalogue = catalogue
         self._addresses = AddressRules(catalogue)
         self._find_route = remembering_routes(catalogue)
-        self._ask_price = ask_price
+        self._fetch_price = fetch_price
         self._deposit_addresses = deposit_addresses
-        self._heed_stops = heed_stops
+        self._refuse_stopped_routes = refuse_stopped_routes
         self._screen_parties = screen_parties
         self._cap_unpaid_swaps = cap_unpaid_swaps
         self._cap_deposit_addresses = cap_deposit_addresses
         self._creations = creations
         self._idempotency = idempotency
         self._rendering = rendering
-        self._ask_signature = ask_signature
+        self._request_signature = request_signature
         self._gasless_rendering = gasless_rendering
         self._clock = clock
         self._new_id = new_id
@@ -135,13 +135,13 @@ class CreateSwap:
     async def _create(
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
     ) -> bytes:
-        self._heed_stops.check(route.source_network, route.destination_network)
+        self._refuse_stopped_routes.check(route.source_network, route.destination_network)
         await self._screen_parties(parties.named.on(route))
         await self._cap_unpaid_swaps(creation.caller, creation.client)
         if creation.order.price.funding.use_deposit_address:
             await self._cap_deposit_addresses(creation.caller, route.source_network.name)
             await self._deposit_addresses.verify(route.source_network)
-        answer = await self._ask_price.quote(
+        answer = await self._fetch_price.quote(
             route,
             creation.order.price,
             fee=creation.caller.allowances.fee_basis_points,
@@ -212,7 +212,7 @@ class CreateSwap:
         if row.gasless is None:
             stored = await self._deposit.inline(stored, request.swap_id, wallet)
         elif wallet is not None:
-            asked = await self._ask_signature.draft(
+            asked = await self._request_signature.draft(
                 row.gasless, request.swap_id, wallet, deadline=request.expires_at
             )
         if asked is not None:

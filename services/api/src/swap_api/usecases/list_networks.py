@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from swap_api.domain.keys import Caller
 from swap_api.ports import Rendering
-from swap_api.usecases.know_prices import KnowPrices
+from swap_api.usecases.refresh_prices import RefreshPrices
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue
 
@@ -16,7 +16,7 @@ class ListNetworks:
         self,
         catalogue: Catalogue,
         public: PublicCatalogue,
-        prices: KnowPrices,
+        prices: RefreshPrices,
         rendering: Rendering,
     ) -> None:
         self._environment = catalogue.environment

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from swap_api.domain.keys import Caller
 from swap_api.domain.orders import no_route
-from swap_api.domain.reach import Reach, ReachAsked, Side
+from swap_api.domain.reach import Reach, ReachQuery, Side
 from swap_api.ports import Rendering
-from swap_api.usecases.know_prices import KnowPrices
+from swap_api.usecases.refresh_prices import RefreshPrices
 from swap_domain.catalogue import Catalogue
 
 EMPTY = b"[]"
@@ -14,14 +14,14 @@ class ListReachable:
     """List the tokens that a swap can start from or end at, seen from the other end."""
 
     def __init__(
-        self, catalogue: Catalogue, reach: Reach, prices: KnowPrices, rendering: Rendering
+        self, catalogue: Catalogue, reach: Reach, prices: RefreshPrices, rendering: Rendering
     ) -> None:
         self._environment = catalogue.environment
         self._reach = reach
         self._prices = prices
         self._rendering = rendering
 
-    def __call__(self, caller: Caller, side: Side, asked: ReachAsked) -> bytes:
+    def __call__(self, caller: Caller, side: Side, asked: ReachQuery) -> bytes:
         """
         :raises ApiRefusal: when the other end is none of ours, or a token has no network.
         """

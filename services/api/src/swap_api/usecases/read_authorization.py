@@ -30,7 +30,7 @@ class ReadAuthorization:
 
     async def __call__(self, caller: Caller, swap_id: UUID) -> bytes:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when nobody was asked to sign.
         """
         stored = await self._decided.by_id(caller, swap_id)

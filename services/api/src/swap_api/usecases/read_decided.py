@@ -16,7 +16,7 @@ from uuid import UUID
 from swap_api import observe
 from swap_api.domain.keys import Caller
 from swap_api.ports import StoredSwap, Swaps
-from swap_api.usecases.own_swap import own_swap
+from swap_api.usecases.find_own_swap import find_own_swap
 from swap_runtime.errors import Unavailable
 
 WITHIN_SECONDS: Final = 1.0
@@ -54,9 +54,9 @@ class ReadDecided:
 
     async def by_id(self, caller: Caller, swap_id: UUID) -> StoredSwap:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         """
-        return await self._decided(swap_id, await own_swap(self._swaps, caller, swap_id))
+        return await self._decided(swap_id, await find_own_swap(self._swaps, caller, swap_id))
 
     async def by_hash(
         self, caller: Caller, transaction_hash: str

@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_api.domain.keys import Caller
 from swap_api.lookup_ports import History
 from swap_api.ports import Rendering, Swaps
-from swap_api.usecases.own_swap import own_swap
+from swap_api.usecases.find_own_swap import find_own_swap
 from swap_runtime.errors import Unavailable
 
 LOOKS: Final = 100  # at most, before the client is asked to come again
@@ -29,25 +29,25 @@ class ReadHistory:
 
     async def events(self, caller: Caller, swap_id: UUID) -> bytes:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         """
-        await own_swap(self._swaps, caller, swap_id)
+        await find_own_swap(self._swaps, caller, swap_id)
         events = self._rendering.events(await self._history.events(swap_id))
         return b"[%b]" % b",".join(events)
 
     async def follow(self, caller: Caller, swap_id: UUID, *, after: int) -> AsyncIterator[bytes]:
         """Return the events after a sequence number, as server-sent events, for a while.
 
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         """
-        await own_swap(self._swaps, caller, swap_id)
+        await find_own_swap(self._swaps, caller, swap_id)
         return self._follow(swap_id, after)
 
     async def ledger(self, caller: Caller, swap_id: UUID) -> bytes:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         """
-        await own_swap(self._swaps, caller, swap_id)
+        await find_own_swap(self._swaps, caller, swap_id)
         return self._rendering.ledger(await self._history.postings(swap_id))
 
     async def _follow(self, swap_id: UUID, last: int) -> AsyncIterator[bytes]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.ports import Heads, Rendering
 from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.resolve_deposit import ResolveDeposit
@@ -30,7 +30,7 @@ class ReadSwap:
         source_address: str | None = None,
     ) -> bytes:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         """
         stored = await self._decided.by_id(caller, swap_id)
         if with_actions:
@@ -43,12 +43,12 @@ class ReadSwap:
     ) -> bytes:
         """Return the swap with its actions and the one of them to do now.
 
-        :raises NothingThere: when no swap of the caller's has the transaction.
+        :raises NotFound: when no swap of the caller's has the transaction.
         :raises ApiRefusal: for an address that is none.
         """
         found = await self._decided.by_hash(caller, transaction_hash)
         if found is None:
-            raise NothingThere
+            raise NotFound
         swap_id, stored = found
         try:
             stored, action = await self._deposit.now(stored, swap_id, source_address)
@@ -61,7 +61,7 @@ class ReadSwap:
         self, caller: Caller, swap_id: UUID, source_address: str | None = None
     ) -> bytes:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when somebody has to sign, and nobody can be asked now.
         """
         stored = await self._decided.by_id(caller, swap_id)
@@ -72,7 +72,7 @@ class ReadSwap:
     ) -> bytes:
         """Return the swap with the one thing that is to be done now in place of its actions.
 
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: for an address that is none.
         """
         stored = await self._decided.by_id(caller, swap_id)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Final
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.domain.transaction_hashes import is_transaction_hash
 from swap_api.lookup_ports import ChainTransactions
 from swap_api.ports import Heads, Hints, Rendering
@@ -41,18 +41,18 @@ class ReadTransactionStatus:
     async def __call__(self, caller: Caller, network: str, transaction_id: str) -> bytes:
         """
         :param network: a name or a chain id.
-        :raises NothingThere: when neither a swap of the caller, nor a node, nor a hint has it.
+        :raises NotFound: when neither a swap of the caller, nor a node, nor a hint has it.
         :raises Unavailable: when no node answers and no hint names the transaction.
         """
         known = self._catalogue.find_network(network)
         if known is None:
-            raise NothingThere
+            raise NotFound
         of_swap = await self._of_swap(caller, known, transaction_id)
         if of_swap is not None:
             return of_swap
         is_seen = caller.environment == self._catalogue.environment
         if not is_seen or not is_transaction_hash(transaction_id):
-            raise NothingThere
+            raise NotFound
         return await self._of_chain(caller, known, transaction_id.lower())
 
     async def _of_swap(self, caller: Caller, network: Network, transaction_id: str) -> bytes | None:
@@ -75,7 +75,7 @@ class ReadTransactionStatus:
         if located.state is TransactionState.UNKNOWN and not await self._hints.has_hint(
             caller.app_id, network.name, transaction_hash
         ):
-            raise unavailable or NothingThere
+            raise unavailable or NotFound
         heads = await self._heads.current()
         head = heads.get(network.name, NO_HEAD)
         return self._rendering.located_transaction(network, transaction_hash, located, head)

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from swap_api.ports import Clock
 
 FRESH_FOR: Final = timedelta(seconds=1)
-REMEMBERED_MAX: Final = 10_000
+CACHE_MAX: Final = 10_000
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -49,7 +49,7 @@ class RecentCounts(Generic[Key]):
     async def _current(self, key: Key, at_most: int) -> _CachedCount:
         known = self._known.setdefault(key, _CachedCount())
         self._known.move_to_end(key)
-        while len(self._known) > REMEMBERED_MAX:
+        while len(self._known) > CACHE_MAX:
             self._known.popitem(last=False)
         async with known.counting:  # the first of concurrent requests counts for all of them
             if not self._is_fresh(known):

@@ -5,7 +5,7 @@ from uuid import UUID
 from swap_api import observe
 from swap_api.domain.addresses import AddressRules, refuse_own
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.domain.refusals import Invalid, NotFound
 from swap_api.ports import Clock, OwnAddresses, RefundAddresses
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.swaps import RefundAddressSet
@@ -38,13 +38,13 @@ class SetRefundAddress:
 
     async def __call__(self, caller: Caller, swap_id: UUID, address: str) -> None:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         :raises Invalid: when another address was set before.
         :raises ApiRefusal: when it is no address on the source network.
         """
         network_name = await self._refund_addresses.source_network(caller.app_id, swap_id)
         if network_name is None:
-            raise NothingThere
+            raise NotFound
         network = self._catalogue.network(network_name)
         checked = self._addresses.check(address, network, field=FIELD)
         refuse_own({FIELD: checked}, await self._own_addresses.among([checked.lower()]))

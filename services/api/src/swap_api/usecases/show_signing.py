@@ -8,7 +8,7 @@ from swap_api.domain.gasless import SIGNER_UNKNOWN, GaslessSwap, Steps, steps_of
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.gasless_ports import GaslessRendering, SignRequests
 from swap_api.ports import Clock, StoredSwap
-from swap_api.usecases.ask_signature import AskSignature
+from swap_api.usecases.request_signature import RequestSignature
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.errors import Unavailable
 
@@ -18,7 +18,7 @@ class ShowSigning:
 
     def __init__(
         self,
-        ask: AskSignature,
+        ask: RequestSignature,
         rendering: GaslessRendering,
         *,
         requests: SignRequests,

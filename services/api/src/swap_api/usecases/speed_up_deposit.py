@@ -4,7 +4,7 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.ports import Clock, Hints
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
@@ -25,11 +25,11 @@ class SpeedUpDeposit:
 
     async def __call__(self, caller: Caller, swap_id: UUID, transaction_hash: str) -> None:
         """
-        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for somebody else's alike.
         """
         network = await self._hints.source_network(caller.app_id, swap_id)
         if network is None:
-            raise NothingThere
+            raise NotFound
         known_as = transaction_hash.lower()
         envelope = DEPOSIT_HINTED.seal(
             DepositHinted(network=network, transaction_hash=known_as),

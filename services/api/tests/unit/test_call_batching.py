@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.call_batching import CallBatcher
 
 
 class Doubling:
@@ -28,13 +28,13 @@ class TestGathering:
     async def test_lets_a_lone_call_go_at_once(self) -> None:
         run = Doubling()
 
-        assert await Gathering(run, batch_max=10)(4) == 8
+        assert await CallBatcher(run, batch_max=10)(4) == 8
         assert run.batches == [[4]]
 
     async def test_gathers_what_comes_during_a_flight(self) -> None:
         run = Doubling()
         run.may_go.clear()
-        gathering: Gathering[int, int] = Gathering(run, batch_max=3)
+        gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=3)
         calls = [asyncio.create_task(gathering(n * 2)) for n in range(8)]
         await asyncio.sleep(0)
         run.may_go.set()
@@ -44,14 +44,14 @@ class TestGathering:
 
     async def test_gives_each_call_its_own_error(self) -> None:
         run = Doubling()
-        gathering: Gathering[int, int] = Gathering(run, batch_max=10)
+        gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=10)
 
         answers = await asyncio.gather(*(gathering(n) for n in range(4)), return_exceptions=True)
 
         assert [str(answer) for answer in answers] == ["0", "1", "4", "3"]
 
     async def test_answers_a_call_that_follows_on_an_answer_without_a_pause(self) -> None:
-        gathering: Gathering[int, int] = Gathering(Doubling(), batch_max=10)
+        gathering: CallBatcher[int, int] = CallBatcher(Doubling(), batch_max=10)
 
         async with asyncio.timeout(5):
             for n in range(0, 200, 2):
@@ -61,7 +61,7 @@ class TestGathering:
         async def fail(_: Sequence[int]) -> Sequence[int | Exception]:
             raise RuntimeError("no")
 
-        gathering: Gathering[int, int] = Gathering(fail, batch_max=10)
+        gathering: CallBatcher[int, int] = CallBatcher(fail, batch_max=10)
         for n in range(2):
             with pytest.raises(RuntimeError, match="no"):
                 await gathering(n)
@@ -69,7 +69,7 @@ class TestGathering:
     async def test_does_not_mind_a_caller_who_went_away(self) -> None:
         run = Doubling()
         run.may_go.clear()
-        gathering: Gathering[int, int] = Gathering(run, batch_max=10)
+        gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=10)
         gone, stays = (asyncio.create_task(gathering(n)) for n in (2, 4))
         await asyncio.sleep(0)
         gone.cancel()

@@ -3,16 +3,16 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.ports import StoredSwap, Swaps
 
 
-async def own_swap(swaps: Swaps, caller: Caller, swap_id: UUID) -> StoredSwap:
+async def find_own_swap(swaps: Swaps, caller: Caller, swap_id: UUID) -> StoredSwap:
     """Return a swap of the caller's: the one place that keeps tenants apart by id.
 
-    :raises NothingThere: for an unknown id and for somebody else's alike.
+    :raises NotFound: for an unknown id and for somebody else's alike.
     """
     stored = await swaps.find(swap_id)
     if stored is None or stored.app_id != caller.app_id:
-        raise NothingThere
+        raise NotFound
     return stored

@@ -24,7 +24,7 @@ from swap_api.domain.members import operator_actor
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
-from swap_api.http.once import AnswerOnce, once
+from swap_api.http.idempotent_requests import IdempotentRequests, make_idempotent
 from swap_api.http.unknown_names import IGNORED, UnknownNames
 from swap_runtime.admin_routes import OPERATOR_KEY
 
@@ -32,19 +32,19 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
 
 
-class OperatorDoor:
+class OperatorRoutes:
     def __init__(
         self,
         endpoints: Sequence[Endpoint],
         *,
-        answer_once: AnswerOnce,
+        idempotent_requests: IdempotentRequests,
         unknown_names: UnknownNames,
         errors: Errors,
         anybody: Caller,
         new_request_id: Callable[[], str],
     ) -> None:
-        self._endpoints = [once(endpoint) for endpoint in endpoints]
-        self._answer_once = answer_once
+        self._endpoints = [make_idempotent(endpoint) for endpoint in endpoints]
+        self._idempotent_requests = idempotent_requests
         self._unknown_names = unknown_names
         self._errors = errors
         self._anybody = anybody
@@ -64,7 +64,7 @@ class OperatorDoor:
             request, ignored = await _request(asked), ""
             try:
                 ignored = await self._unknown_names.ignored(endpoint, request)
-                answer = await self._answer_once(endpoint, request, context)
+                answer = await self._idempotent_requests(endpoint, request, context)
             except Exception as error:
                 answer = self._errors.answer(error, request_id)
                 observe.answered_with_error(

@@ -7,7 +7,7 @@ from swap_api.ports import Pricing
 from swap_runtime.errors import Unavailable
 
 
-class KnowPrices:
+class RefreshPrices:
     """Hold the newest prices of all tokens, dollars at 18 decimals for a whole one."""
 
     def __init__(self, pricing: Pricing) -> None:
@@ -20,7 +20,7 @@ class KnowPrices:
         try:
             answer = await self._pricing.prices()
         except Unavailable as error:
-            observe.quoter_away(error)
+            observe.quoter_unavailable(error)
             return
         newer = {(p.network, p.token): int(p.usd_e18) for p in answer.prices}
         self.current = {**self.current, **newer}

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
 
 from swap_api import observe
-from swap_api.domain.orders import PriceAsked, Route
+from swap_api.domain.orders import PriceQuery, Route
 from swap_api.domain.refusals import ApiRefusal, at_fault
 from swap_api.ports import PriceRefused, Pricing, Rendering
 from swap_api.usecases.offer_depository import OfferDepository
@@ -27,7 +27,7 @@ AMOUNTS: Final = {
 }
 
 
-class AskPrice:
+class FetchPrice:
     """Ask the quoter, and say its refusals in public words."""
 
     def __init__(
@@ -46,7 +46,7 @@ class AskPrice:
     async def quote(
         self,
         route: Route,
-        asked: PriceAsked,
+        asked: PriceQuery,
         *,
         fee: int,
         may_be_open: bool = False,
@@ -76,40 +76,40 @@ class AskPrice:
         )
         return await self._told(route, asked, self._pricing.quote(question))
 
-    async def limits(self, route: Route, asked: PriceAsked, *, fee: int) -> LimitsAnswer:
+    async def limits(self, route: Route, asked: PriceQuery, *, fee: int) -> LimitsAnswer:
         """
         :raises ApiRefusal: when the route has no limits, or the quoter is away.
         """
         self._check_method(route, asked)
         return await self._told(route, asked, self._pricing.limits(_question(route, asked, fee)))
 
-    async def ranges(self, route: Route, asked: PriceAsked, *, fee: int) -> RangesAnswer:
+    async def ranges(self, route: Route, asked: PriceQuery, *, fee: int) -> RangesAnswer:
         """
         :raises ApiRefusal: when the route has no price, or the quoter is away.
         """
         self._check_method(route, asked)
         return await self._told(route, asked, self._pricing.ranges(_question(route, asked, fee)))
 
-    def _check_method(self, route: Route, asked: PriceAsked) -> None:
+    def _check_method(self, route: Route, asked: PriceQuery) -> None:
         if asked.funding.use_gasless:
             self._gasless.require(route.source_network, route.source)
         elif asked.funding.use_depository:
             self._depository.require(route.source_network)
 
-    async def _told(self, route: Route, asked: PriceAsked, answer: Awaitable[Answer]) -> Answer:
+    async def _told(self, route: Route, asked: PriceQuery, answer: Awaitable[Answer]) -> Answer:
         try:
             return await answer
         except PriceRefused as refused:
             raise self._refusal(route, asked, refused) from refused
         except Unavailable as error:
-            observe.quoter_away(error)
+            observe.quoter_unavailable(error)
             raise ApiRefusal(
                 ErrorCode.SERVICE_UNAVAILABLE,
                 "Prices are not available for the moment; try again soon",
                 headers={"retry-after": "1"},
             ) from error
 
-    def _refusal(self, route: Route, asked: PriceAsked, refused: PriceRefused) -> ApiRefusal:
+    def _refusal(self, route: Route, asked: PriceQuery, refused: PriceRefused) -> ApiRefusal:
         if refused.code not in ErrorCode.__members__:
             raise ValueError(f"the quoter refuses with {refused.code!r}") from refused
         code = ErrorCode[refused.code]
@@ -125,7 +125,7 @@ class AskPrice:
         return ApiRefusal(code, refused.message, metadata=metadata)
 
 
-def _question(route: Route, asked: PriceAsked, fee: int) -> RouteQuestion:
+def _question(route: Route, asked: PriceQuery, fee: int) -> RouteQuestion:
     return RouteQuestion(
         source_network=route.source_network.name,
         source_token=route.source.address,

@@ -219,7 +219,7 @@ class TestASecret:
         assert await count(api, table) == before + 1
 
     async def test_of_a_webhook_endpoint_is_made_once(self, api: Harness, owner: Person) -> None:
-        api.parts.management.keep_webhooks._endpoints = FakeWebhooks()
+        api.parts.management.manage_webhooks._endpoints = FakeWebhooks()
         app = await owner.an_app()
         body = {"url": "https://shop.example"}
 

@@ -1,26 +1,28 @@
 from __future__ import annotations
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.orders import PriceAsked, find_route
+from swap_api.domain.orders import PriceQuery, find_route
 from swap_api.ports import Rendering
-from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.fetch_price import FetchPrice
 from swap_domain.catalogue import Catalogue
 
 
-class GiveLimits:
+class ReadLimits:
     """Say how little and how much a route takes."""
 
-    def __init__(self, catalogue: Catalogue, ask_price: AskPrice, rendering: Rendering) -> None:
+    def __init__(self, catalogue: Catalogue, fetch_price: FetchPrice, rendering: Rendering) -> None:
         self._catalogue = catalogue
-        self._ask_price = ask_price
+        self._fetch_price = fetch_price
         self._rendering = rendering
 
-    async def __call__(self, caller: Caller, asked: PriceAsked) -> bytes:
+    async def __call__(self, caller: Caller, asked: PriceQuery) -> bytes:
         """
         :raises ApiRefusal: when the route or the method is not served.
         """
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
         asked.check_numbers(route)
-        answer = await self._ask_price.limits(route, asked, fee=caller.allowances.fee_basis_points)
+        answer = await self._fetch_price.limits(
+            route, asked, fee=caller.allowances.fee_basis_points
+        )
         return self._rendering.limits(answer, route.source, native=route.source.is_native)

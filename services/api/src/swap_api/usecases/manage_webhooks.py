@@ -6,7 +6,7 @@ from uuid import UUID
 from swap_api.domain.bounds import Bounded, Bounds
 from swap_api.domain.keys import Environment
 from swap_api.domain.members import Actor
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import Audit, Part, Partners, Row, WebhookEndpoints, Window
 from swap_api.ports import Clock
 
@@ -16,7 +16,7 @@ OWNER: Final = "owner"
 OPERATOR: Final = "operator"
 
 
-class KeepWebhooks:
+class ManageWebhooks:
     """Manage the webhook endpoints of an app, which the notifier keeps."""
 
     def __init__(
@@ -36,7 +36,7 @@ class KeepWebhooks:
 
     async def list_all(self, app_id: UUID, *, actor: Actor) -> list[Row]:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         await self._partners.find_app(app_id, actor)
         return list(await self._endpoints.list_all(app_id))
@@ -72,7 +72,7 @@ class KeepWebhooks:
         self, endpoint_id: UUID, asked: Row, window: Window, *, actor: Actor
     ) -> Part:
         """
-        :raises NothingThere: when there is no such endpoint.
+        :raises NotFound: when there is no such endpoint.
         """
         await self._partners.find_app(await self._app_of(endpoint_id), actor)
         return await self._endpoints.messages(endpoint_id, asked, window)
@@ -100,7 +100,7 @@ class KeepWebhooks:
         """Return whose it is. What nobody has is looked up like what somebody else has."""
         try:
             return UUID((await self._endpoints.find(endpoint_id))["app_id"])
-        except NothingThere:
+        except NotFound:
             return NOBODY
 
     async def _note(

@@ -11,7 +11,7 @@ from swap_api.management_ports import Part, Partners, Row, Window
 from swap_api.ports import Clock, NewId
 
 
-class KeepPartners:
+class ManagePartners:
     """Keep the register of organizations and their apps."""
 
     def __init__(self, partners: Partners, bounds: Bounds, *, clock: Clock, new_id: NewId) -> None:
@@ -33,7 +33,7 @@ class KeepPartners:
 
     async def find_organization(self, organization_id: UUID, *, actor: Actor) -> Row:
         """
-        :raises NothingThere: when there is no such organization.
+        :raises NotFound: when there is no such organization.
         """
         return await self._partners.find_organization(organization_id, actor)
 
@@ -69,7 +69,7 @@ class KeepPartners:
 
     async def find_app(self, app_id: UUID, *, actor: Actor) -> Row:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         return await self._partners.find_app(app_id, actor)
 
@@ -77,7 +77,7 @@ class KeepPartners:
         self, organization_id: UUID | None, window: Window, *, actor: Actor
     ) -> Part:
         """
-        :raises NothingThere: when there is no such organization.
+        :raises NotFound: when there is no such organization.
         """
         if organization_id is not None:
             await self._partners.find_organization(organization_id, actor)
@@ -100,13 +100,13 @@ class KeepPartners:
 
     async def set_limits(self, app_id: UUID, allowances: Allowances, *, actor: Actor) -> Row:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         return await self._partners.set_limits(app_id, allowances, actor, self._clock())
 
     async def set_fee(self, app_id: UUID, basis_points: int, *, actor: Actor) -> Row:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         return await self._partners.set_fee(app_id, basis_points, actor, self._clock())
 

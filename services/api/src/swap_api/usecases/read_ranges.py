@@ -1,40 +1,40 @@
 from __future__ import annotations
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.orders import PriceAsked, Route, find_route
+from swap_api.domain.orders import PriceQuery, Route, find_route
 from swap_api.ports import Rendering
-from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.fetch_price import FetchPrice
 from swap_domain.catalogue import Catalogue
 
 
-class GiveRanges:
+class ReadRanges:
     """Say what a route costs between which amounts, in detail or as the legacy endpoint does."""
 
-    def __init__(self, catalogue: Catalogue, ask_price: AskPrice, rendering: Rendering) -> None:
+    def __init__(self, catalogue: Catalogue, fetch_price: FetchPrice, rendering: Rendering) -> None:
         self._catalogue = catalogue
-        self._ask_price = ask_price
+        self._fetch_price = fetch_price
         self._rendering = rendering
 
-    async def __call__(self, caller: Caller, asked: PriceAsked) -> bytes:
+    async def __call__(self, caller: Caller, asked: PriceQuery) -> bytes:
         """
         :raises ApiRefusal: when the route or the method is not served.
         """
         route = self._route(caller, asked)
         asked.check_numbers(route)
         fee = caller.allowances.fee_basis_points
-        answer = await self._ask_price.ranges(route, asked, fee=fee)
+        answer = await self._fetch_price.ranges(route, asked, fee=fee)
         return self._rendering.ranges(answer, route.source)
 
-    async def rates(self, caller: Caller, asked: PriceAsked) -> bytes:
+    async def rates(self, caller: Caller, asked: PriceQuery) -> bytes:
         """
         :raises ApiRefusal: when the route is not served.
         """
         route = self._route(caller, asked)
         fee = caller.allowances.fee_basis_points
-        answer = await self._ask_price.ranges(route, asked, fee=fee)
+        answer = await self._fetch_price.ranges(route, asked, fee=fee)
         return self._rendering.rates(answer, route.source)
 
-    def _route(self, caller: Caller, asked: PriceAsked) -> Route:
+    def _route(self, caller: Caller, asked: PriceQuery) -> Route:
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
         return route

@@ -2,34 +2,34 @@ from __future__ import annotations
 
 from swap_api.domain.addresses import AddressRules
 from swap_api.domain.keys import Caller
-from swap_api.domain.orders import Named, PriceAsked, remembering_routes
+from swap_api.domain.orders import NamedParties, PriceQuery, remembering_routes
 from swap_api.ports import Rendering
-from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.fetch_price import FetchPrice
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
 
 
-class GiveQuote:
+class ReadQuote:
     """Price a swap before it is created."""
 
     def __init__(
         self,
         catalogue: Catalogue,
-        ask_price: AskPrice,
+        fetch_price: FetchPrice,
         rendering: Rendering,
         screen_parties: ScreenParties,
     ) -> None:
         self._screen_parties = screen_parties
         self._addresses = AddressRules(catalogue)
         self._find_route = remembering_routes(catalogue)
-        self._ask_price = ask_price
+        self._fetch_price = fetch_price
         self._rendering = rendering
 
     async def __call__(
         self,
         caller: Caller,
-        asked: PriceAsked,
-        named: Named | None = None,
+        asked: PriceQuery,
+        named: NamedParties | None = None,
         *,
         explain: bool = False,
     ) -> bytes:
@@ -43,7 +43,7 @@ class GiveQuote:
         if named is not None:
             named.check(route, self._addresses)
             await self._screen_parties(named.on(route))
-        answer = await self._ask_price.quote(
+        answer = await self._fetch_price.quote(
             route, asked, fee=caller.allowances.fee_basis_points, explain=explain
         )
         if answer.explanation is None:

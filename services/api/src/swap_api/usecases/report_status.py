@@ -6,7 +6,7 @@ from swap_api.ports import Clock, Rendering
 from swap_domain.catalogue import Catalogue
 
 
-class TellStatus:
+class ReportStatus:
     """Say how every network is: how far it is followed, and what can be paid there."""
 
     def __init__(

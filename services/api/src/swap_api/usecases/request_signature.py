@@ -21,14 +21,14 @@ from swap_domain.gasless import GaslessStandard
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SignatureDraft:
     """What a wallet is to sign, with what it is about."""
 
     request: SignRequest
     relayed: RelayedDeposit
 
 
-class AskSignature:
+class RequestSignature:
     """Say what a signer has to sign for a swap: the same bytes until they are worth nothing."""
 
     def __init__(
@@ -57,7 +57,7 @@ class AskSignature:
 
     async def draft(
         self, swap: GaslessSwap, swap_id: UUID, signer: str, *, deadline: datetime, issue: int = 1
-    ) -> Asked | None:
+    ) -> SignatureDraft | None:
         """Make what the signer is asked next; None when the chain takes nothing more of him.
 
         :raises ApiRefusal: when the token is not offered like that now.
@@ -79,11 +79,11 @@ class AskSignature:
             valid_after=0,
             valid_before=window(self._clock(), deadline),
         )
-        return Asked(request, windowed(bare, request))
+        return SignatureDraft(request, windowed(bare, request))
 
     async def __call__(
         self, swap: GaslessSwap, swap_id: UUID, signer: str, *, deadline: datetime
-    ) -> Asked | None:
+    ) -> SignatureDraft | None:
         """Return what the signer was asked before, or is asked from now on.
 
         :raises ApiRefusal: when the token is not offered like that now.
@@ -95,11 +95,11 @@ class AskSignature:
             gasless = self._offer.require(network, network.token(swap.token))
             told = windowed(relayed_for(network, gasless, swap, signer=signer), known)
             if not (await self._chains.signer_state(network, told)).is_nonce_used:
-                return Asked(known, told)
+                return SignatureDraft(known, told)
         issue = 1 if known is None else known.issue + 1
         drafted = await self.draft(swap, swap_id, signer, deadline=deadline, issue=issue)
         if drafted is None:
             return None
         # Who asks at the same time gets what was written first.
         kept = await self._requests.keep(drafted.request)
-        return Asked(kept, windowed(drafted.relayed, kept))
+        return SignatureDraft(kept, windowed(drafted.relayed, kept))

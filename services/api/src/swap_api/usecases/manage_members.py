@@ -18,7 +18,7 @@ from swap_api.domain.members import (
     Role,
     secret_text,
 )
-from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
+from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import Members, NewSecret, Part, Partners, Row, Window
 from swap_api.ports import Clock, NewId
 from swap_contracts.public.errors import ErrorCode
@@ -32,7 +32,7 @@ class Issued:
     row: Row
 
 
-class KeepMembers:
+class ManageMembers:
     """Invite people, let them in, give them roles, and let them go."""
 
     def __init__(
@@ -56,7 +56,7 @@ class KeepMembers:
 
     async def list_members(self, organization_id: UUID, window: Window, *, actor: Actor) -> Part:
         """
-        :raises NothingThere: when there is no such organization.
+        :raises NotFound: when there is no such organization.
         """
         await self._partners.find_organization(organization_id, actor)
         return await self._members.list_members(organization_id, window)
@@ -170,7 +170,7 @@ class KeepMembers:
 
     async def revoke_token(self, token_id: UUID, *, actor: Actor) -> Row:
         """
-        :raises NothingThere: when the actor has no such token.
+        :raises NotFound: when the actor has no such token.
         """
         return await self._members.revoke_token(token_id, actor, self._clock())
 
@@ -182,11 +182,11 @@ class KeepMembers:
 
 def _member_of(actor: Actor) -> UUID:
     if actor.member_id is None:
-        raise NothingThere
+        raise NotFound
     return actor.member_id
 
 
 def _organization_of(actor: Actor) -> UUID:
     if actor.organization_id is None:
-        raise NothingThere
+        raise NotFound
     return actor.organization_id

@@ -11,7 +11,7 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-class Gathering(Generic[Question, Answer]):
+class CallBatcher(Generic[Question, Answer]):
     """Runs calls in batches: while one is under way, the next ones gather.
 
     A lone call goes at once, so nobody waits for company; under load a batch is as large as what
@@ -23,36 +23,36 @@ class Gathering(Generic[Question, Answer]):
         run: Callable[[Sequence[Question]], Awaitable[Sequence[Answer | Exception]]],
         *,
         batch_max: int,
-        flights_max: int = 1,
+        concurrent_batches_max: int = 1,
     ) -> None:
         self._run = run
         self._batch_max = batch_max
-        self._flights_max = flights_max
-        self._waiting: deque[tuple[Question, asyncio.Future[Answer]]] = deque()
-        self._flights = 0
+        self._concurrent_batches_max = concurrent_batches_max
+        self._pending: deque[tuple[Question, asyncio.Future[Answer]]] = deque()
+        self._running = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, question: Question) -> Answer:
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((question, answer))
-        if self._flights < self._flights_max:
-            self._flights += 1
-            task = asyncio.create_task(self._fly())
+        self._pending.append((question, answer))
+        if self._running < self._concurrent_batches_max:
+            self._running += 1
+            task = asyncio.create_task(self._run_batches())
             self._tasks.add(task)  # the loop itself would forget it
             task.add_done_callback(self._tasks.discard)
         return await answer
 
-    async def _fly(self) -> None:
+    async def _run_batches(self) -> None:
         """Fly until nobody waits. It counts as landed in the same step that finds nobody."""
         try:
-            while self._waiting:
-                await self._fly_once()
+            while self._pending:
+                await self._run_batch()
         finally:
-            self._flights -= 1
+            self._running -= 1
 
-    async def _fly_once(self) -> None:
-        size = min(len(self._waiting), self._batch_max)
-        batch = [self._waiting.popleft() for _ in range(size)]
+    async def _run_batch(self) -> None:
+        size = min(len(self._pending), self._batch_max)
+        batch = [self._pending.popleft() for _ in range(size)]
         try:
             answers = await self._run([question for question, _ in batch])
         except Exception as error:

@@ -32,7 +32,7 @@ class IssuedKey:
         return found
 
 
-class KeepKeys:
+class ManageKeys:
     """Make, replace and close the API keys of apps."""
 
     def __init__(
@@ -120,7 +120,7 @@ class KeepKeys:
 
     async def list_all(self, app_id: UUID | None, window: Window, *, actor: Actor) -> Part:
         """
-        :raises NothingThere: when there is no such app.
+        :raises NotFound: when there is no such app.
         """
         if app_id is not None:
             await self._partners.find_app(app_id, actor)

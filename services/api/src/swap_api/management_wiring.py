@@ -18,14 +18,14 @@ from swap_api.http.webhooks import WebhookEndpoints
 from swap_api.ports import NewId
 from swap_api.settings import ApiGroup
 from swap_api.usecases.identify_member import IdentifyMember
-from swap_api.usecases.keep_keys import KeepKeys
-from swap_api.usecases.keep_members import KeepMembers
-from swap_api.usecases.keep_partners import KeepPartners
-from swap_api.usecases.keep_webhooks import KeepWebhooks
+from swap_api.usecases.manage_keys import ManageKeys
+from swap_api.usecases.manage_members import ManageMembers
+from swap_api.usecases.manage_partners import ManagePartners
+from swap_api.usecases.manage_webhooks import ManageWebhooks
 from swap_runtime.service import Service
 
 
-class Rooms(TypedDict):
+class ManagementRoutes(TypedDict):
     managed: ManagementEndpoints
     members: MemberEndpoints
     webhooks: WebhookEndpoints
@@ -33,19 +33,19 @@ class Rooms(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    keep_partners: KeepPartners
-    keep_keys: KeepKeys
-    keep_members: KeepMembers
-    keep_webhooks: KeepWebhooks
+    manage_partners: ManagePartners
+    manage_keys: ManageKeys
+    manage_members: ManageMembers
+    manage_webhooks: ManageWebhooks
     identify_member: IdentifyMember
     notifier: NotifierEndpoints
 
-    def rooms(self) -> Rooms:
+    def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
         return {
-            "managed": ManagementEndpoints(self.keep_partners, self.keep_keys),
-            "members": MemberEndpoints(self.keep_members),
-            "webhooks": WebhookEndpoints(self.keep_webhooks),
+            "managed": ManagementEndpoints(self.manage_partners, self.manage_keys),
+            "members": MemberEndpoints(self.manage_members),
+            "webhooks": WebhookEndpoints(self.manage_webhooks),
         }
 
 
@@ -62,8 +62,8 @@ def build_management(
         raise ValueError("Set SWAP_API__NOTIFIER_TOKEN (an operator with the role service)")
     notifier = NotifierEndpoints(group.notifier_url, token)
     return Management(
-        keep_partners=KeepPartners(partners, bounds, clock=clock, new_id=new_id),
-        keep_keys=KeepKeys(
+        manage_partners=ManagePartners(partners, bounds, clock=clock, new_id=new_id),
+        manage_keys=ManageKeys(
             PostgresKeys(service.engine),
             partners,
             bounds,
@@ -72,7 +72,7 @@ def build_management(
             new_secret=secrets.token_bytes,
             hash_key=hashes,
         ),
-        keep_members=KeepMembers(
+        manage_members=ManageMembers(
             members,
             partners,
             bounds,
@@ -81,7 +81,7 @@ def build_management(
             new_secret=secrets.token_bytes,
             hash_token=hashes,
         ),
-        keep_webhooks=KeepWebhooks(notifier, partners, partners, bounds, clock=clock),
+        manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
         identify_member=IdentifyMember(members, hash_token=hashes, clock=clock),
         notifier=notifier,
     )

@@ -4,21 +4,21 @@ from typing import Final
 
 from swap_api import observe
 from swap_api.domain.refusals import ApiRefusal
-from swap_api.lookup_ports import StopsOfBoth
+from swap_api.lookup_ports import PayoutAndSourceStops
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 
 EVERYWHERE: Final = "*"
 
 
-class HeedStops:
+class RefuseStoppedRoutes:
     """Take no swaps whose payouts are stopped: where they go, or where they come from.
 
     What is remembered is at most one interval old: a swap that is created in between waits, as
     those do that were there before. Prices are told meanwhile; they promise nothing.
     """
 
-    def __init__(self, stops: StopsOfBoth) -> None:
+    def __init__(self, stops: PayoutAndSourceStops) -> None:
         self._stops = stops
         self._known: frozenset[str] = frozenset()
         self._sources: frozenset[str] = frozenset()

@@ -37,7 +37,7 @@ REFUSALS: Final = (ErrorCode.IDEMPOTENCY_KEY_REUSED, ErrorCode.IDEMPOTENCY_KEY_I
 OPERATOR: Final = UUID(int=0)  # whose keys those of the internal port are
 
 
-def once(endpoint: Endpoint) -> Endpoint:
+def make_idempotent(endpoint: Endpoint) -> Endpoint:
     """Let a POST about a swap, or by who manages, be answered once; the rest is left as it is."""
     is_about_swap = "{swapId}" in endpoint.path
     is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not Scope.NOBODY
@@ -47,13 +47,13 @@ def once(endpoint: Endpoint) -> Endpoint:
     told = {} if endpoint.shows_secret else REPLAYED_HEADERS
     return replace(
         endpoint,
-        answers_once=True,
+        is_idempotent=True,
         refuses=(*endpoint.refuses, *REFUSALS, *lost),
         headers={**endpoint.headers, **told},
     )
 
 
-class AnswerOnce:
+class IdempotentRequests:
     def __init__(self, idempotency: Idempotency, *, new_id: Callable[[], UUID]) -> None:
         self._idempotency = idempotency
         self._new_id = new_id
@@ -64,7 +64,7 @@ class AnswerOnce:
         :raises ApiRefusal: when another body used the key, the first request still runs, or its
             answer is not there to be given again.
         """
-        key = idempotency_key(request) if endpoint.answers_once else None
+        key = idempotency_key(request) if endpoint.is_idempotent else None
         if key is None:
             return await endpoint.handler(request, context)
         content = None if endpoint.body is None else _content(await request.json_body())
@@ -94,7 +94,7 @@ class AnswerOnce:
         try:
             await self._idempotency.save(claim, swap_id, _kept(endpoint, answer))
         except Unavailable as error:  # it was done, and is told this once
-            observe.answer_not_kept(error)
+            observe.answer_not_stored(error)
         return answer
 
 
