@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from tests.e2e import oracle
+from tests.e2e.idle_stack import wait_until_idle, what_was_done
 from tests.e2e.outside import Outside
-from tests.e2e.quiet import wait_until_quiet, what_was_done
 from tests.plugins.invariants import violations
 from tests.plugins.stack import Stack, stack, stacks
 
 # A test may have to start the stack, and a module's first one plays what the others look at.
 TIMEOUT_SECONDS = 400
 
-__all__ = ["checked", "outside", "quieted", "stack", "stacks"]
+__all__ = ["checked", "idle_after_test", "outside", "stack", "stacks"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,7 +40,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 @pytest.fixture(autouse=True)
-def quieted(stack: Stack) -> Iterator[None]:
+def idle_after_test(stack: Stack) -> Iterator[None]:
     """Wait until nothing is due, so that every test begins with a stack that rests."""
     yield
     run_unless_broken(stack, rest)
@@ -70,7 +70,7 @@ async def rest(stack: Stack) -> None:
     """
     if stack.rested is not None and await what_was_done(stack.description) == stack.rested:
         return  # the test only looked
-    await wait_until_quiet(stack.description)
+    await wait_until_idle(stack.description)
     stack.rested = await what_was_done(stack.description)
 
 

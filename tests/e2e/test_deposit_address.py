@@ -16,9 +16,9 @@ from web3.types import TxParams
 from swap_stack.places import ROOT
 from tests.e2e.chains import Chain
 from tests.e2e.claims import claim_of, suspended
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.journey import CompletedJourney, travel
 from tests.e2e.outside import Finished, Outside, Route, User, call_data, new_address
-from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
@@ -172,7 +172,7 @@ class TestAnAddress:
         coin, user = {**action, "token": {"contract": None}}, outside.user(TOKEN.source_network)
         [sent] = await user.transfer(coin, 777)
         await user.receipt(sent)
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         [kept] = [row for row in await suspended(stack) if row not in before]
         assert (kept["base_units"], kept["swap_id"]) == ("777", None)

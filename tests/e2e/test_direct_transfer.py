@@ -13,9 +13,9 @@ from web3.types import TxParams
 
 from swap_stack.places import ROOT
 from tests.e2e.claims import claim_of, has_no_deposit, suspended
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.journey import CompletedJourney, travel
 from tests.e2e.outside import Finished, Outside, Route, User, call_data, new_address
-from tests.e2e.quiet import wait_until_quiet
 from tests.plugins.stack import Stack
 
 COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
@@ -96,7 +96,7 @@ class TestWithoutAMatch:
         before = await suspended(stack)
 
         await pay(outside.user(COIN.source_network), {**action, "call_data": data})
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
         [kept] = [row for row in await suspended(stack) if row not in before]
@@ -110,7 +110,7 @@ class TestWithoutAMatch:
 
         plain = call_data("transfer(address,uint256)", *arguments(action))
         await pay(outside.user(TOKEN.source_network), {**action, "call_data": plain})
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
         [kept] = [row for row in await suspended(stack) if row not in before]
@@ -133,7 +133,7 @@ class TestWithoutAMatch:
         }
 
         await pay(outside.user(network), elsewhere)
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
         [kept] = [row for row in await suspended(stack) if row not in before]
@@ -149,7 +149,7 @@ class TestWithoutAMatch:
 
         await outside.fund(prepared, TOKEN)
         seen = await outside.follow(prepared["swap"]["id"])
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         assert seen[-1]["swap"]["status"] == "completed"
         assert await has_no_deposit(outside, another_id)
@@ -200,7 +200,7 @@ class TestThroughAContract:
 
         plain = "0x" if route is COIN else action["call_data"][:-64]
         await execute(user, wallet, {**action, "call_data": plain})
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
         [kept] = [row for row in await suspended(stack) if row not in before]
@@ -216,7 +216,7 @@ class TestThroughAContract:
 
         wallet = await a_wallet(user, None)
         await execute(user, wallet, {**action, "to_address": new_address()})
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
         assert await suspended(stack) == before

@@ -13,8 +13,8 @@ from eth_utils.crypto import keccak
 
 from swap_stack.places import ROOT
 from tests.e2e.claims import has_no_deposit, suspended
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.outside import Outside, Route, call_data, new_address
-from tests.e2e.quiet import wait_until_quiet
 from tests.plugins.stack import Stack
 
 ROUTE = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "17")
@@ -42,7 +42,7 @@ class TestFalseDepository:
         before = await suspended(stack)
 
         made = await outside.user(ROUTE.source_network).create(says_deposited(action))
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         [log] = made["logs"]
         assert log["topics"][0] == DEPOSITED
@@ -60,7 +60,7 @@ class TestFalseDepository:
 
         sent = await user.fund(approval_of(action, copy), {**action, "to_address": copy})
         await user.receipt(sent[-1])
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
         [kept] = [row for row in await suspended(stack) if row not in before]
@@ -79,7 +79,7 @@ class TestOneDeposit:
 
         sent = await outside.fund(prepared, ROUTE)
         seen = await outside.follow(swap_id)
-        await wait_until_quiet(stack.description)
+        await wait_until_idle(stack.description)
 
         swap = seen[-1]["swap"]
         assert swap["status"] == "completed"

@@ -17,9 +17,9 @@ from eth_typing import HexStr
 
 from swap_stack.places import ROOT
 from tests.e2e.claims import has_no_deposit, suspended
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.other_amounts import MEMO_DIGITS, allowing, pulling, sent
 from tests.e2e.outside import Outside, Route, User, call_data, new_address
-from tests.e2e.quiet import wait_until_quiet
 from tests.plugins.stack import Stack
 
 ROUTE: Final = Route("POLYGON_DEVNET", "USDC", "BASE_DEVNET", "USDC", "17")
@@ -94,7 +94,7 @@ def swaps(stack: Stack) -> Mapping[tuple[str, str], str]:
                 return str(prepared["swap"]["id"])
 
             ids = await asyncio.gather(*(one(*case) for case in CASES))
-            await wait_until_quiet(stack.description)
+            await wait_until_idle(stack.description)
             return ids
 
     return dict(zip(CASES, asyncio.run(all_of_them()), strict=True))

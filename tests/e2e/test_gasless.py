@@ -13,9 +13,9 @@ from tests.e2e import gasless, viem
 from tests.e2e.chains import Chain
 from tests.e2e.claims import claims_of
 from tests.e2e.gasless import asked, authorize, gasless_swap, sign, status
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.journey import STATUSES, CompletedJourney
 from tests.e2e.outside import Finished, Outside, Route, User, new_address
-from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.e2e.wallets import a_wallet_that_signs, fill
 from tests.e2e.webhooks import deliveries_upto
@@ -239,7 +239,7 @@ async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
         assert block == await chain.head()
         await chain.reorg(1)
     seen = await outside.follow(swap_id)
-    await wait_until_quiet(stack.description)
+    await wait_until_idle(stack.description)
 
     assert seen[-1]["swap"]["status"] == "completed"
     assert (await status(outside, swap_id))["status"] == "Completed"

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from tests.e2e import gasless
-from tests.e2e.hasty import hasty_key
+from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.other_amounts import pay
 from tests.e2e.outside import Outside, Partner, Route, new_address
 from tests.plugins.stack import Stack
@@ -75,7 +75,7 @@ class Row:
     reason: str | None = None
     revision: int = 0
     back: int = 0  # refunds
-    is_hasty: bool = False  # it has seconds to be funded
+    is_short_lived: bool = False  # it has seconds to be funded
     is_late: bool = False  # and is funded after them
     sends_again: Callable[[Sums], int] = lambda _: 0  # after the swap's end
     not_by_signature: str | None = None  # why it cannot happen to a gasless swap
@@ -103,7 +103,7 @@ ROWS: Final = (
         status="refunded",
         reason="received_less_than_valid_range",
         back=1,
-        is_hasty=True,
+        is_short_lived=True,
         not_by_signature=SIGNED_SUM,
     ),
     Row(
@@ -125,13 +125,13 @@ ROWS: Final = (
         back=1,
         not_by_signature=SIGNED_SUM,
     ),
-    Row("nothing", lambda _: (), status="expired", is_hasty=True),
+    Row("nothing", lambda _: (), status="expired", is_short_lived=True),
     Row(
         "all of it after the deadline",
         lambda sums: (sums.asked,),
         status="expired",
         back=1,
-        is_hasty=True,
+        is_short_lived=True,
         is_late=True,
         not_by_signature="a signature is never valid beyond the deadline: nothing is sent for it",
     ),
@@ -204,18 +204,18 @@ def happens(row: Row, way: str) -> bool:
 async def play_all(stack: Stack) -> Mapping[tuple[str, str], Played | BaseException]:
     plays = [(row, way) for row, way in product(ROWS, WAYS) if happens(row, way)]
     # Who has seconds is not kept waiting by those who have hours.
-    plays.sort(key=lambda one: not one[0].is_hasty)
+    plays.sort(key=lambda one: not one[0].is_short_lived)
     gateway = stack.description["gateway"]["url"]
     async with (
         Outside(stack.description, patience=PATIENCE) as outside,
         httpx.AsyncClient(base_url=gateway) as http,
     ):
         await gasless.offered(outside, TOKEN.source_network, TOKEN.source_token)
-        hasty = Partner(http, await hasty_key(stack), patience=PATIENCE)
+        short_lived = Partner(http, await create_short_lived_key(stack), patience=PATIENCE)
         playing: list[asyncio.Task[Played]] = []
         for row, way in plays:
             funded = asyncio.Event()
-            partner = hasty if row.is_hasty else outside.partner()
+            partner = short_lived if row.is_short_lived else outside.partner()
             one = play(
                 *(stack, outside, partner, row),
                 way=WAYS[way],
@@ -223,7 +223,7 @@ async def play_all(stack: Stack) -> Mapping[tuple[str, str], Played | BaseExcept
                 is_funded=funded,
             )
             playing.append(asyncio.create_task(one))
-            if row.is_hasty and not row.is_late:
+            if row.is_short_lived and not row.is_late:
                 until_then = {playing[-1], asyncio.create_task(funded.wait())}
                 await asyncio.wait(until_then, return_when=asyncio.FIRST_COMPLETED)
         # Each is one row's, and the others go on when it fails.

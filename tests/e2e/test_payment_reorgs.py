@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.e2e.chains import Chain
-from tests.e2e.hasty import LIFETIME_SECONDS, hasty_key
+from tests.e2e.short_lived_app import LIFETIME_SECONDS, create_short_lived_key
 from tests.e2e.outside import Outside, Partner, Route, new_address
 from tests.plugins.stack import LATE_PAYOUTS, Stack
 from tests.support.waiting import until
@@ -106,7 +106,7 @@ class TestARefund:
         chain, owner = Chain.of(stack.description, NETWORK), new_address()
         gateway = stack.description["gateway"]["url"]
         async with httpx.AsyncClient(base_url=gateway) as http:
-            partner = Partner(http, await hasty_key(stack), patience=0)
+            partner = Partner(http, await create_short_lived_key(stack), patience=0)
             # The chain stands still before it is paid: what is mined early would be final here.
             async with chain.stopped():
                 prepared = await partner.create(BACK, new_address(), refund_address=owner)

@@ -13,7 +13,7 @@ import pytest
 from swap_stack.catalogue import SLOW_BLOCKS
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome
 from tests.e2e.chains import Chain
-from tests.e2e.hasty import hasty_key
+from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.outside import Outside, Partner, Route, new_address
 from tests.e2e.webhooks import deliveries_upto, read_attempts
 from tests.plugins.stack import Stack
@@ -42,7 +42,7 @@ class Case:
     route: Route = COIN
     reason: str | None = None
     revision: int = 0
-    is_hasty: bool = False  # of an app whose swaps have seconds, so that a test need not wait
+    is_short_lived: bool = False  # of an app whose swaps have seconds, so that a test need not wait
     is_refundable: bool = True
     options: Mapping[str, object] | None = None
 
@@ -70,12 +70,12 @@ CASES: Final = (
         route=TOKEN,
         options=SIGNED,
     ),
-    Case("expiry", Outcome.EXPIRED, "expired", (), is_hasty=True),
+    Case("expiry", Outcome.EXPIRED, "expired", (), is_short_lived=True),
     Case("a part", Outcome.PARTIAL, "completed", PAID, revision=1),
     Case("a part of a token", Outcome.PARTIAL, "completed", PAID, route=THOUSANDS, revision=1),
     Case("more", Outcome.OVER, "completed", PAID, revision=1),
     Case("more of a token", Outcome.OVER, "completed", PAID, route=TOKEN, revision=1),
-    Case("late", Outcome.LATE, "expired", ("input", "refund"), is_hasty=True),
+    Case("late", Outcome.LATE, "expired", ("input", "refund"), is_short_lived=True),
     Case("a reorg", Outcome.REORGED, "completed", PAID, route=MUCH),
     Case("a reorg of what counts at once", Outcome.REORGED, "completed", PAID, route=LITTLE),
     Case(
@@ -107,7 +107,7 @@ CASES: Final = (
         "failed",
         ("input",),
         reason="refund_below_cost",
-        is_hasty=True,
+        is_short_lived=True,
     ),
     Case(
         "a signature that came too late",
@@ -115,7 +115,7 @@ CASES: Final = (
         "expired",
         (),
         route=TOKEN,
-        is_hasty=True,
+        is_short_lived=True,
         options=SIGNED,
     ),
     Case("slow confirmation", Outcome.SLOW, "completed", PAID, route=MUCH),
@@ -171,13 +171,13 @@ async def play(partner: Partner, case: Case) -> Played:
 
 
 async def play_all(stack: Stack) -> Mapping[str, Played | BaseException]:
-    hasty = await hasty_key(stack)
+    short_lived = await create_short_lived_key(stack)
     stack.places.sandbox.mkdir(exist_ok=True)
-    (stack.places.sandbox / "keys").write_text(f"{hasty}\n")
+    (stack.places.sandbox / "keys").write_text(f"{short_lived}\n")
     gateway = stack.description["gateway"]["url"]
     async with Outside(stack.description) as outside, httpx.AsyncClient(base_url=gateway) as http:
-        partner = {False: outside.partner("sandbox"), True: Partner(http, hasty, patience=0)}
-        plays = (play(partner[case.is_hasty], case) for case in CASES)
+        partner = {False: outside.partner("sandbox"), True: Partner(http, short_lived, patience=0)}
+        plays = (play(partner[case.is_short_lived], case) for case in CASES)
         played = await asyncio.gather(*plays, return_exceptions=True)
     return {case.name: one for case, one in zip(CASES, played, strict=True)}
 

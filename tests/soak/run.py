@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from swap_stack.options import Options
 from swap_stack.places import Places
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.outside import Outside
-from tests.e2e.quiet import wait_until_quiet
 from tests.plugins.stack import Stack
 from tests.soak.checks import list_problems, read_deliveries
 from tests.soak.faults import SERVICES
@@ -51,7 +51,7 @@ async def soak(
         await swapping
         problems = list(nemesis.broken.problems)
         try:
-            await wait_until_quiet(stack.description)
+            await wait_until_idle(stack.description)
         except AssertionError as error:
             problems.append(str(error))
         quiet_after = loop.time() - healed_at

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swapctl.asking import AwaitsApproval, Failed
+from swapctl.admin_client import AwaitsApproval, RequestFailed
 from swapctl.commands import (
     approvals,
     audit,
@@ -30,14 +30,14 @@ from swapctl.commands import (
     trail,
     webhooks,
 )
-from swapctl.places import (
+from swapctl.endpoints import (
     AUDITOR_VARIABLE,
     OPERATOR_VARIABLE,
     TOKEN_VARIABLE,
     URL_VARIABLES,
-    NotTold,
+    NotConfigured,
     ServiceName,
-    find_places,
+    find_endpoints,
 )
 
 AWAITS_APPROVAL = 3
@@ -105,7 +105,7 @@ def root(
         OPERATOR_VARIABLE: operator,
         AUDITOR_VARIABLE: auditor_url,
     }
-    context.obj = find_places(stack, {**overrides, **named})
+    context.obj = find_endpoints(stack, {**overrides, **named})
 
 
 def main() -> None:
@@ -118,6 +118,6 @@ def main() -> None:
     except AwaitsApproval as error:
         typer.echo(f"swapctl: {error}", err=True)
         sys.exit(AWAITS_APPROVAL)
-    except (Failed, NotTold) as error:
+    except (RequestFailed, NotConfigured) as error:
         typer.echo(f"swapctl: {error}", err=True)
         sys.exit(1)

@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.rows import dict_row
 
-from swapctl.asking import Failed
+from swapctl.admin_client import RequestFailed
 
 Row = dict[str, Any]
 
@@ -27,9 +27,9 @@ class Auditor:
         try:
             return self._connection.execute(query, values or None).fetchall()
         except psycopg.Error as error:
-            raise Failed(f"the database says: {error}".strip()) from error
+            raise RequestFailed(f"the database says: {error}".strip()) from error
 
-    def look_into(self, schema: str) -> None:
+    def use_schema(self, schema: str) -> None:
         """Find tables that are named without a schema in this one."""
         self._connection.execute("SELECT set_config('search_path', %s, false)", [schema])
 
@@ -39,7 +39,7 @@ class Auditor:
 
 
 @contextmanager
-def auditing(url: str) -> Iterator[Auditor]:
+def open_auditor(url: str) -> Iterator[Auditor]:
     """
     :raises Failed: when the database cannot be reached.
     """
@@ -52,6 +52,6 @@ def auditing(url: str) -> Iterator[Auditor]:
             options="-c default_transaction_read_only=on",
         )
     except psycopg.Error as error:
-        raise Failed(f"the database cannot be reached: {error}".strip()) from error
+        raise RequestFailed(f"the database cannot be reached: {error}".strip()) from error
     with connection:
         yield Auditor(connection)

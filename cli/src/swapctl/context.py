@@ -7,20 +7,20 @@ from typing import cast
 
 import typer
 
+from swapctl.endpoints import Endpoints, NotConfigured, ServiceName
 from swapctl.internal import Internal
 from swapctl.management import Management
-from swapctl.places import NotTold, Places, ServiceName
 
 
-def places(context: typer.Context) -> Places:
-    return cast(Places, context.obj)
+def get_endpoints(context: typer.Context) -> Endpoints:
+    return cast(Endpoints, context.obj)
 
 
 def internal(context: typer.Context, service: ServiceName) -> Internal:
     """
-    :raises NotTold: when its address or the token is not known.
+    :raises NotConfigured: when its address or the token is not known.
     """
-    return Internal(places(context), service)
+    return Internal(get_endpoints(context), service)
 
 
 def known_services(
@@ -29,8 +29,8 @@ def known_services(
     """Yield the services that have an address here; of a single one it is required."""
     for service in services:
         try:
-            known = bool(places(context).url(service))
-        except NotTold:
+            known = bool(get_endpoints(context).url(service))
+        except NotConfigured:
             known = len(services) == 1
         if known:
             yield service
@@ -38,6 +38,6 @@ def known_services(
 
 def management(context: typer.Context, *, as_member: bool | None = None) -> Management:
     """
-    :raises NotTold: when its address or the token is not known.
+    :raises NotConfigured: when its address or the token is not known.
     """
-    return Management(places(context), as_member=as_member)
+    return Management(get_endpoints(context), as_member=as_member)

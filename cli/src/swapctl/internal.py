@@ -6,20 +6,24 @@ from typing import Any
 
 import httpx
 
-from swapctl.asking import TIMEOUT_SECONDS, answered
-from swapctl.places import Places, ServiceName
+from swapctl.admin_client import TIMEOUT_SECONDS, send_request
+from swapctl.endpoints import Endpoints, ServiceName
 
 
 class Internal:
     """One service's `/admin`."""
 
     def __init__(
-        self, places: Places, service: ServiceName, *, transport: httpx.BaseTransport | None = None
+        self,
+        endpoints: Endpoints,
+        service: ServiceName,
+        *,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._service = service
         self._client = httpx.Client(
-            base_url=places.url(service),
-            headers={"Authorization": f"Bearer {places.token}"},
+            base_url=endpoints.url(service),
+            headers={"Authorization": f"Bearer {endpoints.token}"},
             timeout=TIMEOUT_SECONDS,
             transport=transport,
         )
@@ -38,4 +42,4 @@ class Internal:
         return self._ask("POST", path, json=body or {})
 
     def _ask(self, method: str, path: str, **rest: Any) -> Any:
-        return answered(self._service, self._client, method, f"/admin{path}", **rest)
+        return send_request(self._service, self._client, method, f"/admin{path}", **rest)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import httpx
 
-from swapctl.asking import TIMEOUT_SECONDS, answered
-from swapctl.places import Places, ServiceName
+from swapctl.admin_client import TIMEOUT_SECONDS, send_request
+from swapctl.endpoints import Endpoints, ServiceName
 
 BASE: Final = "/management/v1"
 PAGE_SIZE: Final = 100
@@ -17,16 +17,16 @@ PAGE_SIZE: Final = 100
 class Management:
     """An operator comes through the api's internal port, a member through the public one."""
 
-    def __init__(self, places: Places, *, as_member: bool | None = None) -> None:
+    def __init__(self, endpoints: Endpoints, *, as_member: bool | None = None) -> None:
         """
         :param as_member: whether it must be a member; otherwise it is one where a token is known.
-        :raises NotTold: when the address or the token is not known.
+        :raises NotConfigured: when the address or the token is not known.
         """
-        self.is_member = places.access_token is not None if as_member is None else as_member
+        self.is_member = endpoints.access_token is not None if as_member is None else as_member
         if self.is_member:
-            url, token = places.public_url + BASE, places.access_token or ""
+            url, token = endpoints.public_url + BASE, endpoints.access_token or ""
         else:
-            url, token = f"{places.url(ServiceName.API)}/admin{BASE}", places.token
+            url, token = f"{endpoints.url(ServiceName.API)}/admin{BASE}", endpoints.token
         self._client = httpx.Client(
             base_url=url,
             headers={"Authorization": f"Bearer {token}"} if token else {},
@@ -63,4 +63,4 @@ class Management:
             page += 1
 
     def _ask(self, method: str, path: str, **rest: Any) -> Any:
-        return answered("api", self._client, method, path, **rest)["data"]
+        return send_request("api", self._client, method, path, **rest)["data"]

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
+from swapctl.admin_client import RequestFailed
 from swapctl.app import app
-from swapctl.asking import Failed
-from swapctl.auditor import auditing
+from swapctl.auditor import open_auditor
 from swapctl.commands.invariants import QUERIES, read_queries
 from tests.plugins.postgres import Database
 
@@ -62,7 +62,7 @@ class TestTrail:
         ]
 
     def test_says_when_there_is_nothing(self, told: Database) -> None:
-        with pytest.raises(Failed, match="nobody said anything"):
+        with pytest.raises(RequestFailed, match="nobody said anything"):
             run(told, "trail", str(uuid4()))
 
 
@@ -90,7 +90,7 @@ class TestAuditor:
     def test_can_change_nothing(self, told: Database) -> None:
         url = told.superuser_url  # even one who might
 
-        with auditing(url) as auditor, pytest.raises(Failed, match="read-only"):
+        with open_auditor(url) as auditor, pytest.raises(RequestFailed, match="read-only"):
             auditor.rows("DELETE FROM settler.outbox")
 
 

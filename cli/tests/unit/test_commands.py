@@ -13,8 +13,8 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
+from swapctl.admin_client import RequestFailed
 from swapctl.app import app, main
-from swapctl.asking import Failed
 
 APP_ID = str(uuid4())
 MANAGE = "/admin/management/v1"
@@ -120,14 +120,14 @@ class TestPartnerCommands:
     def test_refuse_an_ambiguous_name(self, port: Port, stack: Path) -> None:
         port.answers["GET", ORGANIZATIONS] = (200, {"data": []})
 
-        with pytest.raises(Failed, match="0 partners are called demo"):
+        with pytest.raises(RequestFailed, match="0 partners are called demo"):
             run(stack, "app", "create", "--partner", "demo", "--name", "web")
 
     def test_pass_on_what_the_service_says(self, port: Port, stack: Path) -> None:
         refusal = {"data": None, "error": {"code": "NOT_FOUND", "message": "no such app"}}
         port.answers["POST", f"{MANAGE}/apps/{APP_ID}/keys"] = (404, refusal)
 
-        with pytest.raises(Failed, match="api answered 404: no such app"):
+        with pytest.raises(RequestFailed, match="api answered 404: no such app"):
             run(stack, "key", "create", "--app", APP_ID)
 
     def test_speak_as_a_member_where_an_access_token_is_known(

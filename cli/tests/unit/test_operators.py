@@ -11,9 +11,9 @@ import pytest
 from cli.tests.unit.test_commands import Port, port, run, stack
 from typer.testing import CliRunner
 
+from swapctl.admin_client import AwaitsApproval, RequestFailed
 from swapctl.app import app, main
-from swapctl.asking import AwaitsApproval, Failed
-from swapctl.places import NotTold
+from swapctl.endpoints import NotConfigured
 
 __all__ = ["port", "stack"]  # fixtures
 
@@ -61,13 +61,13 @@ class TestWhoOrders:
         assert port.asked[-1][3] == "Bearer token of operator"
 
     def test_is_not_said_twice(self, port: Port, two: Path) -> None:
-        with pytest.raises(NotTold, match="give one of them"):
+        with pytest.raises(NotConfigured, match="give one of them"):
             run(two, "--token", "of ann", "--operator", "second", *PAY)
 
         assert not port.asked
 
     def test_has_to_be_known(self, two: Path) -> None:
-        with pytest.raises(NotTold, match="no operator third"):
+        with pytest.raises(NotConfigured, match="no operator third"):
             run(two, "--operator", "third", *PAY)
 
 
@@ -110,7 +110,7 @@ class TestASecondOperator:
     def test_cannot_decide_what_does_not_wait(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/approvals"] = (200, {"approvals": []})
 
-        with pytest.raises(Failed, match="No order with id p1 awaits approval"):
+        with pytest.raises(RequestFailed, match="No order with id p1 awaits approval"):
             run(stack, "approvals", "approve", "p1")
 
 

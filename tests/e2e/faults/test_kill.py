@@ -22,9 +22,9 @@ import pytest
 
 from tests.e2e import gasless, oracle
 from tests.e2e.claims import claims_of
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.journey import STATUSES
 from tests.e2e.outside import Outside, Route, new_address
-from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
@@ -204,7 +204,7 @@ class TestKill:
             killing = asyncio.create_task(kill(stack, chance))
             ended = await swap_all(stack, outside)
             killed = await killing
-            await wait_until_quiet(stack.description)
+            await wait_until_idle(stack.description)
             returned = [await outside.balance(*one.refunded_to) > 0 for one in ended]
             refuels = [one for one in ended if one.plan.method is WITH_REFUEL]
             assert all([await has_refuel(outside, stack, one) for one in refuels])

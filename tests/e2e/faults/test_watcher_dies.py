@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from tests.e2e.chains import Chain
+from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.outside import Outside
-from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_reorgs import (
     AT_ONCE,
     approve_for_good,
@@ -30,7 +30,7 @@ class TestCrash:
             for network in outside.networks:
                 chain = Chain.of(stack.description, network)
                 await stopped.enter_async_context(chain.stopped())
-            await wait_until_quiet(stack.description)  # a block that is left would be the first
+            await wait_until_idle(stack.description)  # a block that is left would be the first
             await stack.restart_to_crash("chain_watcher", crash)
             assert not stack.has_crashed("chain_watcher", crash)
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from swapctl.asking import Failed
+from swapctl.admin_client import RequestFailed
 from swapctl.context import internal, known_services
+from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
 
 approvals = typer.Typer(
     no_args_is_help=True, help="Orders that wait for a second operator: list, approve, reject."
@@ -47,7 +47,7 @@ def _decide(context: typer.Context, id: str, verb: str) -> Any:
     for row in _list(context):
         if row["id"] == id:
             return internal(context, ServiceName(row["service"])).post(f"/approvals/{id}/{verb}")
-    raise Failed(f"No order with id {id} awaits approval")
+    raise RequestFailed(f"No order with id {id} awaits approval")
 
 
 def _list(context: typer.Context) -> list[dict[str, Any]]:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from swapctl.context import internal, known_services
+from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show_all
-from swapctl.places import ServiceName
 
 COLUMNS: Final = (
     *("at", "service", "operator", "role", "action", "parameters", "reason"),

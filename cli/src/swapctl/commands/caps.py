@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 caps = typer.Typer(
     no_args_is_help=True, help="Bound what may leave in a while; what is beyond waits."
@@ -37,8 +37,8 @@ Why = Annotated[str, typer.Option(prompt="Why", help="Kept with the cap.")]
 @caps.command("list")
 def list_caps(context: typer.Context, *, as_json: Json = False) -> None:
     """List the caps, with what left under each in the span that ends now."""
-    told = internal(context, ServiceName.SETTLER).get("/caps")["caps"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).get("/caps")["caps"]
+    show_all(result, as_json=as_json, columns=COLUMNS)
 
 
 @caps.command("set")
@@ -65,8 +65,8 @@ def set_cap(
         "seconds": seconds,
         "reason": reason,
     }
-    told = internal(context, ServiceName.SETTLER).post("/caps", body)["caps"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).post("/caps", body)["caps"]
+    show_all(result, as_json=as_json, columns=COLUMNS)
 
 
 @caps.command("lift")
@@ -82,5 +82,5 @@ def lift_cap(
 ) -> None:
     """Take a cap away; what waits for it goes."""
     body = {"network": network, "token": token, "app_id": app_id, "reason": reason}
-    told = internal(context, ServiceName.SETTLER).post("/caps/lift", body)["caps"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).post("/caps/lift", body)["caps"]
+    show_all(result, as_json=as_json, columns=COLUMNS)

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 claimable = typer.Typer(
     invoke_without_command=True,
@@ -23,8 +23,8 @@ def list_claimable(context: typer.Context, *, as_json: Json = False) -> None:
     """List what is owed and to be paid by hand; `suspense` is what no swap asked for."""
     if context.invoked_subcommand is not None:
         return
-    told = internal(context, ServiceName.SETTLER).get("/claimable")["claimable"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).get("/claimable")["claimable"]
+    show_all(result, as_json=as_json, columns=COLUMNS)
 
 
 @claimable.command("sweep")
@@ -58,8 +58,8 @@ def pay_claimable(
 ) -> None:
     """Pay a balance that waits for its owner. Asked twice, it is paid once."""
     body = {"to_address": to, "base_units": base_units, "reason": reason}
-    told = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
-    show(told, as_json=as_json)
+    result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
+    show(result, as_json=as_json)
 
 
 @claimable.command("attach")
@@ -77,5 +77,5 @@ def attach_claimable(
 ) -> None:
     """Give a transfer that named no swap to one. From now on it is an ordinary deposit of it."""
     body = {"swap_id": swap, "base_units": base_units, "reason": reason}
-    told = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/attach", body)
-    show(told, as_json=as_json)
+    result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/attach", body)
+    show(result, as_json=as_json)

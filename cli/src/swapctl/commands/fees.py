@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 fees = typer.Typer(no_args_is_help=True, help="Partners' fees: list what is owed, and pay it.")
 COLUMNS = ("id", "app_id", "network", "token", "base_units")
@@ -18,8 +18,8 @@ COLUMNS = ("id", "app_id", "network", "token", "base_units")
 @fees.command("list")
 def list_fees(context: typer.Context, *, as_json: Json = False) -> None:
     """List what is owed to apps, one balance for each of their assets."""
-    told = internal(context, ServiceName.SETTLER).get("/fees")["fees"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).get("/fees")["fees"]
+    show_all(result, as_json=as_json, columns=COLUMNS)
 
 
 @fees.command("pay")

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from swapctl.asking import Failed
-from swapctl.auditor import auditing
-from swapctl.context import places
+from swapctl.admin_client import RequestFailed
+from swapctl.auditor import open_auditor
+from swapctl.context import get_endpoints
 from swapctl.output import Json
 
 QUERIES: Final = Path("deploy/postgres/invariants/queries.sql")
@@ -28,8 +28,8 @@ def check_invariants(
 ) -> None:
     """Run every invariant; end with 1 if one is violated."""
     found: dict[str, list[dict[str, Any]]] = {}
-    with auditing(places(context).auditor_url) as auditor:
-        auditor.look_into("invariant")
+    with open_auditor(get_endpoints(context).auditor_url) as auditor:
+        auditor.use_schema("invariant")
         for name, query in read_queries(queries).items():
             found[name] = auditor.rows(query.encode())
     if as_json:
@@ -51,7 +51,7 @@ def read_queries(path: Path) -> dict[str, str]:
     try:
         _, *parts = NAMED.split(path.read_text())
     except OSError as error:
-        raise Failed(f"{path} cannot be read: {error}") from error
+        raise RequestFailed(f"{path} cannot be read: {error}") from error
     if not parts:
-        raise Failed(f"there are no queries in {path}")
+        raise RequestFailed(f"there are no queries in {path}")
     return dict(zip(parts[::2], parts[1::2], strict=True))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
 
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from swapctl.context import internal, known_services
+from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
 
 parked = typer.Typer(no_args_is_help=True, help="Messages that could not work.")
 COLUMNS = ("service", "id", "topic", "key", "state", "is_behind", "parked_at", "reason")

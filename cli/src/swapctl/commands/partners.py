@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from swapctl.asking import Failed
+from swapctl.admin_client import RequestFailed
 from swapctl.context import management
 from swapctl.management import Management
 from swapctl.output import Json, show, show_all
@@ -237,8 +237,8 @@ def partner_id(manage: Management, id_or_name: str | None) -> str:
         rows = _partners(manage)
         found = [row for row in rows if id_or_name in (None, row["name"])]
     if len(found) != 1:
-        told = f"are called {id_or_name}" if id_or_name else "are there"
-        raise Failed(f"{len(found)} partners {told}; name one by its id")
+        result = f"are called {id_or_name}" if id_or_name else "are there"
+        raise RequestFailed(f"{len(found)} partners {result}; name one by its id")
     return str(found[0]["id"])
 
 

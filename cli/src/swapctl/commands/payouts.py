@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 payouts = typer.Typer(
     no_args_is_help=True, help="Stop signing, let it go on, and see what waits for its turn."
@@ -27,8 +27,8 @@ Where = Annotated[str | None, typer.Argument(help="A network; without one, all o
 @payouts.command("stops")
 def list_stops(context: typer.Context, *, as_json: Json = False) -> None:
     """List where nothing is signed, since when and why; `*` is everywhere."""
-    told = internal(context, ServiceName.SETTLER).get("/payouts/stops")["stops"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).get("/payouts/stops")["stops"]
+    show_all(result, as_json=as_json, columns=COLUMNS)
 
 
 @payouts.command("stop")
@@ -42,9 +42,9 @@ def stop(
 ) -> None:
     """Let no process sign anything from now on. Chains are watched and questions answered still."""
     body = {"network": network, "reason": reason}
-    told = internal(context, ServiceName.SETTLER).post("/payouts/stop", body)
-    show_all(told["stops"], as_json=as_json, columns=COLUMNS)
-    if not told["nothing_is_signed"]:
+    result = internal(context, ServiceName.SETTLER).post("/payouts/stop", body)
+    show_all(result["stops"], as_json=as_json, columns=COLUMNS)
+    if not result["nothing_is_signed"]:
         typer.echo(NOT_YET, err=True)
         raise typer.Exit(1)
 
@@ -65,15 +65,15 @@ def go(
     body: dict[str, object] = {"network": network, "reason": reason}
     if losses:
         body["is_of_losses"] = True
-    told = internal(context, ServiceName.SETTLER).post("/payouts/go", body)["stops"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).post("/payouts/go", body)["stops"]
+    show_all(result, as_json=as_json, columns=COLUMNS)
 
 
 @payouts.command("queue")
 def list_queue(context: typer.Context, *, as_json: Json = False) -> None:
     """List the payments that a cap has no room for, the longest waiting first, and why."""
-    told = internal(context, ServiceName.SETTLER).get("/payouts/queue")["waiting"]
-    show_all(told, as_json=as_json, columns=QUEUE)
+    result = internal(context, ServiceName.SETTLER).get("/payouts/queue")["waiting"]
+    show_all(result, as_json=as_json, columns=QUEUE)
 
 
 @payouts.command("pass")
@@ -88,8 +88,8 @@ def let_through(
     """Let one payment leave although its caps are used up; it counts under them."""
     body = {"reason": reason}
     port = internal(context, ServiceName.SETTLER)
-    told = port.post(f"/payouts/queue/{intent_id}/pass", body)["waiting"]
-    show_all(told, as_json=as_json, columns=QUEUE)
+    result = port.post(f"/payouts/queue/{intent_id}/pass", body)["waiting"]
+    show_all(result, as_json=as_json, columns=QUEUE)
 
 
 @payouts.command("explain")
@@ -112,5 +112,5 @@ def explain(
     A refund or claim that a restored ledger has forgotten is booked once its recovery has ended.
     """
     body = {"network": network, "transaction_hash": transaction_hash, "reason": reason}
-    told = internal(context, ServiceName.SETTLER).post("/payouts/explain", body)["ended"]
-    show_all(told, as_json=as_json, columns=ENDED)
+    result = internal(context, ServiceName.SETTLER).post("/payouts/explain", body)["ended"]
+    show_all(result, as_json=as_json, columns=ENDED)

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 policy = typer.Typer(no_args_is_help=True, help="Block addresses, and let them go.")
 COLUMNS = ("address", "network", "at", "by", "reason")
@@ -22,8 +22,8 @@ Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
 @policy.command("list")
 def list_blocked(context: typer.Context, *, as_json: Json = False) -> None:
     """List the addresses that are not paid, and why."""
-    told = internal(context, ServiceName.SETTLER).get("/blocked")["blocked"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).get("/blocked")["blocked"]
+    show_all(result, as_json=as_json, columns=COLUMNS)
 
 
 @policy.command("block")

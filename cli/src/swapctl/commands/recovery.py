@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 recovery = typer.Typer(
     no_args_is_help=True, help="See what is held after the database was restored, and end it."
@@ -28,15 +28,15 @@ PARTS = {
 @recovery.command("status")
 def show_status(context: typer.Context, *, as_json: Json = False) -> None:
     """Show what a recovery has proven, what was forgotten, and what is held after it."""
-    told = internal(context, ServiceName.SETTLER).get("/recovery")
+    result = internal(context, ServiceName.SETTLER).get("/recovery")
     if as_json:
-        show(told, as_json=True)
+        show(result, as_json=True)
         return
-    show_all(told["recoveries"], as_json=False, columns=COLUMNS)
+    show_all(result["recoveries"], as_json=False, columns=COLUMNS)
     for name, columns in PARTS.items():
-        if told[name]:
+        if result[name]:
             typer.echo(f"\n{name}")
-            show_all(told[name], as_json=False, columns=columns)
+            show_all(result[name], as_json=False, columns=columns)
 
 
 @recovery.command("finish")

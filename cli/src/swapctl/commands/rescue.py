@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 COLUMNS = ("token", "symbol", "base_units", "from", "to", "recorded", "held_there", "act")
 
@@ -40,10 +40,10 @@ def rescue(
     if (to is None) != (reason is None):
         raise typer.BadParameter("--to and --reason are said together")
     if to is None:
-        told = port.get(path)["came"]
+        result = port.get(path)["came"]
     else:
         which = {"token": token, "from_address": sender}
         body = {"to_address": to, "reason": reason}
         body |= {name: said for name, said in which.items() if said}
-        told = port.post(path, body)["came"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+        result = port.post(path, body)["came"]
+    show_all(result, as_json=as_json, columns=COLUMNS)

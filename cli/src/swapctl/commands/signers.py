@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
+from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
-from swapctl.saying import By
 
 signer = typer.Typer(no_args_is_help=True, help="The keys that sign payments.")
 COLUMNS = (
@@ -50,5 +50,5 @@ def resume_signers(
     body: dict[str, object] = {"reason": reason, "address": address}
     if used_by:
         body["used_by"] = used_by
-    told = internal(context, ServiceName.SETTLER).post(f"/signers/{network}/resume", body)
-    show(told, as_json=as_json)
+    result = internal(context, ServiceName.SETTLER).post(f"/signers/{network}/resume", body)
+    show(result, as_json=as_json)

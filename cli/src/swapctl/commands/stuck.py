@@ -5,13 +5,13 @@ from __future__ import annotations
 import typer
 
 from swapctl.context import internal
+from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show_all
-from swapctl.places import ServiceName
 
 COLUMNS = ("swap_id", "status", "since")
 
 
 def list_stuck(context: typer.Context, *, as_json: Json = False) -> None:
     """List the swaps that nothing moves in time: none, if all is well."""
-    told = internal(context, ServiceName.SETTLER).get("/stuck")["stuck"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    result = internal(context, ServiceName.SETTLER).get("/stuck")["stuck"]
+    show_all(result, as_json=as_json, columns=COLUMNS)

@@ -9,10 +9,10 @@ from uuid import UUID
 import typer
 from psycopg import sql
 
-from swapctl.asking import Failed
-from swapctl.auditor import Auditor, auditing
-from swapctl.context import places
-from swapctl.joining import Marks, Stored, belongs, marks_of, timeline
+from swapctl.admin_client import RequestFailed
+from swapctl.auditor import Auditor, open_auditor
+from swapctl.context import get_endpoints
+from swapctl.message_trail import OutboxMessage, SwapMarks, collect_marks, is_about_swap, timeline
 from swapctl.output import Json, show_all
 
 # The services that produce messages.
@@ -34,32 +34,32 @@ WHERE created_at >= %s
 
 def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) -> None:
     """Show every message about a swap, in the order in which they were committed."""
-    with auditing(places(context).auditor_url) as auditor:
+    with open_auditor(get_endpoints(context).auditor_url) as auditor:
         keyed = _keyed(auditor, str(swap_id))
         if not keyed:
-            raise Failed(f"nobody said anything about swap {swap_id}")
-        marks = marks_of(str(swap_id), keyed)
+            raise RequestFailed(f"nobody said anything about swap {swap_id}")
+        marks = collect_marks(str(swap_id), keyed)
         since = min(row.created_at for row in keyed) - BEFORE
-        about = [row for row in _about(auditor, marks, since) if belongs(row, marks)]
+        about = [row for row in _about(auditor, marks, since) if is_about_swap(row, marks)]
     show_all(timeline([*keyed, *about]), as_json=as_json, columns=COLUMNS)
 
 
-def _keyed(auditor: Auditor, swap_id: str) -> list[Stored]:
+def _keyed(auditor: Auditor, swap_id: str) -> list[OutboxMessage]:
     return _outboxes(auditor, KEYED, [swap_id.encode()])
 
 
-def _about(auditor: Auditor, marks: Marks, since: datetime) -> list[Stored]:
+def _about(auditor: Auditor, marks: SwapMarks, since: datetime) -> list[OutboxMessage]:
     needles = marks.needles()
     return _outboxes(auditor, ABOUT, [since, needles]) if needles else []
 
 
-def _outboxes(auditor: Auditor, query: bytes, values: list[object]) -> list[Stored]:
-    found: list[Stored] = []
+def _outboxes(auditor: Auditor, query: bytes, values: list[object]) -> list[OutboxMessage]:
+    found: list[OutboxMessage] = []
     for source in SOURCES:
         if auditor.has_table(f"{source}.outbox"):
             of_source = query.replace(b"{}", sql.Identifier(source).as_bytes(None))
             found += [
-                Stored(source, **{**row, "key": bytes(row["key"]).decode()})
+                OutboxMessage(source, **{**row, "key": bytes(row["key"]).decode()})
                 for row in auditor.rows(of_source, values)
             ]
     return found

@@ -10,9 +10,9 @@ import typer
 
 from swapctl.commands.partners import AppId, moment
 from swapctl.context import internal, management
+from swapctl.endpoints import ServiceName
 from swapctl.management import PAGE_SIZE
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
 
 webhook = typer.Typer(no_args_is_help=True, help="Where status changes are pushed to.")
 MESSAGE_COLUMNS = ("id", "endpoint_id", "sequence", "event_type", "state", "attempts", "due_at")

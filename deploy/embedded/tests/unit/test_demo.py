@@ -62,7 +62,7 @@ def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> Outco
     }
     received = more.pop("received", RECEIVED if is_completed else 0)
     swap |= more
-    deliveries = () if journey.is_hasty else (a_delivery(str(swap["status"]), verified),)
+    deliveries = () if journey.is_short_lived else (a_delivery(str(swap["status"]), verified),)
     return Outcome(
         journey=journey,
         swap={"swap": swap, "quote": {"receive_amount": QUOTED}},

@@ -50,7 +50,7 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
         f"{_short(whole(outcome.received_base_units, decimals))} {journey.destination_token}",
         f"{back:.{DIGITS}g} {journey.source_token}" if back else "",
         f"{outcome.duration.total_seconds():.1f} s",
-        "" if journey.is_hasty else str(verified),
+        "" if journey.is_short_lived else str(verified),
     )
 
 

@@ -56,7 +56,7 @@ def _webhooks(outcome: Outcome) -> Iterator[str]:
     if not all(delivery.verified for delivery in outcome.deliveries):
         yield "a webhook's signature is wrong"
     told = {delivery.status for delivery in outcome.deliveries}
-    if not outcome.journey.is_hasty and outcome.status not in told:
+    if not outcome.journey.is_short_lived and outcome.status not in told:
         yield f"no webhook tells that it is {outcome.status}"
 
 

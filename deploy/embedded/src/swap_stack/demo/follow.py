@@ -14,9 +14,9 @@ from eth_account import Account
 
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
-from swap_stack.demo.hasty import make_hasty_app
 from swap_stack.demo.journeys import Journey, Method, Pays
 from swap_stack.demo.partner import Partner
+from swap_stack.demo.short_lived_app import create_short_lived_app
 from swap_stack.demo.timeline import Timeline, shortened
 from swap_stack.demo.trail import TrailMessage, read_trail
 from swap_stack.demo.user import User, balance_of, deploy_refusing
@@ -62,7 +62,7 @@ class Follower:
         self._received = root / self._partner["webhook"]["received"]
         self._networks = {network["name"]: network for network in stack["networks"]}
         self._report = report
-        self._hasty_key: str | None = None
+        self._short_lived_key: str | None = None
 
     async def follow(self, journey: Journey, session: aiohttp.ClientSession) -> Outcome:
         """
@@ -74,7 +74,7 @@ class Follower:
         partner = Partner(session, self._stack["gateway"]["url"], await self._key(journey, session))
         recipient = await self._recipient(journey, timeline)
         prepared = await self._create(journey, partner, recipient, timeline)
-        received = None if journey.is_hasty else self._received
+        received = None if journey.is_short_lived else self._received
         watch = Watch(self._stack, received, prepared["swap"]["id"], started, timeline)
         if journey.pays is Pays.LATE:
             await watch.until_final(partner)
@@ -98,11 +98,11 @@ class Follower:
             await self._deposit(journey, prepared["deposit_actions"][0], timeline)
 
     async def _key(self, journey: Journey, session: aiohttp.ClientSession) -> str:
-        if not journey.is_hasty:
+        if not journey.is_short_lived:
             return str(self._partner["api_key"])
-        if self._hasty_key is None:
-            self._hasty_key = await make_hasty_app(self._stack, session)
-        return self._hasty_key
+        if self._short_lived_key is None:
+            self._short_lived_key = await create_short_lived_app(self._stack, session)
+        return self._short_lived_key
 
     async def _recipient(self, journey: Journey, timeline: Timeline) -> str:
         if not journey.recipient_refuses:

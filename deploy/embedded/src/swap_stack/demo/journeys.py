@@ -54,7 +54,7 @@ class Journey:
         )
 
     @property
-    def is_hasty(self) -> bool:
+    def is_short_lived(self) -> bool:
         """Whether it needs a swap that lives for seconds."""
         return self.pays is not Pays.AT_ONCE
 

@@ -9,15 +9,15 @@ from tests.plugins.stack import Stack
 LIFETIME_SECONDS: Final = 8  # enough to be funded in, also where everything is slow
 
 
-async def hasty_key(stack: Stack) -> str:
+async def create_short_lived_key(stack: Stack) -> str:
     """Return a key of a new one."""
     manage = "/management/v1"
-    made = await stack.order("api", f"{manage}/organizations", {"name": "hasty"})
+    made = await stack.order("api", f"{manage}/organizations", {"name": "short-lived"})
     app = await stack.order(
         "api",
         f"{manage}/organizations/{made['data']['id']}/apps",
         {
-            "name": "hasty",
+            "name": "short-lived",
             "environment": "test",
             "swap_lifetime_seconds": LIFETIME_SECONDS,
         },

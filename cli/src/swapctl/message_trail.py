@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class OutboxMessage:
     """One row of an outbox."""
 
     source: str
@@ -28,7 +28,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class SwapMarks:
     """By what the messages of others can be known as this swap's."""
 
     swap_id: str
@@ -41,7 +41,7 @@ class Marks:
         return [text.encode() for text in (*numbers, *self.transaction_hashes)]
 
 
-def marks_of(swap_id: str, rows: Iterable[Stored]) -> Marks:
+def collect_marks(swap_id: str, rows: Iterable[OutboxMessage]) -> SwapMarks:
     """Collect the marks from the messages that are keyed by the swap."""
     bodies = [row.body for row in rows if row.key == swap_id]
     hashes = {
@@ -51,10 +51,10 @@ def marks_of(swap_id: str, rows: Iterable[Stored]) -> Marks:
         if transaction["transaction_hash"]
     }
     numbers = {body["sequence_number"] for body in bodies if "sequence_number" in body}
-    return Marks(swap_id, frozenset(numbers), frozenset(hashes))
+    return SwapMarks(swap_id, frozenset(numbers), frozenset(hashes))
 
 
-def belongs(row: Stored, marks: Marks) -> bool:
+def is_about_swap(row: OutboxMessage, marks: SwapMarks) -> bool:
     """Tell whether a message is about the swap."""
     if row.key == marks.swap_id:
         return True
@@ -65,7 +65,7 @@ def belongs(row: Stored, marks: Marks) -> bool:
     )
 
 
-def timeline(rows: Sequence[Stored]) -> list[dict[str, Any]]:
+def timeline(rows: Sequence[OutboxMessage]) -> list[dict[str, Any]]:
     """Return the messages in the order of their commits, each with its distance from the first."""
     ordered = sorted(rows, key=lambda row: (row.created_at, row.source, row.id))
     return [
@@ -74,7 +74,7 @@ def timeline(rows: Sequence[Stored]) -> list[dict[str, Any]]:
             "after_ms": round((row.created_at - ordered[0].created_at).total_seconds() * 1000),
             "from": row.source,
             "topic": row.topic,
-            "says": _says(row.body),
+            "says": _summary(row.body),
             "published_after_ms": (
                 None
                 if row.published_at is None
@@ -86,7 +86,7 @@ def timeline(rows: Sequence[Stored]) -> list[dict[str, Any]]:
     ]
 
 
-def _says(body: dict[str, Any]) -> str:
+def _summary(body: dict[str, Any]) -> str:
     if "transactions" in body:
         moves = [f"{t['type']} {t['status']}" for t in body["transactions"]]
         status = f"#{body['sequence']} {body['status']}"

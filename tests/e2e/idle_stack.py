@@ -89,7 +89,7 @@ async def what_was_done(stack: Mapping[str, Any]) -> tuple[Any, ...]:
         return row
 
 
-async def wait_until_quiet(stack: Mapping[str, Any]) -> None:
+async def wait_until_idle(stack: Mapping[str, Any]) -> None:
     """Return once nothing is due, unpublished, unheard or unwatched.
 
     :raises AssertionError: naming what is left after a while.
@@ -100,7 +100,7 @@ async def wait_until_quiet(stack: Mapping[str, Any]) -> None:
         heads: dict[str, int] = {}
         left: Mapping[str, object] = {}
 
-        async def is_quiet() -> bool:
+        async def is_idle() -> bool:
             nonlocal left
             left = await _left(connection, heads)
             if left or heads:
@@ -110,7 +110,7 @@ async def wait_until_quiet(stack: Mapping[str, Any]) -> None:
             return False
 
         try:
-            await until(is_quiet, what="quiet", within=WITHIN_SECONDS, every=0.1)
+            await until(is_idle, what="quiet", within=WITHIN_SECONDS, every=0.1)
         except AssertionError:
             raise AssertionError(f"still under way after {WITHIN_SECONDS:.0f} s: {left}") from None
         parked = await _rows(connection, ALL_PARKED)

@@ -10,11 +10,11 @@ import httpx
 TIMEOUT_SECONDS: Final = 10
 
 
-class Failed(Exception):
+class RequestFailed(Exception):
     """A service said no, or did not answer."""
 
 
-class AwaitsApproval(Failed):
+class AwaitsApproval(RequestFailed):
     """An order was not carried out yet: a second operator has to approve it."""
 
     def __init__(self, proposal: Mapping[str, Any]) -> None:
@@ -24,7 +24,7 @@ class AwaitsApproval(Failed):
         )
 
 
-def answered(service: str, client: httpx.Client, method: str, path: str, **rest: Any) -> Any:
+def send_request(service: str, client: httpx.Client, method: str, path: str, **rest: Any) -> Any:
     """
     :raises Failed: with the service's own words.
     :raises AwaitsApproval: when it is stored until a second operator approves it.
@@ -32,19 +32,19 @@ def answered(service: str, client: httpx.Client, method: str, path: str, **rest:
     try:
         answer = client.request(method, path, **rest)
     except httpx.HTTPError as error:
-        raise Failed(f"{service}: {type(error).__name__}: {error}") from error
+        raise RequestFailed(f"{service}: {type(error).__name__}: {error}") from error
     if answer.is_success:
         content = answer.json() if answer.content else {}
         if answer.status_code == httpx.codes.ACCEPTED and "proposal" in content:
             raise AwaitsApproval(content["proposal"])
         return content
-    raise Failed(f"{service} answered {answer.status_code}: {_words(answer)}")
+    raise RequestFailed(f"{service} answered {answer.status_code}: {_words(answer)}")
 
 
 def _words(answer: httpx.Response) -> str:
     try:
-        told = answer.json()
+        content = answer.json()
     except ValueError:
         return answer.text[:300]
-    error = told.get("error", told) if isinstance(told, dict) else told
+    error = content.get("error", content) if isinstance(content, dict) else content
     return str(error.get("message", error) if isinstance(error, dict) else error)

@@ -10,7 +10,7 @@ import aiohttp
 LIFETIME_SECONDS = 3
 
 
-async def make_hasty_app(stack: Mapping[str, Any], session: aiohttp.ClientSession) -> str:
+async def create_short_lived_app(stack: Mapping[str, Any], session: aiohttp.ClientSession) -> str:
     """Return a key of the app."""
     [url] = [row["internal_url"] for row in stack["services"] if row["name"] == "api"]
     headers = {"Authorization": f"Bearer {stack['operator']['token']}"}
@@ -22,11 +22,11 @@ async def make_hasty_app(stack: Mapping[str, Any], session: aiohttp.ClientSessio
             told: dict[str, Any] = (await answer.json())["data"]
             return told
 
-    organization = await post("/organizations", {"name": "hasty"})
+    organization = await post("/organizations", {"name": "short-lived"})
     app = await post(
         f"/organizations/{organization['id']}/apps",
         {
-            "name": "hasty",
+            "name": "short-lived",
             "environment": "test",
             "swap_lifetime_seconds": LIFETIME_SECONDS,
         },

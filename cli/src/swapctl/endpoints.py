@@ -35,12 +35,12 @@ ACCESS_VARIABLE: Final = "SWAPCTL_ACCESS_TOKEN"
 AUDITOR_VARIABLE: Final = "SWAPCTL_AUDITOR_URL"
 
 
-class NotTold(Exception):
+class NotConfigured(Exception):
     """Something that a command needs is missing, or is given twice."""
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Endpoints:
     """What was told, the more explicit before the less."""
 
     environment: Mapping[str, str]
@@ -49,7 +49,7 @@ class Places:
     def url(self, service: ServiceName) -> str:
         """Return the address of a service's internal port.
 
-        :raises NotTold: when nobody said it.
+        :raises NotConfigured: when nobody said it.
         """
         variable = URL_VARIABLES[service]
         for row in self.stack.get("services", ()):
@@ -61,19 +61,19 @@ class Places:
     def token(self) -> str:
         """Return the token of the operator who is named; without a name, of the only or first.
 
-        :raises NotTold: when it is not known.
+        :raises NotConfigured: when it is not known.
         """
         name = self.environment.get(OPERATOR_VARIABLE)
         if name:
             return self._token_of(name)
-        told = self.stack.get("operator", {}).get("token")
-        return self._required(TOKEN_VARIABLE, told, "the operator's token")
+        default = self.stack.get("operator", {}).get("token")
+        return self._required(TOKEN_VARIABLE, default, "the operator's token")
 
     def _token_of(self, name: str) -> str:
         for row in self.stack.get("operators", ()):
             if row["name"] == name:
                 return str(row["token"])
-        raise NotTold(f"the stack's description has no operator {name}")
+        raise NotConfigured(f"the stack's description has no operator {name}")
 
     @property
     def access_token(self) -> str | None:
@@ -84,45 +84,47 @@ class Places:
     def public_url(self) -> str:
         """Return the address that partners use.
 
-        :raises NotTold: when nobody said it.
+        :raises NotConfigured: when nobody said it.
         """
-        told = self.stack.get("gateway", {}).get("url")
-        return self._required(PUBLIC_VARIABLE, told, "the public address").rstrip("/")
+        default = self.stack.get("gateway", {}).get("url")
+        return self._required(PUBLIC_VARIABLE, default, "the public address").rstrip("/")
 
     @property
     def auditor_url(self) -> str:
         """Return the address of the database for somebody who only reads.
 
-        :raises NotTold: when nobody said it.
+        :raises NotConfigured: when nobody said it.
         """
         postgres = self.stack.get("postgres", {})
-        told = postgres.get("auditor_url") or postgres.get("url")
-        url = self._required(AUDITOR_VARIABLE, told, "the database's address")
+        default = postgres.get("auditor_url") or postgres.get("url")
+        url = self._required(AUDITOR_VARIABLE, default, "the database's address")
         return url.replace("postgresql+psycopg://", "postgresql://", 1)
 
-    def _required(self, variable: str, told: str | None, what: str) -> str:
-        value = self.environment.get(variable) or told
+    def _required(self, variable: str, default: str | None, what: str) -> str:
+        value = self.environment.get(variable) or default
         if not value:
-            raise NotTold(f"{what} is not known: set {variable}, or name a stack with --stack")
+            raise NotConfigured(
+                f"{what} is not known: set {variable}, or name a stack with --stack"
+            )
         return value
 
 
-def find_places(stack: Path | None, overrides: Mapping[str, str | None]) -> Places:
+def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> Endpoints:
     """Collect what is known; a stack file in its usual place is taken without being named.
 
     :param overrides: options of the command line by the variable that each stands for.
-    :raises NotTold: when a stack file is named that is not there, or two operators are named.
+    :raises NotConfigured: when a stack file is named that is not there, or two operators are named.
     """
     given = {name: value for name, value in overrides.items() if value}
     environment = {**os.environ, **given}
     if TOKEN_VARIABLE in given:
         if OPERATOR_VARIABLE in given:
-            raise NotTold("--token and --operator each name an operator: give one of them")
+            raise NotConfigured("--token and --operator each name an operator: give one of them")
         environment.pop(OPERATOR_VARIABLE, None)  # an option wins over the environment
     if stack is None and not STACK_FILE.exists():
-        return Places(environment)
+        return Endpoints(environment)
     path = stack or STACK_FILE
     try:
-        return Places(environment, json.loads(path.read_text()))
+        return Endpoints(environment, json.loads(path.read_text()))
     except (OSError, ValueError) as error:
-        raise NotTold(f"{path} cannot be read: {error}") from error
+        raise NotConfigured(f"{path} cannot be read: {error}") from error

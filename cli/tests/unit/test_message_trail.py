@@ -4,16 +4,16 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from swapctl.joining import Stored, belongs, marks_of, timeline
+from swapctl.message_trail import OutboxMessage, collect_marks, is_about_swap, timeline
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SWAP_ID = "6b7e0a52-7a3c-4a4e-9d5a-3b8a5a0f7a01"
 OUTPUT_HASH = "0x" + "ab" * 32
 
 
-def stored(body: dict[str, Any], **members: Any) -> Stored:
+def stored(body: dict[str, Any], **members: Any) -> OutboxMessage:
     payload = json.dumps({"body": body}, separators=(",", ":")).encode()
-    return Stored(
+    return OutboxMessage(
         **{
             "source": "settler",
             "id": 1,
@@ -42,27 +42,27 @@ CHANGED = stored(
 )
 
 
-def a_movement(**body: Any) -> Stored:
+def a_movement(**body: Any) -> OutboxMessage:
     told = {"state": "seen", "base_units": "5", "token": "0x0", "transaction_hash": "0x1"}
     return stored({**told, **body}, key="other", source="chain_watcher")
 
 
 class TestBelongs:
     def test_takes_what_carries_the_swap_s_number_or_one_of_its_transactions(self) -> None:
-        marks = marks_of(SWAP_ID, [REQUESTED, CHANGED])
+        marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
 
-        assert belongs(REQUESTED, marks)
-        assert belongs(a_movement(sequence_number=123), marks)
-        assert belongs(a_movement(transaction_hash=OUTPUT_HASH), marks)
+        assert is_about_swap(REQUESTED, marks)
+        assert is_about_swap(a_movement(sequence_number=123), marks)
+        assert is_about_swap(a_movement(transaction_hash=OUTPUT_HASH), marks)
 
     def test_leaves_out_what_only_looks_like_it(self) -> None:
-        marks = marks_of(SWAP_ID, [REQUESTED, CHANGED])
+        marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
 
-        assert not belongs(a_movement(sequence_number=1234), marks)
-        assert not belongs(a_movement(transaction_hash=None, sequence_number=None), marks)
+        assert not is_about_swap(a_movement(sequence_number=1234), marks)
+        assert not is_about_swap(a_movement(transaction_hash=None, sequence_number=None), marks)
 
     def test_every_message_of_the_swap_holds_a_needle(self) -> None:
-        marks = marks_of(SWAP_ID, [REQUESTED, CHANGED])
+        marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
 
         for row in (a_movement(sequence_number=123), a_movement(transaction_hash=OUTPUT_HASH)):
             assert any(needle in row.payload for needle in marks.needles())
