@@ -32,6 +32,7 @@ SUITES: Final = {
     "FakeProducer": Suite(
         "libs/runtime/tests/integration/test_producer_contract.py", "KafkaProducer"
     ),
+    "FakeWebhooks": Suite(f"{API}/integration/test_webhooks_contract.py", "NotifierEndpoints"),
     "FakeUnitOfWork": Suite(f"{SETTLER}/test_unit_of_work_reads.py", "PostgresUnitOfWork"),
     "FakeRequotes": Suite(f"{SETTLER}/test_work_due.py", "PostgresDueRequotes"),
     "FakePricing": Suite(f"{API}/integration/test_pricing_contract.py", "HttpPricing"),
@@ -48,10 +49,6 @@ NO_COUNTERPART: Final = {
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
 }
-# These have a real counterpart and no suite with it yet. None is added here.
-WITHOUT_SUITE: Final = frozenset({
-    "FakeWebhooks",
-})  # fmt: skip
 
 
 @cache
@@ -70,7 +67,7 @@ def fakes() -> dict[str, list[str]]:
 
 
 def test_every_fake_is_listed_once() -> None:
-    listed = [*SUITES, *NO_COUNTERPART, *WITHOUT_SUITE]
+    listed = [*SUITES, *NO_COUNTERPART]
 
     assert sorted(listed) == sorted(fakes())
     assert {name: paths for name, paths in fakes().items() if len(paths) > 1} == {}

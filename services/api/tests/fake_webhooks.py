@@ -1,4 +1,4 @@
-"""A notifier's endpoints, kept in this process."""
+"""A notifier's endpoints in this process. `test_webhooks_contract.py` holds it to a notifier."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from swap_api.domain.bounds import Bound
-from swap_api.domain.refusals import NotFound
+from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import Part, Window
+from swap_contracts.public.errors import ErrorCode
 
 Row = Mapping[str, Any]
 AT = "2026-01-02T03:04:05Z"
+OPERATOR = "operator"
+NEEDS_ENABLED = ("test", "replay")
 
 
 class FakeWebhooks:
+    """Nothing is sent: messages wait for ever."""
+
     def __init__(self) -> None:
-        self.endpoints: dict[str, Row] = {}
+        self.endpoints: dict[str, dict[str, Any]] = {}
+        self.sent: dict[str, list[Row]] = {}  # messages by endpoint
+        self.refused: set[str] = set()  # URLs to which nothing may be sent
         self.done: list[tuple[str, str]] = []
         self.said: list[Row] = []
         self.windows: list[Window] = []
@@ -25,11 +32,22 @@ class FakeWebhooks:
         return [row for row in self.endpoints.values() if row["app_id"] == str(app_id)]
 
     async def find(self, endpoint_id: UUID) -> Row:
+        return self._found(endpoint_id)
+
+    def _found(self, endpoint_id: UUID) -> dict[str, Any]:
         if str(endpoint_id) not in self.endpoints:
             raise NotFound
         return self.endpoints[str(endpoint_id)]
 
     async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
+        if asked["url"] in self.refused:
+            raise Invalid("nothing is sent there")
+        others = await self.list_all(app_id)
+        if bound is not None:
+            if any(o["url"] == asked["url"] and _is_stopped(o) for o in others):
+                raise _kept_disabled()
+            if len(others) >= bound.most:
+                raise bound.refusal()
         row = {
             "id": str(uuid4()),
             "app_id": str(app_id),
@@ -42,26 +60,72 @@ class FakeWebhooks:
             **asked,
         }
         self.endpoints[row["id"]] = row
-        return {**row, "secret": "whsec_test"}
+        return {**row, "secret": f"whsec_{uuid4().hex}"}
 
     async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
-        self.done.append((str(endpoint_id), what))
+        row, id_ = self._found(endpoint_id), str(endpoint_id)
+        if what in NEEDS_ENABLED and row["disabled_at"] is not None:
+            raise NotFound
+        by = asked.get("by", OPERATOR)
+        if what in ("enable", "remove") and by != OPERATOR and _is_stopped(row):
+            raise _kept_disabled()
+        self.done.append((id_, what))
         self.said.append(asked)
         match what:
             case "rotate":
-                return {"id": str(endpoint_id), "secret": "whsec_new"}
+                return {"id": id_, "secret": f"whsec_{uuid4().hex}"}
             case "test":
-                return {"message_id": "msg_1"}
+                return {"message_id": self._send(id_)}
             case "replay":
-                return {"id": str(endpoint_id), "replayed": 0}
+                return {"id": id_, "replayed": 0}  # no message has ended
             case "remove":
-                return {"id": str(endpoint_id), "is_removed": True}
-        return {"id": str(endpoint_id), "is_enabled": what == "enable"}
+                del self.endpoints[id_]
+                return {"id": id_, "is_removed": True}
+        is_enabled = what == "enable"
+        changes = {"disabled_at": None, "disabled_reason": None}
+        if not is_enabled:
+            reason = OPERATOR if _is_stopped(row) else by
+            changes = {"disabled_at": AT, "disabled_reason": reason}
+        row.update(changes)
+        return {"id": id_, "is_enabled": is_enabled}
+
+    def _send(self, endpoint_id: str) -> str:
+        message = {
+            "id": f"msg_{uuid4().hex}",
+            "swap_id": None,
+            "endpoint_id": endpoint_id,
+            "sequence": 0,
+            "event_type": "webhook.test",
+            "state": "waiting",
+            "attempts": 0,
+            "due_at": AT,
+            "created_at": AT,
+            "ended_at": None,
+            "log": [],
+        }
+        self.sent.setdefault(endpoint_id, []).append(message)
+        return str(message["id"])
 
     async def messages(self, endpoint_id: UUID, asked: Row, window: Window) -> Part:
+        self._found(endpoint_id)
         self.windows.append(window)
-        return Part([], 50, has_more=True)
+        sent = self.sent.get(str(endpoint_id), [])
+        end = window.offset + window.limit
+        return Part(sent[window.offset : end], len(sent), has_more=len(sent) > end)
 
     async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
+        sent = [message["id"] for message in self.sent.get(str(endpoint_id), [])]
+        row = self.endpoints.get(str(endpoint_id))
+        if message_id not in sent or row is None or row["disabled_at"] is not None:
+            raise NotFound
         self.done.append((str(endpoint_id), "replay"))
         return {"id": message_id, "is_due": True}
+
+
+def _is_stopped(row: Row) -> bool:
+    """Whether an operator disabled an endpoint."""
+    return bool(row["disabled_reason"] == OPERATOR)
+
+
+def _kept_disabled() -> ApiRefusal:
+    return ApiRefusal(ErrorCode.DISABLED_BY_OPERATOR, "an operator disabled it")

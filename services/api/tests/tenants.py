@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from api_factories import a_message, a_swap, an_input
 from api_harness import App, Harness
@@ -62,6 +62,7 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
         {"url": "https://shop.example", "wants_updates": False, "wants_notices": False},
         bound=None,
     )
+    sent = await webhooks.order(UUID(webhook["id"]), "test", {})
     swap_id, transaction_hash = uuid4(), "0x" + uuid4().hex * 2
     swap = a_swap(
         swap_id=swap_id,
@@ -79,7 +80,7 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
         "invitationId": invited["id"],
         "tokenId": token["id"],
         "webhookId": webhook["id"],
-        "messageId": f"msg_{uuid4().hex}",
+        "messageId": sent["message_id"],
         "swapId": str(swap_id),
         "transactionHash": transaction_hash,
     }

@@ -42,9 +42,9 @@ async def changes(owner: Person) -> list[dict[str, Any]]:
 async def test_everything_that_is_done_with_an_endpoint_is_written_down(owner: Person) -> None:
     webhook = await a_webhook(owner)
 
-    await owner.done(f"/webhooks/{webhook}/test")
+    message = (await owner.done(f"/webhooks/{webhook}/test"))["message_id"]
     await owner.done(f"/webhooks/{webhook}/replay", {"since": "2026-01-01T00:00:00Z"})
-    await owner.done(f"/webhooks/{webhook}/messages/msg_1/replay")
+    await owner.done(f"/webhooks/{webhook}/messages/{message}/replay")
 
     one, since, test = (await changes(owner))[:3]
     assert [entry["action"] for entry in (one, since, test)] == [
@@ -53,7 +53,7 @@ async def test_everything_that_is_done_with_an_endpoint_is_written_down(owner: P
         "webhook.test",
     ]
     assert {entry["subject_id"] for entry in (one, since, test)} == {webhook}
-    assert one["details"]["message_id"] == "msg_1"
+    assert one["details"]["message_id"] == message
     assert since["details"]["since"] == "2026-01-01T00:00:00+00:00"
 
 
@@ -101,7 +101,10 @@ async def test_an_endpoint_of_somebody_else_is_looked_up_like_one_that_nobody_ha
 
 
 async def test_messages_are_listed_by_pages(owner: Person, webhooks: FakeWebhooks) -> None:
-    path = f"/webhooks/{await a_webhook(owner)}/messages"
+    webhook = await a_webhook(owner)
+    path = f"/webhooks/{webhook}/messages"
+    for _ in range(50):
+        await webhooks.order(UUID(webhook), "test", {})
 
     first = await owner.get(path)
     third = await owner.get(path, params={"page": 3, "page_size": 5, "undelivered_only": True})
