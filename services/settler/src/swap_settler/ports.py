@@ -97,20 +97,12 @@ class Work(BatchWork, Protocol):
         """
         ...
 
-    async def addresses_without_swap(self, network: str, *, limit: int) -> frozenset[Place]:
-        """Return from where the first final sweeps came that are not booked, and no swap has."""
-        ...
-
     async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
         """Return what was booked as nobody's from these addresses; it is to be booked again."""
         ...
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
         """Keep that sweeps are booked, and whether as nobody's."""
-        ...
-
-    async def confirm_sweeps(self, network: str) -> None:
-        """Mark our sweeps confirmed that are final, and whose bookings are made."""
         ...
 
     async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
@@ -124,20 +116,6 @@ class Work(BatchWork, Protocol):
         ...
 
     async def mark_withdrawals_booked(self, ids: Sequence[UUID]) -> None: ...
-
-    async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
-        """Load what is due at deposit addresses; what somebody else holds is left."""
-        ...
-
-    async def order_sweeps(self, ordered: Mapping[UUID, DueSweep]) -> None:
-        """Say what intents are to empty, and forget that it is due. After the flush of them."""
-        ...
-
-    async def settle_sweeps_due(
-        self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
-    ) -> None:
-        """Forget what is not due any more, and let wait what is not worth it now."""
-        ...
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
         """Let refunds wait that cannot be paid yet."""
@@ -175,6 +153,36 @@ class Work(BatchWork, Protocol):
         version, death. Bookings move balances, and inventory that was locked before.
         """
         ...
+
+
+class SweepWork(Work, Protocol):
+    """A settler's transaction in which sweeps of deposit addresses are ordered or booked."""
+
+    async def addresses_without_swap(self, network: str, *, limit: int) -> frozenset[Place]:
+        """Return from where the first final sweeps came that are not booked, and no swap has."""
+        ...
+
+    async def confirm_sweeps(self, network: str) -> None:
+        """Mark our sweeps confirmed that are final, and whose bookings are made."""
+        ...
+
+    async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
+        """Load what is due at deposit addresses; what somebody else holds is left."""
+        ...
+
+    async def order_sweeps(self, ordered: Mapping[UUID, DueSweep]) -> None:
+        """Say what intents are to empty, and forget that it is due. After the flush of them."""
+        ...
+
+    async def settle_sweeps_due(
+        self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
+    ) -> None:
+        """Forget what is not due any more, and let wait what is not worth it now."""
+        ...
+
+
+class SweepUnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[SweepWork]: ...
 
 
 class ClaimWork(Work, Protocol):

@@ -8,7 +8,7 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.sweeps import address_key, bookable, quarantined_deposit
-from swap_settler.ports import DueSweeps, UnitOfWork
+from swap_settler.ports import DueSweeps, SweepUnitOfWork
 
 
 class BookSweeps:
@@ -20,7 +20,7 @@ class BookSweeps:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: SweepUnitOfWork,
         *,
         sweeps: DueSweeps,
         network: Network,

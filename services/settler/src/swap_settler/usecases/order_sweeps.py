@@ -14,7 +14,7 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.sweeps import DueSweep, order
-from swap_settler.ports import DueSweeps, UnitOfWork
+from swap_settler.ports import DueSweeps, SweepUnitOfWork
 
 
 class OrderSweeps:
@@ -26,7 +26,7 @@ class OrderSweeps:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: SweepUnitOfWork,
         *,
         sweeps: DueSweeps,
         chain: ChainReader,
