@@ -163,7 +163,7 @@ openapi: install-python
 	$(BIN)/python tools/generate_openapi.py .cache/openapi.json
 
 types: install-python  ## mypy --strict
-	$(BIN)/mypy $(PACKAGES:%=-p %)
+	$(BIN)/mypy $(PACKAGES:%=-p %) -m tests.fakes_of_ports
 
 layers: install-python  ## Who may import whom
 	$(BIN)/lint-imports --no-cache | tail -n 2

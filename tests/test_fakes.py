@@ -20,6 +20,7 @@ class Suite(NamedTuple):
     real: str
 
 
+PORTS: Final = ROOT / "tests/fakes_of_ports.py"
 CHAIN: Final = "libs/chains/tests/contract/conftest.py"
 SETTLER: Final = "services/settler/tests/integration"
 API: Final = "services/api/tests"
@@ -45,6 +46,7 @@ SUITES: Final = {
         f"{API}/integration/test_chains_contract.py", "CheckedDepositAddresses"
     ),
 }
+NO_PORT: Final = {"FakeChain"}  # what FakeReader and FakeSender read and write
 NO_COUNTERPART: Final = {
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
@@ -71,6 +73,13 @@ def test_every_fake_is_listed_once() -> None:
 
     assert sorted(listed) == sorted(fakes())
     assert {name: paths for name, paths in fakes().items() if len(paths) > 1} == {}
+
+
+def test_mypy_checks_every_fake_of_a_port() -> None:
+    tree = ast.parse(PORTS.read_text())
+    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+    assert {name for name in named if name.startswith("Fake")} == set(SUITES) - NO_PORT
 
 
 @pytest.mark.parametrize("fake", SUITES)

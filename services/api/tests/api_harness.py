@@ -11,7 +11,13 @@ from uuid import UUID
 
 import httpx
 import orjson
-from fake_chains import FakeChains, FakeChainTransactions, FakeDepositories, FakeWallets
+from fake_chains import (
+    FakeChains,
+    FakeChainTransactions,
+    FakeDepositAddresses,
+    FakeDepositories,
+    FakeWallets,
+)
 from fake_pricing import FakePricing
 from pydantic import TypeAdapter
 
@@ -22,8 +28,6 @@ from swap_api.guards import Guards
 from swap_api.http.endpoints import Endpoint, Endpoints
 from swap_api.http.openapi import refusals_of
 from swap_api.settings import ApiSettings
-from swap_contracts.public.errors import ErrorCode
-from swap_domain.catalogue import Network
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.database import reading
 from swap_runtime.screening import BlockList, Party, Verdict
@@ -52,28 +56,6 @@ class App:
 class Statements:
     texts: list[str] = field(default_factory=list)
     commits: int = 0
-
-
-class FakeDepositAddresses:
-    """Factories that compute deposit addresses as we do, unless a test says that none answers."""
-
-    def __init__(self) -> None:
-        self.is_away = False
-        self._verified: set[str] = set()
-
-    async def verify(self, network: Network) -> None:
-        if self.is_away and network.name not in self._verified:
-            raise ApiRefusal(
-                ErrorCode.SERVICE_UNAVAILABLE,
-                f"Deposit addresses on {network.display_name} cannot be given for the moment",
-                headers={"retry-after": "5"},
-            )
-        self._verified.add(network.name)
-
-    def start_without_nodes(self) -> None:
-        """Leave it as a process that started while no node answered."""
-        self.is_away = True
-        self._verified.clear()
 
 
 class Documented:

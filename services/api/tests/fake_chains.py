@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from swap_api.domain.refusals import ApiRefusal
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, LocatedTransaction
 from swap_chains.ports import Simulated
+from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.errors import Unavailable
@@ -107,3 +109,25 @@ class FakeChainTransactions:
             raise Unavailable("no node answers")
         self.asked.append((network.name, transaction_hash))
         return self.located.get((network.name, transaction_hash), UNKNOWN_TRANSACTION)
+
+
+class FakeDepositAddresses:
+    """Factories that compute deposit addresses as we do, unless a test says that none answers."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self._verified: set[str] = set()
+
+    async def verify(self, network: Network) -> None:
+        if self.is_away and network.name not in self._verified:
+            raise ApiRefusal(
+                ErrorCode.SERVICE_UNAVAILABLE,
+                f"Deposit addresses on {network.display_name} cannot be given for the moment",
+                headers={"retry-after": "5"},
+            )
+        self._verified.add(network.name)
+
+    def start_without_nodes(self) -> None:
+        """Leave it as a process that started while no node answered."""
+        self.is_away = True
+        self._verified.clear()

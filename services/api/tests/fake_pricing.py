@@ -114,7 +114,8 @@ class FakePricing:
 
     def _amount_for(self, receive: int, source: AssetRef, destination: AssetRef) -> int:
         worth = receive * self._usd(destination) * 10**source.decimals * 100
-        return -(-worth // (self._usd(source) * 10**destination.decimals * 99))
+        amount: int = -(-worth // (self._usd(source) * 10**destination.decimals * 99))
+        return amount
 
     def _limits(self, source: AssetRef) -> LimitsAnswer:
         return LimitsAnswer(

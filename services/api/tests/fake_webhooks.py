@@ -82,7 +82,7 @@ class FakeWebhooks:
                 del self.endpoints[id_]
                 return {"id": id_, "is_removed": True}
         is_enabled = what == "enable"
-        changes = {"disabled_at": None, "disabled_reason": None}
+        changes: Row = {"disabled_at": None, "disabled_reason": None}
         if not is_enabled:
             reason = OPERATOR if _is_stopped(row) else by
             changes = {"disabled_at": AT, "disabled_reason": reason}
@@ -90,7 +90,7 @@ class FakeWebhooks:
         return {"id": id_, "is_enabled": is_enabled}
 
     def _send(self, endpoint_id: str) -> str:
-        message = {
+        message: Row = {
             "id": f"msg_{uuid4().hex}",
             "swap_id": None,
             "endpoint_id": endpoint_id,

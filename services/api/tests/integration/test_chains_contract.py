@@ -9,10 +9,9 @@ from typing import Final
 
 import pytest
 from api_factories import a_catalogue
-from api_harness import FakeDepositAddresses
 from eth_account import Account
 from eth_account.messages import encode_defunct
-from fake_chains import FakeDepositories, FakeWallets
+from fake_chains import FakeDepositAddresses, FakeDepositories, FakeWallets
 
 from libs.chains.tests.contract.conftest import (
     ARTIFACTS,

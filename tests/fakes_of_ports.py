@@ -1,0 +1,52 @@
+"""Each fake stands where its port is expected. mypy checks it; nothing runs this module."""
+
+from __future__ import annotations
+
+from libs.runtime.tests.fakes import FakeParking, FakeProducer
+from services.api.tests.fake_chains import (
+    FakeChains,
+    FakeChainTransactions,
+    FakeDepositAddresses,
+    FakeDepositories,
+    FakeWallets,
+)
+from services.api.tests.fake_pricing import FakePricing
+from services.api.tests.fake_webhooks import FakeWebhooks
+from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
+from swap_api.approval_ports import TokenAllowances
+from swap_api.attach_ports import Wallets
+from swap_api.gasless_ports import GaslessChains
+from swap_api.lookup_ports import ChainTransactions
+from swap_api.management_ports import WebhookEndpoints
+from swap_api.ports import DepositAddresses, Depositories, Pricing
+from swap_chains.fake import FakeReader, FakeSender
+from swap_chains.ports import ChainReader, ChainSender, TransferReader
+from swap_domain.catalogue import Catalogue
+from swap_runtime.parking import Parking
+from swap_runtime.relay import Producer
+from swap_settler.ports import DueRefunds, DueRequotes, UnitOfWork
+
+
+def of_runtime() -> tuple[Parking, Producer]:
+    return FakeParking(), FakeProducer()
+
+
+def of_chains(
+    reader: FakeReader, sender: FakeSender
+) -> tuple[ChainReader, TransferReader, ChainSender]:
+    return reader, reader, sender
+
+
+def of_settler() -> tuple[UnitOfWork, DueRefunds, DueRequotes]:
+    work = FakeUnitOfWork()
+    return work, work, FakeRequotes(work)
+
+
+def of_the_api_on_chains() -> tuple[GaslessChains, TokenAllowances, Wallets, ChainTransactions]:
+    return FakeChains(), FakeChains(), FakeWallets(), FakeChainTransactions()
+
+
+def of_the_api(
+    catalogue: Catalogue,
+) -> tuple[Pricing, WebhookEndpoints, Depositories, DepositAddresses]:
+    return FakePricing(catalogue), FakeWebhooks(), FakeDepositories(), FakeDepositAddresses()
