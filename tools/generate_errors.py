@@ -2,19 +2,21 @@
 
 from generating import generated
 
+from swap_contracts.public.error_help import HELP
 from swap_contracts.public.errors import ERRORS, ErrorCode, FailReason
 
 TARGET = "docs/errors.md"
 HEAD = """# Errors
 
-Generated from `libs/contracts/src/swap_contracts/public/errors.py` by `make generate`. The same
-list is given by `GET /api/v2/errors`. An answer that says no has `error.code`, a `message` fit to
-show a user, and `metadata` with `request_id`, `doc_url` and, for a validation, `field_errors`. No
-error of this interface puts money at risk: what was paid is credited, refunded or claimable.
+Generated from `errors.py` and `error_help.py` in `libs/contracts/src/swap_contracts/public`
+by `make generate`. `GET /api/v2/errors` gives the same list. An error has `error.code`, a
+`message` fit to show a user, and `metadata` with `request_id`, `doc_url` and, where a parameter
+is at fault, `field_errors`. No error of this interface puts money at risk: what was paid is
+credited, refunded or claimable.
 
-Ask again later, with the same idempotency key, where that may help; `Retry-After` says when.
+Where a retry may help, repeat the request with the same idempotency key; `Retry-After` says when.
 
-| Code | HTTP | Asking again may help | Who must act |
+| Code | HTTP | A retry may help | Who must act |
 |---|---|---|---|
 """
 REASONS = """## Why a swap failed
@@ -35,7 +37,16 @@ def anchor(code: ErrorCode) -> str:
 
 
 def section(code: ErrorCode) -> str:
-    return f'<a id="{anchor(code)}"></a>\n**`{code}`** {ERRORS[code].meaning}\n\n'
+    help_ = HELP[code]
+    example = help_.example if "`" in help_.example else _as_code(help_.example)
+    return (
+        f'<a id="{anchor(code)}"></a>\n**`{code}`** {ERRORS[code].meaning}\n\n'
+        f"- Cause: {help_.cause}\n- What to do: {help_.what_to_do}\n- Example: {example}\n\n"
+    )
+
+
+def _as_code(example: str) -> str:
+    return f"`{example}`" if example.startswith("curl ") else example
 
 
 def page() -> str:

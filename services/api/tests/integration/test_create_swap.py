@@ -284,8 +284,23 @@ async def test_a7_a8_refuses_with_the_field_at_fault_and_saves_nothing(
     assert error["message"]
     assert field in error["metadata"]["field_errors"]
     if code in ("LESS_THAN_MIN_ERROR", "GREATER_THAN_MAX_ERROR"):
-        assert error["metadata"]["AmountLimit"] > 0
+        limit = error["metadata"]["AmountLimit"]
+        assert limit > 0
+        said = "the smallest is" if code == "LESS_THAN_MIN_ERROR" else "the largest is"
+        shown, symbol = error["message"].rpartition(f"{said} ")[2].split()
+        assert (float(shown), symbol) == (limit, "ETH")
     assert await api.rows("SELECT id FROM swap") == []
+
+
+async def test_an_unknown_network_names_the_nearest_ones(api: Harness) -> None:
+    app = await api.an_app()
+
+    answer = await api.create(app, a_body(source_network="ETHERUM_DEVNET"))
+    listed = await api.get(app, "/destinations", params={"source_network": "ETHERUM_DEVNET"})
+
+    for refused in (answer.json()["error"], listed.json()["error"]):
+        assert refused["message"] == "Route not found"
+        assert "ETHEREUM_DEVNET" in refused["metadata"]["field_errors"]["source_network"]
 
 
 BY_ADDRESS: Final = {"use_depository": None, "use_deposit_address": True}

@@ -50,7 +50,7 @@ class TestEnvelope:
     @pytest.mark.parametrize(
         ("method", "path", "status", "code"),
         [
-            ("GET", "/", 404, "NOT_FOUND"),
+            ("GET", "/nowhere", 404, "NOT_FOUND"),
             ("GET", "/api/v2/nothing", 404, "NOT_FOUND"),
             ("GET", "/api/v2/swaps/", 404, "NOT_FOUND"),
             ("DELETE", "/api/v2/swaps", 405, "METHOD_NOT_ALLOWED"),
@@ -149,6 +149,14 @@ class TestCaches:
     @pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/openapi.json"])
     async def test_may_keep_what_is_for_everybody(self, api: Harness, path: str) -> None:
         assert "no-store" not in (await api.client.get(path)).headers.get("cache-control", "")
+
+
+class TestRoot:
+    async def test_leads_to_the_reference(self, api: Harness) -> None:
+        answer = await api.client.get("/")
+
+        assert (answer.status_code, answer.headers["location"]) == (302, "/docs")
+        assert (await api.client.get(answer.headers["location"])).status_code == 200
 
 
 class TestRequests:

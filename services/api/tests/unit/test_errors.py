@@ -10,7 +10,9 @@ import orjson
 
 import swap_api
 from swap_api.domain.refusals import ApiRefusal, NotFound
+from swap_api.http.error_page import anchor_of, error_page
 from swap_api.http.errors import Errors
+from swap_contracts.public.error_help import HELP
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel
 from swap_runtime.errors import Unavailable
@@ -35,6 +37,17 @@ def test_no_code_is_written_as_text() -> None:
 
     # The example in the OpenAPI document shows one as callers see it.
     assert texts & {code.value for code in ErrorCode} <= {"VALIDATION_ERROR"}
+
+
+def test_the_page_says_of_every_code_what_causes_it_and_what_to_do() -> None:
+    page = error_page().body.decode()
+
+    assert set(HELP) == set(ErrorCode)
+    for code in ErrorCode:
+        section = page.partition(f'<section id="{anchor_of(code)}">')[2].partition("</section>")[0]
+        headings = [part.partition("</dt>")[0] for part in section.split("<dt>")[1:]]
+        assert headings == ["Cause", "What to do", "Example"], code
+        assert "`" not in section
 
 
 class TestErrors:

@@ -10,6 +10,7 @@ from typing import Final
 from swap_api.domain.addresses import AddressRules
 from swap_api.domain.amounts import decimal_text, is_cut, parse_amount, parse_slippage
 from swap_api.domain.keys import Environment
+from swap_api.domain.network_names import unserved
 from swap_api.domain.refusals import ApiRefusal, Invalid, at_fault
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network, Token
@@ -245,11 +246,12 @@ def find_route(catalogue: Catalogue, environment: Environment, asked: RouteQuery
     """
     source_network = catalogue.find_network(asked.source_network)
     destination_network = catalogue.find_network(asked.destination_network)
-    is_seen = environment == catalogue.environment
-    if not is_seen or source_network is None:
+    if environment != catalogue.environment:
         raise no_route(source_network=UNKNOWN)
+    if source_network is None:
+        raise no_route(source_network=unserved(catalogue, asked.source_network))
     if destination_network is None:
-        raise no_route(destination_network=UNKNOWN)
+        raise no_route(destination_network=unserved(catalogue, asked.destination_network))
     source = source_network.find_token(asked.source_token)
     if source is None:
         raise no_route(source_token=UNKNOWN)

@@ -277,7 +277,8 @@ def _tags(document: Mapping[str, Any]) -> list[dict[str, str]]:
         for operation in operations.values()
         for tag in operation["tags"]
     }
-    return [{"name": tag, "description": TAGS.get(tag, ANY_TAG)} for tag in sorted(used)]
+    order = [*TAGS, *sorted(used - TAGS.keys())]  # the reference opens with the first
+    return [{"name": tag, "description": TAGS.get(tag, ANY_TAG)} for tag in order if tag in used]
 
 
 def _describe_webhooks(app: Any) -> None:

@@ -94,7 +94,7 @@ class RouteParameters(Parameters):
         default=None,
         description="Whole source tokens; further decimals are cut off. Only a swap with a deposit "
         "address may be created without",
-        examples=[25.5],
+        examples=["25.5"],
     )
     receive_amount: Numeric | None = Field(
         default=None,
@@ -143,7 +143,7 @@ class SwapBody(RouteParameters):
                 "destination_token": "USDC",
                 "destination_address": ADDRESS,
                 "refund_address": ADDRESS,
-                "amount": 25.5,
+                "amount": "25.5",
                 "use_depository": True,
                 "reference_id": "order-1001",
             }

@@ -4,6 +4,7 @@ from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
 
 from swap_api import observe
+from swap_api.domain.amounts import decimal_text
 from swap_api.domain.orders import PriceQuery, Route
 from swap_api.domain.refusals import ApiRefusal, at_fault
 from swap_api.ports import PriceRefused, Pricing, Rendering
@@ -24,6 +25,11 @@ AMOUNTS: Final = {
     ErrorCode.LESS_THAN_MIN_ERROR: "is below the minimum",
     ErrorCode.GREATER_THAN_MAX_ERROR: "is above the maximum",
     ErrorCode.INSUFFICIENT_LIQUIDITY: "is more than can be paid now",
+}
+LIMITS: Final = {
+    ErrorCode.LESS_THAN_MIN_ERROR: "the smallest is",
+    ErrorCode.GREATER_THAN_MAX_ERROR: "the largest is",
+    ErrorCode.INSUFFICIENT_LIQUIDITY: "the most that can be paid now is",
 }
 
 
@@ -117,12 +123,23 @@ class FetchPrice:
         if code in AMOUNTS:
             named = "amount" if asked.receive_amount is None else "receive_amount"
             metadata |= at_fault(**{named: AMOUNTS[code]})
-        if refused.limit_base_units is not None:
+        limit, message = refused.limit_base_units, refused.message
+        if limit is not None:
             is_minimum = code is ErrorCode.LESS_THAN_MIN_ERROR
             metadata["AmountLimit"] = self._rendering.amount(
-                refused.limit_base_units, route.source, is_minimum=is_minimum
+                limit, route.source, is_minimum=is_minimum
             )
-        return ApiRefusal(code, refused.message, metadata=metadata)
+            message = f"{message}: {LIMITS[code]} {_shown(limit, route, is_minimum=is_minimum)}"
+        return ApiRefusal(code, message, metadata=metadata)
+
+
+def _shown(base_units: int, route: Route, *, is_minimum: bool) -> str:
+    """Return a limit as text in the source token, rounded to its inner side."""
+    token = route.source
+    unit = 10 ** (token.decimals - token.precision)
+    cut = base_units % unit
+    inner = base_units - cut + (unit if cut and is_minimum else 0)
+    return f"{decimal_text(inner, token.decimals)} {token.symbol}"
 
 
 def _question(route: Route, asked: PriceQuery, fee: int) -> RouteQuestion:

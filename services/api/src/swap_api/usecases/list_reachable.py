@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from swap_api.domain.keys import Caller
+from swap_api.domain.network_names import unserved
 from swap_api.domain.orders import no_route
 from swap_api.domain.reach import Reach, ReachQuery, Side
+from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Rendering
 from swap_api.usecases.refresh_prices import RefreshPrices
 from swap_domain.catalogue import Catalogue
@@ -16,7 +18,7 @@ class ListReachable:
     def __init__(
         self, catalogue: Catalogue, reach: Reach, prices: RefreshPrices, rendering: Rendering
     ) -> None:
-        self._environment = catalogue.environment
+        self._catalogue = catalogue
         self._reach = reach
         self._prices = prices
         self._rendering = rendering
@@ -25,10 +27,15 @@ class ListReachable:
         """
         :raises ApiRefusal: when the other end is none of ours, or a token has no network.
         """
-        if caller.environment != self._environment:
+        if caller.environment != self._catalogue.environment:
             return EMPTY
         try:
             reached = self._reach(side, asked)
         except LookupError:
-            raise no_route() from None
+            raise self._refusal(side, asked) from None
         return self._rendering.reached(reached, self._prices.current)
+
+    def _refusal(self, side: Side, asked: ReachQuery) -> ApiRefusal:
+        if asked.network is None or self._catalogue.find_network(asked.network) is not None:
+            return no_route()
+        return no_route(**{f"{side.other}_network": unserved(self._catalogue, asked.network)})

@@ -14,6 +14,8 @@ from typing import Final
 from swap_api.http.exchange import Answer
 
 ADDRESS: Final = "/docs"
+START: Final = "/"
+FOUND: Final = 302  # not for ever: a deployment may put a page of its own there
 # Styles are also written into elements, by the scripts that are allowed.
 POLICY: Final = "; ".join(
     (
@@ -40,6 +42,7 @@ KEPT: Final = "public, max-age=3600"
 def reference_pages() -> Mapping[str, Callable[[], Answer]]:
     """Return every address of the reference with what it answers."""
     return {
+        START: partial(Answer, b"", FOUND, {"location": ADDRESS}, "text/plain"),
         ADDRESS: partial(_file, "index.html", "text/html; charset=utf-8"),
         f"{ADDRESS}/start.js": partial(_file, "start.js", SCRIPT),
         f"{ADDRESS}/swagger-ui.js": partial(_compressed, "swagger-ui.js.gz", SCRIPT),

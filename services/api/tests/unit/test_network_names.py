@@ -1,0 +1,24 @@
+"""An unknown network is answered with the names that were probably meant."""
+
+from __future__ import annotations
+
+import pytest
+from api_factories import a_catalogue
+
+from swap_api.domain.network_names import unserved
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("ETHERUM_DEVNET", "ETHEREUM_DEVNET"),
+        ("ethereum", "ETHEREUM_DEVNET"),
+        ("BASE_MAINNET", "BASE_DEVNET"),
+    ],
+)
+def test_the_nearest_name_comes_first(asked: str, first: str) -> None:
+    assert unserved(a_catalogue(), asked).split("nearest ")[1].split()[1].strip(",") == first
+
+
+def test_a_name_that_resembles_none_is_referred_to_the_list() -> None:
+    assert unserved(a_catalogue(), "1") == "is not served; GET /api/v2/networks lists what is"
