@@ -14,6 +14,7 @@ from swapctl.commands import (
     audit,
     caps,
     claimable,
+    doctor,
     fees,
     invariants,
     members,
@@ -27,6 +28,7 @@ from swapctl.commands import (
     rescue,
     signers,
     stuck,
+    swaps,
     trail,
     webhooks,
 )
@@ -45,14 +47,16 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Operate a swap service: partners, keys, webhooks, signers, parked messages, audits.",
+    help="Operate a swap service: organizations, keys, webhooks, signers, parked messages, audits.",
 )
-app.add_typer(partners.partner, name="partner")
+app.add_typer(partners.partner, name="organization")
+app.add_typer(partners.partner, name="partner", hidden=True)  # its name in older scripts
 app.add_typer(partners.app, name="app")
 app.add_typer(partners.key, name="key")
 app.add_typer(members.member, name="member")
 app.add_typer(members.token, name="token")
 app.add_typer(webhooks.webhook, name="webhook")
+app.add_typer(swaps.swap, name="swap")
 app.add_typer(networks.network, name="network")
 app.add_typer(signers.signer, name="signer")
 app.add_typer(payouts.payouts, name="payouts")
@@ -66,6 +70,7 @@ app.add_typer(approvals.approvals, name="approvals")
 app.add_typer(operators.operator, name="operator")
 app.command("audit")(audit.list_orders)
 app.command("rescue")(rescue.rescue)
+app.command("doctor")(doctor.doctor)
 app.command("stuck")(stuck.list_stuck)
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)
@@ -78,7 +83,10 @@ def root(
     context: typer.Context,
     *,
     stack: Annotated[
-        Path | None, typer.Option(help="A stack's description; var/stack.json if it is there.")
+        Path | None,
+        typer.Option(
+            envvar="SWAPCTL_STACK", help="A stack's description; var/stack.json if it is there."
+        ),
     ] = None,
     api_url: Url = None,
     quoter_url: Url = None,

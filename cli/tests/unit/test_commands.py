@@ -120,7 +120,7 @@ class TestPartnerCommands:
     def test_refuse_an_ambiguous_name(self, port: Port, stack: Path) -> None:
         port.answers["GET", ORGANIZATIONS] = (200, {"data": []})
 
-        with pytest.raises(RequestFailed, match="0 partners are called demo"):
+        with pytest.raises(RequestFailed, match="0 organizations are called demo"):
             run(stack, "app", "create", "--partner", "demo", "--name", "web")
 
     def test_pass_on_what_the_service_says(self, port: Port, stack: Path) -> None:

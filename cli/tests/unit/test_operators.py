@@ -133,3 +133,24 @@ def test_makes_a_token_and_the_entry_that_knows_it() -> None:
     assert made["entry"]["token_sha256"] == sha256(made["token"].encode()).hexdigest()
     assert (made["entry"]["name"], made["entry"]["role"]) == ("ann", "operator")
     assert "expires_at" in made["entry"]
+
+
+def test_an_organization_is_also_found_by_its_older_name(port: Port, stack: Path) -> None:
+    made = {"id": "1", "name": "Shop"}
+    port.answers["POST", "/admin/management/v1/organizations"] = (200, {"data": made})
+
+    for word in ("organization", "partner"):
+        assert run(stack, word, "create", "Shop") == made
+
+
+def test_a_list_prints_its_columns_and_json_has_all(port: Port, stack: Path) -> None:
+    network = {
+        "network": "BASE_DEVNET", "head": 9, "cursor": 9, "cursor_hash": "0x" + "1" * 64,
+        "cursor_time": "2026-01-01T00:00:00+00:00", "finalized": 8, "lag_blocks": 0, "halted": None,
+    }  # fmt: skip
+    port.answers["GET", "/admin/networks"] = (200, {"networks": [network]})
+
+    printed = CliRunner().invoke(app, ["--stack", str(stack), "network", "list"]).stdout
+
+    assert max(map(len, printed.splitlines())) <= 80
+    assert run(stack, "network", "list") == [network]

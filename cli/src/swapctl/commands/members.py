@@ -1,4 +1,4 @@
-"""Who manages a partner: members, invitations, access tokens."""
+"""Who manages an organization: members, invitations, access tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from swapctl.commands.partners import Of, moment, partner_id
 from swapctl.context import management
 from swapctl.output import Json, show, show_all
 
-member = typer.Typer(no_args_is_help=True, help="Who manages a partner's apps and keys.")
+member = typer.Typer(no_args_is_help=True, help="Who manages an organization's apps and keys.")
+MEMBER_COLUMNS = ("id", "name", "role", "created_at")
+INVITATION_COLUMNS = ("id", "name", "role", "expires_at")
+TOKEN_COLUMNS = ("id", "label", "last_four", "expires_at")
 token = typer.Typer(no_args_is_help=True, help="A member's own access tokens.")
 
 
@@ -44,7 +47,7 @@ def list_invitations(context: typer.Context, *, of: Of = None, as_json: Json = F
     """List invitations that nobody took yet."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/invitations")
-    show_all(rows, as_json=as_json)
+    show_all(rows, as_json=as_json, columns=MEMBER_COLUMNS)
 
 
 @member.command("uninvite")
@@ -74,7 +77,7 @@ def list_members(context: typer.Context, *, of: Of = None, as_json: Json = False
     """List a partner's members."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/members")
-    show_all(rows, as_json=as_json)
+    show_all(rows, as_json=as_json, columns=INVITATION_COLUMNS)
 
 
 @member.command("role")
@@ -114,7 +117,8 @@ def create_token(
 @token.command("list")
 def list_tokens(context: typer.Context, *, as_json: Json = False) -> None:
     """List the own access tokens."""
-    show_all(management(context, as_member=True).list_all("/me/tokens"), as_json=as_json)
+    tokens = management(context, as_member=True).list_all("/me/tokens")
+    show_all(tokens, as_json=as_json, columns=TOKEN_COLUMNS)
 
 
 @token.command("revoke")

@@ -8,6 +8,7 @@ from swapctl.context import internal
 from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show, show_all
 
+COLUMNS = ("network", "head", "cursor", "finalized", "lag_blocks", "halted")
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 
 
@@ -15,7 +16,7 @@ network = typer.Typer(no_args_is_help=True, help="The networks that are watched.
 def list_networks(context: typer.Context, *, as_json: Json = False) -> None:
     """List each network with how far its blocks were read."""
     networks = internal(context, ServiceName.WATCHER).get("/networks")["networks"]
-    show_all(networks, as_json=as_json)
+    show_all(networks, as_json=as_json, columns=COLUMNS)
 
 
 @network.command("resume")

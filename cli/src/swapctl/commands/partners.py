@@ -1,4 +1,4 @@
-"""Partners, which the management API calls organizations, their apps and the keys of those."""
+"""Organizations, their apps and the API keys of those."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from swapctl.context import management
 from swapctl.management import Management
 from swapctl.output import Json, show, show_all
 
-partner = typer.Typer(no_args_is_help=True, help="Who integrates the service.")
-app = typer.Typer(no_args_is_help=True, help="What a partner integrates it into.")
+partner = typer.Typer(no_args_is_help=True, help="The organizations that integrate the service.")
+app = typer.Typer(no_args_is_help=True, help="The apps of an organization.")
 key = typer.Typer(no_args_is_help=True, help="API keys. A key is shown once, when it is made.")
 
 
@@ -31,25 +31,30 @@ class KeyKind(StrEnum):
 
 AppId = Annotated[UUID, typer.Option("--app", help="The app's id.")]
 Of = Annotated[
-    str | None, typer.Option("--partner", help="The partner's id or name; a member's own.")
+    str | None,
+    typer.Option(
+        "--organization", "--partner", help="The organization's id or name; a member's own."
+    ),
 ]
 Lifetime = Annotated[
     int | None,
     typer.Option(min=1, help="Seconds for which its swaps wait for a deposit; test apps only."),
 ]
 AMinute = Annotated[int | None, typer.Option(min=1, help="A minute, and twice as many at once.")]
+APP_COLUMNS = ("id", "organization_id", "name", "environment")
+KEY_COLUMNS = ("id", "kind", "label", "last_four", "expires_at", "revoked_at")
 CHANGE_COLUMNS = ("at", "actor", "action", "subject_id", "details")
 
 
 @partner.command("create")
 def create_partner(context: typer.Context, name: str, *, as_json: Json = False) -> None:
-    """Make a partner; the operator does."""
+    """Create an organization; only an operator may."""
     show(management(context).post("/organizations", {"name": name}), as_json=as_json)
 
 
 @partner.command("list")
 def list_partners(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the partners that may be seen."""
+    """List the organizations that the token may see."""
     show_all(_partners(management(context)), as_json=as_json)
 
 
@@ -57,7 +62,7 @@ def list_partners(context: typer.Context, *, as_json: Json = False) -> None:
 def rename_partner(
     context: typer.Context, name: str, *, of: Of = None, as_json: Json = False
 ) -> None:
-    """Call a partner something else."""
+    """Rename an organization."""
     manage = management(context)
     path = f"/organizations/{partner_id(manage, of)}"
     show(manage.post(path, {"name": name}), as_json=as_json)
@@ -84,7 +89,7 @@ def create_app(
     swap_lifetime: Lifetime = None,
     as_json: Json = False,
 ) -> None:
-    """Make an app of a partner."""
+    """Create an app of an organization."""
     manage = management(context)
     body = {
         "name": name,
@@ -155,8 +160,8 @@ def set_fee(
 
 @app.command("list")
 def list_apps(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the apps of every partner that may be seen."""
-    show_all(_apps(management(context)), as_json=as_json)
+    """List the apps of every organization that the token may see."""
+    show_all(_apps(management(context)), as_json=as_json, columns=APP_COLUMNS)
 
 
 @key.command("create")
@@ -189,7 +194,7 @@ def list_keys(
     manage = management(context)
     apps = [str(app_id)] if app_id else [row["id"] for row in _apps(manage)]
     keys = [row for one in apps for row in manage.list_all(f"/apps/{one}/keys")]
-    show_all(keys, as_json=as_json)
+    show_all(keys, as_json=as_json, columns=KEY_COLUMNS)
 
 
 @key.command("rotate")
@@ -227,7 +232,7 @@ def revoke_key(context: typer.Context, key_id: UUID, *, as_json: Json = False) -
 
 
 def partner_id(manage: Management, id_or_name: str | None) -> str:
-    """Return the id of a partner that is named by it or by its name, or that alone is seen.
+    """Return the id of an organization that is named by it or by its name, or that alone is seen.
 
     :raises Failed: when it is none, or several.
     """
@@ -238,7 +243,7 @@ def partner_id(manage: Management, id_or_name: str | None) -> str:
         found = [row for row in rows if id_or_name in (None, row["name"])]
     if len(found) != 1:
         result = f"are called {id_or_name}" if id_or_name else "are there"
-        raise RequestFailed(f"{len(found)} partners {result}; name one by its id")
+        raise RequestFailed(f"{len(found)} organizations {result}; name one by its id")
     return str(found[0]["id"])
 
 

@@ -15,6 +15,7 @@ from swapctl.management import PAGE_SIZE
 from swapctl.output import Json, show, show_all
 
 webhook = typer.Typer(no_args_is_help=True, help="Where status changes are pushed to.")
+ENDPOINT_COLUMNS = ("id", "url", "disabled_at", "failing_since")
 MESSAGE_COLUMNS = ("id", "endpoint_id", "sequence", "event_type", "state", "attempts", "due_at")
 
 Undelivered = Annotated[bool, typer.Option("--undelivered", help="Only what never got through.")]
@@ -51,7 +52,7 @@ def list_webhooks(
         endpoints = management(context).get(f"/apps/{app_id}/webhooks")
     else:
         endpoints = internal(context, ServiceName.NOTIFIER).get("/endpoints")["endpoints"]
-    show_all(endpoints, as_json=as_json)
+    show_all(endpoints, as_json=as_json, columns=ENDPOINT_COLUMNS)
 
 
 @webhook.command("rotate")

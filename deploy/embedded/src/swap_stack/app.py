@@ -113,6 +113,7 @@ def environment_of(stack: Mapping[str, Any], places: Places) -> Mapping[str, str
     return {
         "CHECKOUT": str(places.root),
         "STACK": str(places.stack_file),
+        "SWAPCTL_STACK": str(places.stack_file),
         "BASE_URL": stack["gateway"]["url"],
         "API_KEY": partner["api_key"],
         "APP_ID": partner["app_id"],
