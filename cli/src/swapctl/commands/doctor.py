@@ -33,6 +33,7 @@ OLDEST: Final = b"""
 SELECT extract(epoch FROM now() - min(created_at))::float8 AS seconds
 FROM {}.outbox WHERE published_at IS NULL
 """
+CHECKOUT_VARIABLE: Final = "CHECKOUT"  # `make env` sets it
 NODES_VARIABLE: Final = "SWAP_NODES"
 # What is connected to, by what it is called: variable, and where a stack's description has it.
 ENDPOINTS: Final = {
@@ -87,7 +88,8 @@ def _database(known: Endpoints) -> Iterator[Finding]:
         for schema in SCHEMAS:
             versions = _rows_of(auditor, schema, "alembic_version", VERSION)
             applied = versions[0]["version_num"] if versions else None
-            yield checkup.check_migrations(schema, applied, latest_migration(schema))
+            root = Path(known.environment.get(CHECKOUT_VARIABLE) or ".")
+            yield checkup.check_migrations(schema, applied, latest_migration(schema, root))
         for schema in WITH_OUTBOX:
             for row in _rows_of(auditor, schema, "outbox", OLDEST):
                 yield checkup.check_outbox(schema, row["seconds"])
@@ -99,9 +101,9 @@ def _rows_of(auditor: Auditor, schema: str, table: str, query: bytes) -> list[di
     return auditor.rows(query.replace(b"{}", sql.Identifier(schema).as_bytes(None)))
 
 
-def latest_migration(schema: str, root: Path | None = None) -> str | None:
+def latest_migration(schema: str, root: Path) -> str | None:
     """Return the newest revision in the checkout or image, or None where there is none."""
-    folder = (root or Path()) / MIGRATIONS.format(schema.replace("_", "-"))
+    folder = root / MIGRATIONS.format(schema.replace("_", "-"))
     found = [REVISION.search(file.read_text()) for file in folder.glob("*.py")]
     return max((one.group(1) for one in found if one), default=None)
 

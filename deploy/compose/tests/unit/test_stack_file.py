@@ -15,9 +15,13 @@ from swap_compose.secrets import roles_script, service_secrets
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_stack import stack_file
+from swap_stack.app import environment_of
 from swap_stack.daemon import StackError
 from swap_stack.files import read_json, write_json
 from swap_stack.keys import LOGIN_ROLES, Secrets, load_or_make
+from swap_stack.places import Places
+from swap_stack.up import find_described
+from swapctl.places import ServiceName, find_places
 
 ROOT = Path(__file__).parents[4]
 ADDED = {"containers", "services"}  # the embedded stack adds its services later
@@ -64,6 +68,33 @@ def test_has_what_the_embedded_stack_says(
     assert told["kafka"] == {"bootstrap_servers": "127.0.0.1:28010"}
     assert "auditor" not in told["postgres"]["service_urls"]
     assert ":28009/swap" in told["postgres"]["auditor_url"]
+
+
+def test_the_commands_of_the_embedded_stack_find_it(
+    secrets: Secrets, catalogue: Catalogue, ports: HostPorts, tmp_path: Path
+) -> None:
+    partner = {"name": "sandbox", "api_key": "svc_test_1", "app_id": "1"}
+    environ = {"SWAP_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092"}
+    told = host.describe(
+        ports=ports, secrets=secrets, catalogue=catalogue, partners=[partner], environ=environ
+    )
+    places = Places(tmp_path)
+    write_json(places.stack_file, told)
+
+    found = find_described(places)
+
+    assert found is not None
+    assert environment_of(found, places)["BASE_URL"] == "http://127.0.0.1:28000"
+    known = find_places(places.stack_file, {})
+    assert known.url(ServiceName.SETTLER) == "http://127.0.0.1:28004"
+    assert known.token == secrets.operator_token
+
+
+def test_a_stack_of_this_machine_that_has_ended_is_not_found(tmp_path: Path) -> None:
+    places = Places(tmp_path)
+    write_json(places.stack_file, {"version": 1})
+
+    assert find_described(places) is None
 
 
 class TestPrepareHostFiles:

@@ -29,7 +29,7 @@ from swap_stack.programs import ProgramFailed
 from swap_stack.report import Report
 from swap_stack.sandbox.settings import SANDBOX
 from swap_stack.summary import show
-from swap_stack.up import find_running
+from swap_stack.up import find_described
 from swap_stack.up import up as up_
 
 app = typer.Typer(
@@ -80,9 +80,9 @@ def drill_restore() -> None:
 def swap() -> None:
     """Send one swap through the running stack and print its messages, topic by topic."""
     places = default_places()
-    stack = find_running(places)
+    stack = find_described(places)
     if stack is None:
-        sys.exit("Nothing runs here: `make up` first.")
+        sys.exit("Nothing runs here: `make up` or `docker compose up` first.")
     run(swap_(stack, places, Report()))
 
 
@@ -90,9 +90,9 @@ def swap() -> None:
 def env() -> None:
     """Print what a shell needs to talk to the running stack as the sandbox's partner."""
     places = default_places()
-    stack = find_running(places)
+    stack = find_described(places)
     if stack is None:
-        sys.exit("Nothing runs here: `make up` first.")
+        sys.exit("Nothing runs here: `make up` or `docker compose up` first.")
     for name, value in environment_of(stack, places).items():
         print(f"export {name}={shlex.quote(value)}")
 

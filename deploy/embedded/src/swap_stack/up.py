@@ -65,6 +65,15 @@ def find_running(places: Places) -> Mapping[str, Any] | None:
     return stack if whole else None
 
 
+def find_described(places: Places) -> Mapping[str, Any] | None:
+    """Return the description of a stack that a client may use: of this machine or of containers.
+
+    The containers' own job removes the file when they stop.
+    """
+    stack: Mapping[str, Any] | None = read_json(places.stack_file)
+    return stack if stack and stack.get("containers") else find_running(places)
+
+
 def list_dead(places: Places) -> tuple[str, ...]:
     records = Registry(places.processes_file).list_records()
     return tuple(record.name for record in records if not is_alive(record))
