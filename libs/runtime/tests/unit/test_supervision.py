@@ -18,17 +18,21 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 class Failing:
     def __init__(self, *errors: Exception) -> None:
         self._errors = list(errors)
+        self.starts = 0
 
     async def __call__(self, beat: Beat) -> None:
+        self.starts += 1
         if self._errors:
             raise self._errors.pop(0)
 
 
 class TestSupervised:
     async def test_starts_a_task_again_that_raised(self) -> None:
-        task = Supervised("x", Failing(ValueError(), ValueError()), failures_max=3)
+        failing = Failing(ValueError(), ValueError())
 
-        await task.keep_running()
+        await Supervised("x", failing, failures_max=3).keep_running()
+
+        assert failing.starts == 3
 
     async def test_gives_up_after_too_many_failures_in_a_row(self) -> None:
         task = Supervised("x", Failing(*[ValueError()] * 3), failures_max=3)
@@ -37,9 +41,11 @@ class TestSupervised:
             await task.keep_running()
 
     async def test_waits_as_long_as_it_takes_for_what_is_unavailable(self) -> None:
-        task = Supervised("x", Failing(*[Unavailable("postgres")] * 50), failures_max=3)
+        failing = Failing(*[Unavailable("postgres")] * 50)
 
-        await task.keep_running()
+        await Supervised("x", failing, failures_max=3).keep_running()
+
+        assert failing.starts == 51
 
 
 class TestRoundsThatWaitLong:

@@ -42,7 +42,11 @@ class TestWatchdog:
 
     @pytest.mark.fault("K13")
     async def test_k13_leaves_it_alone_while_kafka_is_away(self) -> None:
-        await a_watchdog(a_consumer(), kafka_is_well=False)()
+        watchdog = a_watchdog(a_consumer(), kafka_is_well=False)
+
+        await watchdog()
+
+        assert watchdog.problems() == {}
 
     async def test_leaves_it_alone_while_it_may_still_answer(self) -> None:
         watchdog = a_watchdog(a_consumer(), kafka_is_well=True, stuck_after=timedelta(hours=1))

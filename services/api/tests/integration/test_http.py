@@ -192,6 +192,7 @@ class TestRequests:
 
         answer = await api.client.get("/api/v2/health", headers={"x-svc-apikey": app.key})
 
+        assert answer.status_code == 200
         HealthModel.model_validate(answer.json()["data"])
 
 
