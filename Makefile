@@ -132,8 +132,8 @@ test-sdk: install-python install-sdk  ## The clients against the service; the Ty
 	cd sdk/typescript && npm run --silent build
 	$(PYTEST) services/api/tests/integration/test_clients.py
 
-mutate: install-python  ## Mutation test of the money's code (PART=settler, ONLY=pattern); resumable
-	$(BIN)/python tools/mutate.py $(PART) $(if $(ONLY),--only '$(ONLY)')
+mutate: install-python  ## Mutation test of the money's code (PART=settler, ONLY=pattern, AGAIN=1, SAVE=1); resumable
+	$(BIN)/python tools/mutate.py $(PART) $(if $(ONLY),--only '$(ONLY)') $(if $(AGAIN),--again) $(if $(SAVE),--save)
 
 test-evm: install-evm  ## The contracts: units, fuzz, invariants, artifacts, gas
 	cd evm && npm run --silent artifacts:check && npm test --silent && npm run --silent gas:check && npm run --silent trees && npm run --silent format:check

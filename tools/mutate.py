@@ -15,6 +15,7 @@ Exit status 1: a part with a threshold caught less than that share of its valid 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import shutil
@@ -24,6 +25,8 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -200,7 +203,8 @@ def settings_of(part: Part) -> str:
 
 
 def forget_survivors(part: Part) -> None:
-    """Forget the results of what nothing has caught: mutmut runs a mutant without a result."""
+    """Forget what nothing has caught, and which tests reach it: mutmut finds out both again."""
+    part.workspace.joinpath("mutants/mutmut-stats.json").unlink(missing_ok=True)
     for meta in part.workspace.joinpath("mutants/src").rglob("*.py.meta"):
         stored = json.loads(meta.read_text())
         codes = stored["exit_code_by_key"]
@@ -255,15 +259,25 @@ def function_of(mutant: str) -> str:
 
 def change_of(part: Part, mutant: str) -> str:
     """Return the lines that a mutant removes and adds, without their indentation."""
-    shown = subprocess.run(
-        [str(MUTMUT), "show", mutant], cwd=part.workspace, check=True, capture_output=True,
-        text=True,
-    )  # fmt: skip
-    lines = [
-        line for line in shown.stdout.splitlines()
-        if line[:1] in "+-" and line[:3] not in ("+++", "---")
-    ]  # fmt: skip
-    return "\n".join(f"{line[0]} {line[1:].strip()}" for line in lines)
+    module, _, name = mutant.rpartition(".")
+    functions = functions_of(part.workspace / "mutants/src" / f"{module.replace('.', '/')}.py")
+    of, _, number = name.rpartition("__mutmut_")
+    before = [line.replace("__mutmut_orig", "") for line in functions[f"{of}__mutmut_orig"]]
+    after = [line.replace(f"__mutmut_{number}", "") for line in functions[name]]
+    changed = [line for line in unified_diff(before, after, lineterm="", n=0) if line[0] in "+-"]
+    return "\n".join(f"{line[0]} {line[1:].strip()}" for line in changed[2:])
+
+
+@cache
+def functions_of(path: Path) -> Mapping[str, Sequence[str]]:
+    """Return the lines of every function in a file of mutants, the original ones among them."""
+    text = path.read_text()
+    lines = text.splitlines()
+    return {
+        node.name: lines[node.lineno - 1 : node.end_lineno]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def summarize(

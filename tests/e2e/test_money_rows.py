@@ -17,9 +17,9 @@ import httpx
 import pytest
 
 from tests.e2e import gasless
-from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.other_amounts import pay
 from tests.e2e.outside import Outside, Partner, Route, new_address
+from tests.e2e.short_lived_app import create_short_lived_key
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
 

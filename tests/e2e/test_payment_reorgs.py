@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from tests.e2e.chains import Chain
-from tests.e2e.short_lived_app import LIFETIME_SECONDS, create_short_lived_key
 from tests.e2e.outside import Outside, Partner, Route, new_address
+from tests.e2e.short_lived_app import LIFETIME_SECONDS, create_short_lived_key
 from tests.plugins.stack import LATE_PAYOUTS, Stack
 from tests.support.waiting import until
 

@@ -13,8 +13,8 @@ import pytest
 from swap_stack.catalogue import SLOW_BLOCKS
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome
 from tests.e2e.chains import Chain
-from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.outside import Outside, Partner, Route, new_address
+from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.webhooks import deliveries_upto, read_attempts
 from tests.plugins.stack import Stack
 from tests.support.waiting import until

@@ -11,6 +11,7 @@ from eth_utils.address import to_checksum_address
 from swap_compose import host
 from swap_compose.places import HostPorts
 from swap_compose.secrets import roles_script, service_secrets
+from swapctl.places import ServiceName, find_places
 
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
@@ -21,7 +22,6 @@ from swap_stack.files import read_json, write_json
 from swap_stack.keys import LOGIN_ROLES, Secrets, load_or_make
 from swap_stack.places import Places
 from swap_stack.up import find_described
-from swapctl.places import ServiceName, find_places
 
 ROOT = Path(__file__).parents[4]
 ADDED = {"containers", "services"}  # the embedded stack adds its services later

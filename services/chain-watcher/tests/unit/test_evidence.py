@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -24,10 +25,10 @@ from watch_factories import (
     a_transfer,
 )
 
-from swap_chain_watcher.domain.evidence import Evidence
-from swap_chain_watcher.domain.movements import State, movement_id
-from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.evidence import Evidence, EvidenceQuery
 from swap_chain_watcher.domain.movement_mapping import to_movement
+from swap_chain_watcher.domain.movements import Depth, State, movement_id
+from swap_chain_watcher.domain.policy import Caps, Policy
 from swap_chain_watcher.domain.second_look import (
     MissedMovements,
     MovementsDenied,
@@ -144,6 +145,50 @@ class TestSecondProvider:
         watcher.mines(a_deposit("large", LARGE))
 
         assert confirmed(watcher) == [id_of("large")]
+
+
+class TestWhatHasToBeRead:
+    OPEN = Watcher(policy=a_policy_of_two()).mines(a_deposit("large", LARGE)).after.open
+
+    @pytest.mark.parametrize("has_deposits", [False, True])
+    def test_with_two_providers_is_what_waits_for_the_second(self, *, has_deposits: bool) -> None:
+        asked = EvidenceQuery.of(
+            a_policy_of_two(), self.OPEN.values(), has_deposits=has_deposits, at=BLOCK.time
+        )
+
+        expected = EvidenceQuery(frozenset({id_of("large")}), needs_unverified=has_deposits)
+        assert asked == expected
+
+    def test_under_a_cap_is_what_was_confirmed_in_its_span(self) -> None:
+        at, policy = BLOCK.time, a_capped_policy()
+        assert policy.caps is not None
+
+        asked = EvidenceQuery.of(policy, self.OPEN.values(), has_deposits=True, at=at)
+
+        assert asked == EvidenceQuery(trusted_since=at - policy.caps.span)
+
+    def test_without_a_rule_is_nothing(self) -> None:
+        asked = EvidenceQuery.of(a_policy(), self.OPEN.values(), has_deposits=True, at=BLOCK.time)
+
+        assert asked == EvidenceQuery()
+
+    def test_of_a_depth_is_the_strictest_in_each_respect(self) -> None:
+        one, two = (
+            Depth(3, is_finality=False, providers=1),
+            Depth(2, is_finality=False, providers=2),
+        )
+
+        assert one.strictest(two) == Depth(3, is_finality=False, providers=2)
+        assert two.strictest(one) == Depth(3, is_finality=False, providers=2)
+
+    def test_a_cap_of_a_token_is_its_setting_or_its_first_tier(self) -> None:
+        network = a_policy_of_two().network
+
+        caps = Caps.of(network, {"USDC": 5}, timedelta(days=2))
+
+        [coin] = [token for token in network.tokens if token.symbol == "ETH"]
+        expected = {TOKEN: 5, coin.address.lower(): coin.one_provider_base_units}
+        assert caps == Caps(expected, timedelta(days=2))
 
 
 class TestCap:

@@ -32,9 +32,9 @@ from swap_chain_watcher.domain.movement_mapping import (
     MEMO_BYTES_MAX,
     SEQUENCE_NUMBER_MAX,
     movement_ids,
-    read,
     senders,
     subjects,
+    to_movement,
 )
 from swap_chain_watcher.domain.movements import Depth, Kind, Movement, Quarantine, movement_id
 from swap_chain_watcher.domain.policy import Policy
@@ -64,7 +64,7 @@ def movement(name: str, kind: Kind, **changes: Any) -> Movement:
 
 
 def publications(fact: events.Movement, *, targets: tuple[str, ...] = ()) -> Movement | None:
-    return read(BLOCK, fact, POLICY, targets)
+    return to_movement(BLOCK, fact, POLICY, targets)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_batch_names_its_subjects_its_movements_and_who_sent_value() -> None:
 
 class TestPolicy:
     @pytest.mark.parametrize(
-        ("fact", "counts"),
+        ("fact", "adds_to_inflow"),
         [
             (a_deposit("one"), True),
             (a_transfer("one"), True),
@@ -235,7 +235,7 @@ class TestPolicy:
         )
 
     @pytest.mark.parametrize(
-        ("fact", "is_asked_for"),
+        ("fact", "is_in_log_scope"),
         [
             (a_deposit("one"), True),
             (a_transfer("one"), True),

@@ -56,7 +56,7 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     external = await here.robbed(Call(world.treasury, 0, payment, 300_000))
     results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-    assert results.paid_elsewhere == [paid_id]
+    assert results.paid_externally == [paid_id]
     assert await here.held(a_recipient(1)) == PAYOUT
     assert await world.intent_states() == ["broadcast"]
     # And whatever this ledger were made to believe, the Treasury takes an id once.

@@ -12,13 +12,13 @@ import pytest
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, USDC
 from swap_settler.domain.caps import (
     Admission,
-    Asked,
     Cap,
-    Kept,
+    CapRequest,
+    WithheldPayment,
     admit,
     beyond_limit,
-    kept,
     queue_length,
+    withheld_payment,
 )
 from swap_settler.domain.lane import Payment
 
@@ -26,10 +26,10 @@ TOKEN, DOLLARS = 1, 2  # two caps
 SECOND: Final = timedelta(seconds=1)
 
 
-def asked(n: int, *, is_let_through: bool = False, **amounts: int | None) -> Asked:
+def asked(n: int, *, has_pass: bool = False, **amounts: int | None) -> CapRequest:
     """Return a payment of an age, with what it counts under the caps that are named."""
     by_cap = {{"token": TOKEN, "dollars": DOLLARS}[name]: units for name, units in amounts.items()}
-    return Asked(UUID(int=n), NOON + n * SECOND, by_cap, is_let_through)
+    return CapRequest(UUID(int=n), NOON + n * SECOND, by_cap, has_pass)
 
 
 def cap(id: int, units: int | None, *, spent: int = 0, first: int | None = None) -> Cap:
@@ -37,7 +37,7 @@ def cap(id: int, units: int | None, *, spent: int = 0, first: int | None = None)
     return Cap(id, units, spent, place)
 
 
-def among(payments: Sequence[Asked], *caps: Cap) -> Admission:
+def among(payments: Sequence[CapRequest], *caps: Cap) -> Admission:
     return admit(payments, {one.id: one for one in caps})
 
 
@@ -83,7 +83,7 @@ class TestACap:
         assert (told.leave, told.spent) == (ids(1, 2), {TOKEN: 80})
 
     def test_lets_the_oldest_go_first_and_the_younger_of_one_moment_by_id(self) -> None:
-        twin = Asked(UUID(int=9), NOON + SECOND, {TOKEN: 60}, is_let_through=False)
+        twin = CapRequest(UUID(int=9), NOON + SECOND, {TOKEN: 60}, has_pass=False)
 
         told = among([twin, asked(2, token=60), asked(1, token=60)], cap(TOKEN, 60))
 
@@ -159,7 +159,7 @@ class TestTwoCaps:
 
 class TestWhatAnOperatorLetThrough:
     def test_leaves_beyond_every_cap_and_counts(self) -> None:
-        through = asked(1, token=500, is_let_through=True)
+        through = asked(1, token=500, has_pass=True)
 
         told = among([through, asked(2, token=1)], cap(TOKEN, 100))
 
@@ -167,7 +167,7 @@ class TestWhatAnOperatorLetThrough:
         assert told.spent == {TOKEN: 500}
 
     def test_without_a_price_counts_nothing(self) -> None:
-        through = asked(1, dollars=None, is_let_through=True)
+        through = asked(1, dollars=None, has_pass=True)
 
         assert among([through, asked(2, dollars=10)], cap(DOLLARS, 10)).leave == ids(1, 2)
 
@@ -256,4 +256,6 @@ class TestTheTreasurysLimit:
     ) -> None:
         one = payment(1, units, in_line=stood, is_too_large=was_too_large)
 
-        assert kept(one, capacity=1000) == Kept(UUID(int=1), units, *expected)
+        assert withheld_payment(one, capacity=1000) == WithheldPayment(
+            UUID(int=1), units, *expected
+        )

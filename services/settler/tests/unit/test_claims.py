@@ -20,16 +20,20 @@ from services.settler.tests.factories import (
     REFUEL_CHARGED,
     USDC,
     a_deposit,
+    a_deposit_fact,
     a_swap,
+    signed,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_settler.domain import ledger
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_nobodys
+from swap_settler.domain.changes import NOTHING, Changes
+from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
+from swap_settler.domain.deposits import NotReversible, decide_unmatched
 from swap_settler.domain.swap import (
-    SWEPT_FOR_NOBODY,
+    SWEPT_WITHOUT_SWAP,
     Deposit,
+    DepositState,
     Intent,
     IntentKind,
     IntentState,
@@ -150,7 +154,7 @@ def test_a_refund_of_other_money_is_not_in_its_way(what: Claimable, leg: UUID | 
 
 
 def paid_nobodys(deposit: Deposit = DEPOSIT, *, after: timedelta, **more: Any) -> Changes:
-    return pay_nobodys(
+    return pay_unmatched_deposit(
         NOBODYS,
         deposit,
         to_address=RECIPIENT,
@@ -195,7 +199,70 @@ class TestADepositWithoutASwap:
         assert paid_nobodys(deposit, after=MINUTE).intents
 
     def test_waits_where_its_address_may_become_a_swaps(self) -> None:
-        swept = replace(self.WAITS, sequence_number=None, quarantine_reason=SWEPT_FOR_NOBODY)
+        swept = replace(self.WAITS, sequence_number=None, quarantine_reason=SWEPT_WITHOUT_SWAP)
 
         with pytest.raises(NotClaimable):
             paid_nobodys(swept, after=MINUTE)
+
+
+class TestAReorgOfADepositWithoutASwap:
+    """It was credited and booked in suspense; an operator may have ordered its payment."""
+
+    KNOWN = replace(DEPOSIT, state=DepositState.CREDITED, is_booked=True)
+    CLAIM = the_intent(
+        pay_unmatched_deposit(
+            NOBODYS,
+            replace(DEPOSIT, received_at=NOON - HOUR),
+            to_address=RECIPIENT,
+            at=NOON,
+            paid_id=PAID_ID,
+            may_match_for=HOUR,
+            usd_micros=None,
+        )
+    )
+
+    def told(self, state: str, claim: Intent | None = None) -> Changes:
+        fact = a_deposit_fact(state, version=3)
+        return decide_unmatched(self.KNOWN, fact, is_ours=True, claim=claim)
+
+    @pytest.mark.parametrize(
+        ("state", "left"), [("reverted", DepositState.REVERTED), ("seen", DepositState.SEEN)]
+    )
+    def test_is_taken_out_of_the_books(self, state: str, left: DepositState) -> None:
+        change = self.told(state)
+
+        newest = a_deposit_fact(state, version=3).deposit
+        gone = replace(newest, state=left, is_booked=False)
+        assert change == Changes(
+            deposits=(gone,), ledger=(ledger.received_reverted(self.KNOWN, version=3),)
+        )
+
+    def test_is_recorded_only_where_it_was_not_booked(self) -> None:
+        fact = a_deposit_fact("reverted")
+
+        change = decide_unmatched(None, fact, is_ours=True)
+
+        gone = replace(fact.deposit, state=DepositState.REVERTED, is_booked=False)
+        assert change == Changes(deposits=(gone,))
+
+    def test_ends_a_payment_that_nothing_was_signed_for(self) -> None:
+        change = self.told("reverted", self.CLAIM)
+
+        dead = self.CLAIM.died("a reorg took the deposit before anything could pay for it")
+        assert change.intents == (dead,)
+        assert [one.state for one in change.deposits] == [DepositState.REVERTED]
+        assert change.ledger == (
+            ledger.claim_released(dead),
+            ledger.received_reverted(self.KNOWN, version=3),
+        )
+
+    def test_is_for_an_operator_once_the_payment_was_signed(self) -> None:
+        with pytest.raises(NotReversible) as refused:
+            self.told("reverted", signed(self.CLAIM))
+
+        assert str(refused.value) == f"{DEPOSIT.id}, which was sent to its owner"
+
+    def test_that_is_older_than_what_is_known_is_nothing(self) -> None:
+        fact = a_deposit_fact("reverted", version=self.KNOWN.version)
+
+        assert decide_unmatched(self.KNOWN, fact, is_ours=True) is NOTHING

@@ -25,7 +25,7 @@ from services.settler.tests.factories import (
 from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits, ledger, ledger_external, ledger_fees
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.dwelling import TOO_LONG, abandon_waiting_payouts
+from swap_settler.domain.dwelling import TOO_LONG, abandon_waiting_payout
 from swap_settler.domain.payouts import (
     abandon_standalone_intent,
     confirm_external_payment,
@@ -209,9 +209,9 @@ class TestAPaymentThatIsNoSwaps:
 
     def test_is_shown_in_its_block_and_booked_when_it_is_final(self) -> None:
         out = signed(CLAIM, LOG.transaction_hash)
-        seen = decide(None, a_payout("seen"), at=NOON, treasury=HERE, lone=out)
+        seen = decide(None, a_payout("seen"), at=NOON, treasury=HERE, standalone_intent=out)
         [mined] = seen.intents
-        final = decide(None, LOG, at=NOON + HOUR, treasury=HERE, lone=mined)
+        final = decide(None, LOG, at=NOON + HOUR, treasury=HERE, standalone_intent=mined)
         [confirmed] = final.intents
 
         assert (mined.state, seen.ledger) == (IntentState.MINED, ())
@@ -225,7 +225,7 @@ class TestAPaymentThatIsNoSwaps:
     def test_waits_again_when_a_reorg_took_its_block(self) -> None:
         mined = replace(signed(CLAIM, LOG.transaction_hash, state=IntentState.MINED), version=1)
 
-        change = decide(None, a_payout("reverted"), at=NOON, treasury=HERE, lone=mined)
+        change = decide(None, a_payout("reverted"), at=NOON, treasury=HERE, standalone_intent=mined)
 
         assert [one.state for one in change.intents] == [IntentState.BROADCAST]
 
@@ -251,14 +251,14 @@ class TestAPaymentThatIsNoSwaps:
         out = signed(CLAIM, LOG.transaction_hash)
         other = replace(LOG, base_units=PAYOUT - 1)
 
-        assert decide(None, other, at=NOON, treasury=HERE, lone=out).halt is not None
+        assert decide(None, other, at=NOON, treasury=HERE, standalone_intent=out).halt is not None
 
 
 class TestAPaymentThatWaitsTooLong:
     def test_is_given_up_when_nothing_was_signed_for_it(self) -> None:
         swap = reserved()
 
-        change = abandon_waiting_payouts(swap, output(swap).id, at=NOON + HOUR)
+        change = abandon_waiting_payout(swap, output(swap).id, at=NOON + HOUR)
 
         assert change.swap is not None
         assert change.swap.status is Status.REFUND_PENDING
@@ -270,8 +270,8 @@ class TestAPaymentThatWaitsTooLong:
         swap = reserved()
         out = swap.with_intent(signed(output(swap)))
 
-        assert abandon_waiting_payouts(out, output(swap).id, at=NOON) is NOTHING
-        assert abandon_waiting_payouts(swap, swap.id, at=NOON) is NOTHING
+        assert abandon_waiting_payout(out, output(swap).id, at=NOON) is NOTHING
+        assert abandon_waiting_payout(swap, swap.id, at=NOON) is NOTHING
 
     def test_is_no_refuel(self) -> None:
         swap = reserved(refuel=True)
@@ -281,4 +281,4 @@ class TestAPaymentThatWaitsTooLong:
         assert final is not None
         assert final.refuel is not None
 
-        assert abandon_waiting_payouts(final, final.refuel.id, at=NOON) is NOTHING
+        assert abandon_waiting_payout(final, final.refuel.id, at=NOON) is NOTHING

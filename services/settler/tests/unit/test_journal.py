@@ -439,7 +439,7 @@ JOURNAL = {
         ),
     ),
     "a refuel that was written off was never sent": (
-        lambda: ledger_refuels.kept(SWAP, SENT_REFUEL),
+        lambda: ledger_refuels.charge_retained(SWAP, SENT_REFUEL),
         entry(
             f"refuel_kept/{ID}/4",
             (of_swap(K.REFUEL_LIABILITY, COIN), REFUEL),

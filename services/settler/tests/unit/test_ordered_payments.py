@@ -32,8 +32,8 @@ from swap_domain.money import Asset
 from swap_settler.domain import deposits, ledger, ledger_refuels, payouts
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.refunds import (
+    abandon_refund,
     cost_of,
-    give_up,
     has_address,
     is_covered,
     is_refundable,
@@ -270,15 +270,31 @@ class TestARefund:
     def test_that_is_not_worked_out_in_time_is_claimable(self) -> None:
         swap = pending()
 
-        change = give_up(swap, at=AT + HOUR)
+        change = abandon_refund(swap, at=AT + HOUR)
 
         failed = swap_of(change)
         assert (failed.status, failed.closed_at) == (Status.FAILED, AT + HOUR)
         assert failed.fail_reason is FailReason.INSUFFICIENT_LIQUIDITY
         assert failed.sequence == swap.sequence + 1
         assert change.ledger == (ledger.claimable(failed, REQUESTED),)
-        assert give_up(swap_of(started(swap)), at=AT) is NOTHING
-        assert give_up(swap_of(credited()), at=AT) is NOTHING
+        assert abandon_refund(swap_of(started(swap)), at=AT) is NOTHING
+        assert abandon_refund(swap_of(credited()), at=AT) is NOTHING
+
+    @pytest.mark.parametrize("cost", [COST, 0])
+    def test_that_is_dead_is_claimable_without_its_cost(self, cost: int) -> None:
+        begun = swap_of(started(pending(), cost=cost))
+        refund = begun.refund(None)
+        assert refund is not None
+
+        change = payouts.abandon_payment(begun, refund.id, at=AT, because="so", failures=1)
+
+        [dead] = change.intents
+        told = swap_of(change)
+        assert change.ledger == (
+            ledger.payout_released(told, dead),
+            *((ledger.refund_cost_reversed(told, dead),) if cost else ()),
+            ledger.claimable(told, REQUESTED),
+        )
 
     def test_of_a_deposit_address_waits_for_its_sweep(self) -> None:
         swap = pending()

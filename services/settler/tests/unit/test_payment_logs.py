@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from services.settler.tests.factories import (
+    ETHEREUM,
     HOUR,
     MINUTE,
     NOON,
@@ -18,6 +19,7 @@ from services.settler.tests.factories import (
     REFUEL_CHARGED,
     REQUESTED,
     TREASURY,
+    USDC,
     USER,
     a_deposit_fact,
     a_payout,
@@ -28,6 +30,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits, ledger, ledger_refuels, payouts
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.payouts import abandon_payment, decide
+from swap_settler.domain.refunds import start
 from swap_settler.domain.swap import (
     DepositState,
     FailReason,
@@ -188,9 +191,18 @@ class TestAReorg:
         assert told(is_open, "seen").intents[0].state is IntentState.MINED
 
 
-def after_a_reorg(swap: Swap) -> Swap:
+CLAIMED: dict[str, Any] = {
+    "kind": IntentKind.CLAIM,
+    "network": ETHEREUM,
+    "token": USDC[ETHEREUM],
+    "base_units": REQUESTED,
+    "charged_base_units": REQUESTED,
+}
+
+
+def after_a_reorg(swap: Swap, units: int = REQUESTED) -> Swap:
     """Return the swap after a reorg took its deposit."""
-    fact = a_deposit_fact("reverted")
+    fact = a_deposit_fact("reverted", units=units)
     return swap_of(deposits.decide(swap, fact, at=NOON, available=0, paid_id=1))
 
 
@@ -226,6 +238,47 @@ class TestAPaymentWhoseMoneyAReorgTook:
             "credit_reversed",
         ]
         assert change.ledger[-1].dedupe_key == f"credit_reversed/{deposit.id}/{deposit.version}"
+
+    @pytest.mark.parametrize("kind", [IntentKind.REFUND, IntentKind.CLAIM])
+    def test_on_an_own_leg_is_claimable_no_more_and_leaves_the_swap(self, kind: IntentKind) -> None:
+        fact = a_deposit_fact(units=1_000)
+        over = replace(a_swap(refund_address=USER), status=Status.COMPLETED)
+        late = swap_of(deposits.decide(over, fact, at=NOON, available=0, paid_id=1))
+        leg = fact.deposit.id
+        begun = start(late, leg, at=NOON, cost=0, paid_id=2)
+        payment = signed(replace(begun.intents[0], kind=kind))
+        taken = after_a_reorg(late.with_intent(payment), units=1_000)
+        known = taken.deposits[leg]
+
+        change = abandon_payment(taken, payment.id, at=AT, because="so", failures=1)
+
+        told_swap = swap_of(change)
+        assert told_swap.status is Status.COMPLETED
+        left = replace(known, is_booked=False, returned_base_units=0)
+        assert change.deposits == (left,)
+        assert left.state is DepositState.REVERTED
+        assert change.ledger[-2:] == (
+            ledger.claim_reversed(told_swap, known, leg, version=known.version),
+            ledger.credit_reversed(told_swap, known, version=known.version),
+        )
+        assert change.intents == (payment.died("so", failures=1),)
+
+    def test_of_a_failed_swap_that_was_claimed_is_owed_no_more(self) -> None:
+        short = swap_of(
+            deposits.decide(a_swap(), a_deposit_fact(), at=NOON, available=0, paid_id=1)
+        )
+        claim = signed(replace(output(reserved()), **CLAIMED))
+        taken = after_a_reorg(short.with_intent(claim))
+        [known] = taken.deposits.values()
+
+        change = abandon_payment(taken, claim.id, at=AT, because="so", failures=1)
+
+        told_swap = swap_of(change)
+        assert told_swap.status is Status.FAILED
+        assert change.ledger[-2:] == (
+            ledger.claim_reversed(told_swap, known, None, version=known.version),
+            ledger.credit_reversed(told_swap, known, version=known.version),
+        )
 
     def test_has_its_refuel_written_off_which_is_kept_when_that_dies_too(self) -> None:
         swap = reserved(refuel=True)
@@ -265,7 +318,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         assert [entry.kind for entry in dead.ledger] == ["refuel_released", "refuel_kept"]
         forgotten = swap_of(dead)
         assert (forgotten.quote.refuel, forgotten.quote.spent_on_refuel) == (None, 0)
-        assert dead.ledger[1] == ledger_refuels.kept(forgotten, free)
+        assert dead.ledger[1] == ledger_refuels.charge_retained(forgotten, free)
 
 
 class TestADeadPayment:

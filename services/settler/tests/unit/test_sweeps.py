@@ -16,7 +16,7 @@ from swap_settler.domain.accounts import (
     Posting,
 )
 from swap_settler.domain.swap import (
-    SWEPT_FOR_NOBODY,
+    SWEPT_WITHOUT_SWAP,
     Deposit,
     DepositState,
     Intent,
@@ -32,9 +32,9 @@ from swap_settler.domain.sweeps import (
     address_key,
     bookable,
     booking,
-    kept,
+    booking_without_swap,
     order,
-    strangers_booking,
+    quarantined_deposit,
 )
 
 ADDRESS, OTHER = RECIPIENT, "0x" + "ad" * 20
@@ -158,7 +158,7 @@ class TestBookings:
     ) -> None:
         suspense = Account(AccountKind.SUSPENSE, ETHEREUM, TOKEN, deposit_id=SWEPT.id)
 
-        assert strangers_booking(STRANGERS, HERE, is_reversed=is_reversed) == LedgerTransaction(
+        assert booking_without_swap(STRANGERS, HERE, is_reversed=is_reversed) == LedgerTransaction(
             kind,
             f"{kind}/{SWEPT.id}",
             None,
@@ -169,7 +169,7 @@ class TestBookings:
                 Posting(suspense, -units),
             ),
         )
-        assert strangers_booking(STRANGERS, HERE) == strangers_booking(
+        assert booking_without_swap(STRANGERS, HERE) == booking_without_swap(
             STRANGERS, HERE, is_reversed=False
         )
 
@@ -180,7 +180,7 @@ class TestBookings:
     def test_it_stands_as_a_quarantined_deposit_so_that_no_swap_is_credited(
         self, state: DepositState, *, is_reversed: bool
     ) -> None:
-        assert kept(STRANGERS, at=NOON, is_reversed=is_reversed) == Deposit(
+        assert quarantined_deposit(STRANGERS, at=NOON, is_reversed=is_reversed) == Deposit(
             id=SWEPT.id,
             swap_id=None,
             version=1,
@@ -200,10 +200,12 @@ class TestBookings:
             confirmations_required=1,
             sequence_number=None,
             memo=None,
-            quarantine_reason=SWEPT_FOR_NOBODY,
+            quarantine_reason=SWEPT_WITHOUT_SWAP,
             received_at=NOON,
         )
-        assert kept(STRANGERS, at=NOON) == kept(STRANGERS, at=NOON, is_reversed=False)
+        assert quarantined_deposit(STRANGERS, at=NOON) == quarantined_deposit(
+            STRANGERS, at=NOON, is_reversed=False
+        )
 
 
 def another(n: int, **changes: object) -> Unbooked:
@@ -250,17 +252,19 @@ class TestWhatCanBeBooked:
     def test_is_what_the_ledger_has_at_the_address(
         self, final: list[Unbooked], booked: dict[int, bool]
     ) -> None:
-        told, entries = bookable(final, treasury=HERE, strangers={PLACE})
+        told, entries = bookable(final, treasury=HERE, addresses_without_swap={PLACE})
 
         assert told == {UUID(int=n): is_nobodys for n, is_nobodys in booked.items()}
         by_id = {one.id: one for one in final}
         assert entries == tuple(
-            (strangers_booking if is_nobodys else booking)(by_id[id], HERE)
+            (booking_without_swap if is_nobodys else booking)(by_id[id], HERE)
             for id, is_nobodys in told.items()
         )
 
     def test_of_a_swaps_address_is_never_nobodys(self) -> None:
-        told, _ = bookable([another(1, base_units=101)], treasury=HERE, strangers={PLACE})
+        told, _ = bookable(
+            [another(1, base_units=101)], treasury=HERE, addresses_without_swap={PLACE}
+        )
 
         assert told == {}
 

@@ -9,16 +9,16 @@ from typing import Literal
 from uuid import UUID
 
 from swap_chain_watcher.domain.evidence import Allowance, Evidence
+from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.movements import (
     Depth,
-    PublishedVersion,
     Movement,
+    PublishedVersion,
     State,
     Subject,
     TrackedMovement,
 )
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.watch import BrokenChain, Step, Watch
 from swap_chains.errors import ReorgBeyondFinality
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
@@ -75,7 +75,9 @@ def decide_found(
     return batch.step()
 
 
-def without_superseded_sightings(publications: Sequence[TrackedMovement]) -> tuple[TrackedMovement, ...]:
+def without_superseded_sightings(
+    publications: Sequence[TrackedMovement],
+) -> tuple[TrackedMovement, ...]:
     """Leave out that something was seen where the same batch confirms it.
 
     Not where several came for the same swap: the first must hear of the second before it settles.
@@ -266,7 +268,9 @@ class _Batch:
         version = 0
         if before is not None:
             depth, version = depth.strictest(before.depth), before.version
-        self._new_movements[movement.block.hash, movement.id] = fresh = TrackedMovement(movement, depth, version)
+        self._new_movements[movement.block.hash, movement.id] = fresh = TrackedMovement(
+            movement, depth, version
+        )
         self._publish(fresh, State.SEEN)
 
     def _depth(self, movement: Movement) -> Depth:

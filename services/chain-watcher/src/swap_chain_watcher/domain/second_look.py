@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from swap_chain_watcher.domain.evidence import Evidence, Key
+from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.movements import (
-    PublishedVersion,
     Movement,
+    PublishedVersion,
     State,
     Subject,
     TrackedMovement,
     movement_id,
 )
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chains.events import Block, BlockAdded
 
@@ -99,7 +99,9 @@ def decide_missed(
             changes = _changes(movement, policy, known, unverified)
             new_movements.append(changes[-1])
             publications += changes if movement.is_published else ()
-    return MissedMovements(tuple(blocks), tuple(new_movements), tuple(publications), tuple(verified))
+    return MissedMovements(
+        tuple(blocks), tuple(new_movements), tuple(publications), tuple(verified)
+    )
 
 
 def _reported(
@@ -113,7 +115,9 @@ def _reported(
     }
 
 
-def _refuse_other_blocks(network: str, found: Sequence[BlockAdded], stored: StoredMovements) -> None:
+def _refuse_other_blocks(
+    network: str, found: Sequence[BlockAdded], stored: StoredMovements
+) -> None:
     for block in (added.block for added in found):
         if stored.hashes.get(block.number, block.hash) != block.hash:
             raise BrokenChain(network, f"two nodes differ on final block {block.number}")

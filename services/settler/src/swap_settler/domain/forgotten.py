@@ -98,7 +98,7 @@ def order_refund(
 
 def end_for_claim(swap: Swap, leg: Leg, *, at: datetime) -> Changes:
     """Return what it changes that the main leg was not refunded but claimable."""
-    return refunds.give_up(swap, at=at) if leg is None else NOTHING
+    return refunds.abandon_refund(swap, at=at) if leg is None else NOTHING
 
 
 def order_output(swap: Swap, log: PayoutFact, *, at: datetime) -> Changes:

@@ -12,7 +12,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
 from swap_settler.domain.chain_facts import PayoutFact
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.claims import NotClaimable, pay, pay_nobodys
+from swap_settler.domain.claims import NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.domain.forgotten import (
     NotAllowed,
     end_for_claim,
@@ -168,7 +168,7 @@ class OrderForgotten:
         what = await work.claimable_of(asset, swap_id=None, deposit_id=deposit.id)
         if what is None:
             raise NotAllowed("it is not final yet: wait")
-        change = pay_nobodys(
+        change = pay_unmatched_deposit(
             what,
             deposit,
             to_address=log.to_address,

@@ -249,7 +249,7 @@ async def _locked(
     assets |= {(d.network, d.token) for d in deposits.values()}
     assets |= {(i.network, i.token) for i in alone.values()}
     await work.lock_inventory(assets)  # before the accounts of the first save
-    return BatchState(swaps, {}, lone=alone), deposits
+    return BatchState(swaps, {}, standalone_intents=alone), deposits
 
 
 def _found(
@@ -257,7 +257,7 @@ def _found(
 ) -> Found | None:
     """Return it as it is by now; None for one whose end is told, or that died meanwhile."""
     swap = None if swap_id is None else batch_state.swaps[swap_id]
-    intent = (batch_state.lone if swap is None else swap.intents).get(intent_id)
+    intent = (batch_state.standalone_intents if swap is None else swap.intents).get(intent_id)
     if intent is None or intent.state is IntentState.CONFIRMED:
         return None  # others of the same transaction may still wait
     assert intent.paid_id is not None, "it was found by its id"

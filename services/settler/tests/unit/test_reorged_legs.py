@@ -1,0 +1,174 @@
+"""A reorg takes a deposit: what is taken back, what is a loss, and what an operator decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from services.settler.tests.factories import (
+    DEADLINE,
+    HOUR,
+    LATER,
+    NOON,
+    PLENTY,
+    REFUEL,
+    REQUESTED,
+    USER,
+    a_deposit_fact,
+    a_swap,
+    signed,
+)
+from swap_domain.lifecycle import Status
+from swap_settler.domain import deposits, ledger
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.deposits import NotReversible
+from swap_settler.domain.refunds import start
+from swap_settler.domain.requotes import Refused, refuse
+from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState, Swap
+
+EXCESS = 300
+TAKEN = "a reorg took the deposit before anything could pay for it"
+DEPOSIT_ID = a_deposit_fact().deposit.id
+
+
+def swap_of(change: Changes) -> Swap:
+    assert change.swap is not None
+    return change.swap
+
+
+def output(swap: Swap) -> Intent:
+    assert swap.output is not None
+    return swap.output
+
+
+def paid_for(*, refuel: bool = False) -> Swap:
+    swap = a_swap(refund_address=USER, refuel=refuel)
+    means = {"available": PLENTY, "paid_id": 1, "refuel_available": REFUEL}
+    return swap_of(deposits.decide(swap, a_deposit_fact(), at=NOON, **means))  # type: ignore[arg-type]
+
+
+def reverted(swap: Swap, *, units: int = REQUESTED, nth: int = 0) -> Changes:
+    fact = a_deposit_fact("reverted", units=units, nth=nth)
+    return deposits.decide(swap, fact, at=DEADLINE, available=0, paid_id=1)
+
+
+def with_refuel(refuel: Intent) -> Swap:
+    """Return a swap with a refuel whose output is proven dead, and may be paid anew."""
+    swap = paid_for(refuel=True)
+    return swap.with_intent(replace(refuel, kind=IntentKind.REFUEL))
+
+
+class TestARefuelBesideIt:
+    REFUEL = replace(output(paid_for()), id=DEPOSIT_ID, charged_base_units=1)
+
+    def test_that_was_sent_is_for_an_operator(self) -> None:
+        swap = with_refuel(signed(self.REFUEL))
+
+        with pytest.raises(NotReversible) as refused:
+            reverted(swap)
+
+        assert str(refused.value) == f"{DEPOSIT_ID} of {swap.id}: its refuel was sent"
+
+    def test_that_was_not_sent_is_taken_back_with_the_output(self) -> None:
+        swap = with_refuel(self.REFUEL)
+
+        change = reverted(swap)
+
+        assert {one.kind for one in change.intents} == {IntentKind.OUTPUT, IntentKind.REFUEL}
+        assert {one.state for one in change.intents} == {IntentState.DEAD}
+        assert change.intents[0] == output(swap).died(TAKEN)
+        assert swap_of(change).status is Status.DEPOSIT_PENDING
+
+    def test_is_not_touched_by_a_deposit_on_its_own_leg(self) -> None:
+        swap = with_refuel(signed(self.REFUEL))
+        late = a_deposit_fact(nth=1, units=9)
+        both = swap_of(deposits.decide(swap, late, at=NOON, available=0, paid_id=1))
+
+        change = reverted(both, nth=1, units=9)
+
+        assert [entry.kind for entry in change.ledger] == ["claim_reversed", "credit_reversed"]
+        assert swap_of(change).refuel == swap.refuel
+
+
+def split() -> Swap:
+    """Return a swap that took a part of its deposit; the rest is on its way back."""
+    more = a_deposit_fact(units=REQUESTED + EXCESS)
+    means = {"available": PLENTY, "paid_id": 1}
+    swap = a_swap(refund_address=USER)
+    late = swap_of(deposits.decide(swap, more, at=NOON, **means))  # type: ignore[arg-type]
+    filled = swap_of(refuse(late, Refused.ABOVE_MAXIMUM, at=NOON, **means))  # type: ignore[arg-type]
+    return swap_of(start(filled, DEPOSIT_ID, at=NOON, cost=0, paid_id=2))
+
+
+def settled(swap: Swap, *, main: IntentState, own: IntentState) -> Swap:
+    refund = swap.refund(DEPOSIT_ID)
+    assert refund is not None
+    return swap.with_intent(signed(output(swap), state=main)).with_intent(signed(refund, state=own))
+
+
+class TestBothPartsOfADeposit:
+    def test_are_a_loss_each_once_both_are_paid(self) -> None:
+        swap = settled(split(), main=IntentState.CONFIRMED, own=IntentState.CONFIRMED)
+        known = swap.deposits[DEPOSIT_ID]
+
+        change = reverted(swap, units=REQUESTED + EXCESS)
+
+        told = replace(known, version=3)
+        after = swap_of(change)
+        assert change.ledger == (
+            ledger.lost(after, told),
+            ledger.lost(after, told, DEPOSIT_ID),
+        )
+        assert [p.base_units for entry in change.ledger for p in entry.postings] == [
+            REQUESTED,
+            -REQUESTED,
+            EXCESS,
+            -EXCESS,
+        ]
+        assert after.deposits[DEPOSIT_ID].state is DepositState.REVERTED
+
+    @pytest.mark.parametrize(
+        ("main", "own"),
+        [
+            (IntentState.BROADCAST, IntentState.BROADCAST),
+            (IntentState.CONFIRMED, IntentState.BROADCAST),
+            (IntentState.BROADCAST, IntentState.CONFIRMED),
+        ],
+    )
+    def test_are_for_an_operator_while_one_is_out(
+        self, main: IntentState, own: IntentState
+    ) -> None:
+        swap = settled(split(), main=main, own=own)
+
+        with pytest.raises(NotReversible) as refused:
+            reverted(swap, units=REQUESTED + EXCESS)
+
+        assert str(refused.value) == f"{DEPOSIT_ID} of {swap.id}"
+
+
+def test_a_part_that_waited_for_a_quote_leaves_an_hour_to_bring_it_again() -> None:
+    part = a_deposit_fact(units=5, block_time=LATER, received_at=LATER)
+    waiting = deposits.decide(a_swap(), part, at=LATER, available=PLENTY, paid_id=1)
+
+    change = reverted(swap_of(waiting), units=5)
+
+    left = swap_of(change)
+    assert (left.status, left.expires_at) == (Status.DEPOSIT_PENDING, DEADLINE + HOUR)
+    assert [entry.kind for entry in change.ledger] == ["credit_reversed"]
+    assert left.credited_base_units == 0
+
+
+def test_what_came_after_the_payout_is_taken_back_on_its_own_leg() -> None:
+    swap = paid_for()
+    final = replace(
+        swap.with_intent(signed(output(swap), state=IntentState.CONFIRMED)),
+        status=Status.COMPLETED,
+    )
+    late = a_deposit_fact(nth=1, units=9)
+    both = swap_of(deposits.decide(final, late, at=NOON, available=0, paid_id=1))
+
+    change = reverted(both, nth=1, units=9)
+
+    assert [entry.kind for entry in change.ledger] == ["claim_reversed", "credit_reversed"]
+    assert swap_of(change).status is Status.COMPLETED
