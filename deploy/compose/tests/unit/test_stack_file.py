@@ -11,7 +11,6 @@ from eth_utils.address import to_checksum_address
 from swap_compose import host
 from swap_compose.places import HostPorts
 from swap_compose.secrets import roles_script, service_secrets
-from swapctl.places import ServiceName, find_places
 
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
@@ -22,6 +21,7 @@ from swap_stack.files import read_json, write_json
 from swap_stack.keys import LOGIN_ROLES, Secrets, load_or_make
 from swap_stack.places import Places
 from swap_stack.up import find_described
+from swapctl.endpoints import ServiceName, find_endpoints
 
 ROOT = Path(__file__).parents[4]
 ADDED = {"containers", "services"}  # the embedded stack adds its services later
@@ -85,7 +85,7 @@ def test_the_commands_of_the_embedded_stack_find_it(
 
     assert found is not None
     assert environment_of(found, places)["BASE_URL"] == "http://127.0.0.1:28000"
-    known = find_places(places.stack_file, {})
+    known = find_endpoints(places.stack_file, {})
     assert known.url(ServiceName.SETTLER) == "http://127.0.0.1:28004"
     assert known.token == secrets.operator_token
 

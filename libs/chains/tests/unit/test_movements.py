@@ -101,7 +101,7 @@ def test_only_the_configured_emitters_are_wanted():
     paid_by_the_depository = replace(native(5), address=DEPOSITORY)
     an_nft = replace(transfer(5), topics=(*transfer(5).topics, "0x" + "00" * 32))
 
-    assert FOLLOWED.wants(deposited(5), receivers)
-    assert FOLLOWED.wants(transfer(5), receivers)
+    assert FOLLOWED.includes(deposited(5), receivers)
+    assert FOLLOWED.includes(transfer(5), receivers)
     for log_ in (fake_depository, fake_token, paid_by_the_depository, an_nft):
-        assert not FOLLOWED.wants(log_, receivers)
+        assert not FOLLOWED.includes(log_, receivers)

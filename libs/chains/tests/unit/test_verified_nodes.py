@@ -128,7 +128,7 @@ async def test_a_node_that_does_not_say_is_not_believed(session, serve, said):
     node = await serve()
     node.change = lambda method, params, answer: said if method == "eth_chainId" else answer
 
-    with pytest.raises(ChainUnavailable, match="does not tell its chain"):
+    with pytest.raises(ChainUnavailable, match="it reports no chain id"):
         await rpc_of(session, node).call(*HEAD)
 
 

@@ -208,7 +208,7 @@ class TestStanding:
     async def test_of_an_authorization_has_no_next_nonce(self, subject: Subject) -> None:
         relayed = await subject.relayed(EIP3009)
 
-        standing = await subject.gasless.standing(subject.network, relayed)
+        standing = await subject.gasless.signer_state(subject.network, relayed)
 
         assert standing.base_units >= relayed.base_units
         assert (standing.has_code, standing.next_nonce) == (False, None)
@@ -217,22 +217,22 @@ class TestStanding:
     async def test_of_a_permit_has_the_nonce_to_sign(self, subject: Subject) -> None:
         relayed = await subject.relayed(EIP2612)
 
-        standing = await subject.gasless.standing(subject.network, relayed)
+        standing = await subject.gasless.signer_state(subject.network, relayed)
         later = replace(relayed, nonce=relayed.nonce + 1)
 
         assert (standing.next_nonce, standing.is_nonce_used) == (relayed.nonce, False)
-        assert (await subject.gasless.standing(subject.network, later)).is_nonce_used
+        assert (await subject.gasless.signer_state(subject.network, later)).is_nonce_used
 
     @pytest.mark.parametrize("standard", GaslessStandard)
     async def test_after_the_deposit_its_nonce_is_used(
         self, subject: Subject, standard: GaslessStandard
     ) -> None:
         relayed = await subject.relayed(standard)
-        before = await subject.gasless.standing(subject.network, relayed)
+        before = await subject.gasless.signer_state(subject.network, relayed)
 
         await subject.deposit(relayed)
 
-        after = await subject.gasless.standing(subject.network, relayed)
+        after = await subject.gasless.signer_state(subject.network, relayed)
         assert after.is_nonce_used
         assert after.base_units == before.base_units - relayed.base_units
         assert after.next_nonce == (relayed.nonce + 1 if standard is EIP2612 else None)
@@ -242,7 +242,7 @@ class TestTrial:
     async def test_succeeds_with_the_signature_of_the_signer(self, subject: Subject) -> None:
         relayed = await subject.relayed(EIP3009)
 
-        answer = await subject.gasless.tried(subject.network, relayed, signed(relayed))
+        answer = await subject.gasless.simulate_relay(subject.network, relayed, signed(relayed))
 
         assert (answer.succeeded, answer.is_revert) == (True, False)
 
@@ -250,7 +250,7 @@ class TestTrial:
         relayed = await subject.relayed(EIP3009)
         await subject.refuse()
 
-        answer = await subject.gasless.tried(subject.network, relayed, signed(relayed))
+        answer = await subject.gasless.simulate_relay(subject.network, relayed, signed(relayed))
 
         assert (answer.succeeded, answer.is_revert) == (False, True)
 
@@ -258,7 +258,7 @@ class TestTrial:
         relayed = await subject.relayed(EIP2612)
 
         with pytest.raises(ValueError, match="signature"):
-            await subject.gasless.tried(subject.network, relayed, b"of a wallet")
+            await subject.gasless.simulate_relay(subject.network, relayed, b"of a wallet")
 
 
 class TestAllowance:
@@ -280,9 +280,9 @@ async def test_everything_is_unavailable_without_a_node(subject: Subject) -> Non
     with pytest.raises(Unavailable):
         await subject.gasless.findings(subject.network)
     with pytest.raises(Unavailable):
-        await subject.gasless.standing(subject.network, relayed)
+        await subject.gasless.signer_state(subject.network, relayed)
     with pytest.raises(Unavailable):
-        await subject.gasless.tried(subject.network, relayed, signed(relayed))
+        await subject.gasless.simulate_relay(subject.network, relayed, signed(relayed))
     with pytest.raises(Unavailable):
         await subject.allowances.allowance(
             subject.network, relayed.token, owner=relayed.signer, spender=relayed.paymaster

@@ -38,7 +38,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
 from swap_runtime.operator_log import log_order
-from swap_settler.adapters import taken
+from swap_settler.adapters import external_payments
 from swap_settler.usecases.reconcile_unknown_payments import NOTHING_WAITS
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P6")]
@@ -278,7 +278,7 @@ class TestRefund:
             orders.append(connection)
             raise ConnectionError
 
-        monkeypatch.setattr(taken, "log_order", fail)
+        monkeypatch.setattr(external_payments, "log_order", fail)
         with pytest.raises(ConnectionError):
             await explaining(here)(SOURCE, made.transaction_hash, **SAID)
 

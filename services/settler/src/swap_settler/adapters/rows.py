@@ -110,7 +110,6 @@ def to_deposit(row: Row) -> Deposit:
     values = row._asdict()
     values["state"] = DepositState(row.state)
     values["method"] = Method(row.method)
-    values["received_at"] = values.pop("heard_at")
     values["base_units"] = int(row.base_units)
     values["returned_base_units"] = int(row.returned_base_units)
     return Deposit(**values)
