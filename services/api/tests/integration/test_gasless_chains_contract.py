@@ -17,6 +17,7 @@ from libs.chains.tests.contract.test_gasless import (
     OPERATOR,
     OWNER,
     World,
+    deployed,
     signed,
     world,
 )
@@ -31,7 +32,7 @@ from swap_domain.catalogue import Network
 from swap_domain.gasless import Gasless, GaslessStandard
 from swap_runtime.errors import Unavailable
 
-__all__ = ["anvil_url", "world"]  # fixtures
+__all__ = ["anvil_url", "deployed", "world"]  # fixtures
 
 NAME: Final = "ETHEREUM_DEVNET"
 NOBODY: Final = "http://127.0.0.1:1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -14,16 +15,18 @@ from aiohttp.test_utils import TestServer
 from fake_webhooks import FakeWebhooks
 from pydantic import SecretStr
 
-from services.notifier.tests.factories import ETH, SEALING
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.domain.bounds import Bound, Bounded
 from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import WebhookEndpoints, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.management import WebhookMessageModel
+from swap_contracts.quoting import AssetRef
+from swap_domain.catalogue import NATIVE
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.guard import SystemNames
 from swap_notifier.adapters.messages import PostgresMessages
+from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.http.admin import EndpointRoutes
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.list_sent import ListSent
@@ -33,6 +36,8 @@ from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.database import Engine, create_engine
 
+SEALING = Sealing.with_keys([b64encode(b"k" * 32).decode()])
+ETH = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
 BOTH = ["fake", pytest.param("notifier", marks=pytest.mark.connected)]
 URL = "http://127.0.0.1:8080/"
 REFUSED = "http://10.0.0.1/"

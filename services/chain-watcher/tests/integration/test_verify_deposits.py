@@ -227,7 +227,7 @@ class TestWithTwoProviders:
             await world.verifying(honest(world))()
             world.chain.mine()
             await world.is_at_head()
-            assert await PostgresTrust(world.engine).withheld() == []
+            assert await PostgresTrust(world.engine).list_withheld() == []
 
             assert not await world.second_look(honest(world))()
             assert f"reported by {FIRST}" in await world.is_halted()

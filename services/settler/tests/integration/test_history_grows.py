@@ -304,7 +304,7 @@ EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
 
 async def questions(engine: Engine) -> Mapping[str, Question]:
     """Return every statement with what it is asked, by its name; what is open is there."""
-    statement = {"booking": BOOKED}
+    questions = {"booking": BOOKED}
     for module in MODULES:
         of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
         for name, statement in {**vars(module), **of, **_loadings(module)}.items():
@@ -316,8 +316,8 @@ async def questions(engine: Engine) -> Mapping[str, Question]:
                 values = await _rows(engine, GIVEN_ROWS[full], statement.names)
             elif name.startswith("PARTS"):
                 values = {"id": SWAPS[-1]}
-            statement[full] = Question(statement, values, PAGES.get(full, AT_MOST), ROWS.get(full))
-    return statement
+            questions[full] = Question(statement, values, PAGES.get(full, AT_MOST), ROWS.get(full))
+    return questions
 
 
 def _loadings(module: ModuleType) -> Mapping[str, Statement]:

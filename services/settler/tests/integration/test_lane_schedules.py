@@ -57,7 +57,7 @@ ROUNDS_MAX: Final = 40
 OF_A_SWAP: Final = ("deposit", "deposit", "deposit", "reorg_deposit", "address", "refuse", "accept")
 OF_THE_LANES: Final = (
     "send", "send", "send", "die", "die", "rebroadcast", "replace", "become_dear", "become_cheap",
-    "mine", "mine", "mine", "forget", "reorg", "close", "close", "report", "tell", "work_out",
+    "mine", "mine", "mine", "forget", "reorg", "close", "close", "report", "report", "work_out",
     "work_out",
 )  # fmt: skip
 POINTS: Final = (

@@ -89,7 +89,7 @@ class TestEnds:
         """It runs every second, for as long as the service does."""
         await world.confirmed_swaps(1)
         statements: list[str] = []
-        world.engine.record_external_payment = statements.append
+        world.engine.heard = statements.append
 
         assert not await proving(world)()
 

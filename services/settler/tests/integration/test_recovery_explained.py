@@ -70,7 +70,7 @@ async def recovered(watcher: Engine, *worlds: World) -> None:
         side.chain.mine(4)
     await restored(worlds[0])
     for side in worlds:
-        await Watcher(side).tell()
+        await Watcher(side).report()
         await fence(side)
     assert await proven(watcher, *worlds)
 
@@ -251,7 +251,7 @@ class TestRefund:
         made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
         here.chain.mine(4)
         await restored(world)
-        await Watcher(here).tell()
+        await Watcher(here).report()
 
         with pytest.raises(Refused, match="once its recovery has ended"):
             await explaining(here)(SOURCE, made.transaction_hash, **SAID)
