@@ -11,10 +11,11 @@ import pytest
 
 from swap_stack.places import ROOT
 from tests.e2e.outside import Route
+from tests.soak.checks import is_right_to_owner
 from tests.soak.faults import Kind
 from tests.soak.nemesis import Broken, Recovery
 from tests.soak.report import Run, make_report
-from tests.soak.traffic import Ended, Method, Plan, Swapped, Wanted
+from tests.soak.traffic import EXCESS, Ended, Method, Plan, Swapped, Wanted
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01")
 
@@ -96,3 +97,28 @@ def test_a_swap_that_ends_otherwise_than_planned_is_known() -> None:
     ends = [Ended(plan, "id", "to", "owner", s, {}).is_as_planned for s in ("refunded", "failed")]
 
     assert ends == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "base_units", "is_right"),
+    [
+        (Wanted.PAID, "completed", 0, True),
+        (Wanted.PAID, "completed", 1, False),
+        (Wanted.REFUNDED, "refunded", 0, False),
+        (Wanted.REFUNDED, "refunded", 1, True),
+        (Wanted.CLAIMED, "failed", 0, False),
+        (Wanted.TWICE, "completed", 0, False),
+        (Wanted.TWICE, "completed", 1, True),
+        (Wanted.LESS, "completed", 1, False),
+        (Wanted.MORE, "completed", 0, True),
+        (Wanted.MORE, "completed", EXCESS, True),
+        (Wanted.MORE, "completed", EXCESS + 1, False),
+        (Wanted.MORE, "refunded", 0, False),
+    ],
+)
+def test_only_what_is_not_paid_out_goes_back(
+    wanted: Wanted, status: str, base_units: int, *, is_right: bool
+) -> None:
+    plan = Plan(0, 1.0, Method.DIRECT, wanted, ROUTE)
+
+    assert is_right_to_owner(Ended(plan, "id", "to", "owner", status, {}), base_units) is is_right

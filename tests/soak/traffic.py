@@ -86,7 +86,8 @@ WANTED: Final = (
     *([Wanted.PAID] * 6), Wanted.REFUNDED, Wanted.REFUNDED, Wanted.CLAIMED, Wanted.LESS,
     Wanted.MORE, Wanted.LATE, Wanted.TWICE, Wanted.REFUEL,
 )  # fmt: skip
-SHARE: Final = {Wanted.LESS: 7 * 10**15, Wanted.MORE: 13 * 10**15}
+SHARE: Final = {Wanted.LESS: 7 * 10**15, Wanted.MORE: 13 * 10**15}  # of COIN's ten
+EXCESS: Final = 3 * 10**15
 # How a swap may end. A price that nobody gives in time sends a deposit back.
 ENDINGS: Final[Mapping[Wanted, tuple[str, ...]]] = {
     Wanted.PAID: ("completed",),
