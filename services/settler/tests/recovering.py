@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from services.settler.tests.lane_world import PAYOUT, World, a_recipient, a_request
 from swap_chains.evm.codec import Payment, encode_pay, intent_id
 from swap_chains.ports import Call, Fees, SignedTransaction
@@ -95,11 +97,22 @@ async def is_open(world: World) -> bool:
 
 
 async def forgotten(
-    world: World, number: int, kind: str, *, nonce: int, units: int = PAYOUT
+    world: World,
+    number: int,
+    kind: str,
+    *,
+    nonce: int,
+    units: int = PAYOUT,
+    leg: str = "main",
+    owner: UUID | None = None,
+    to_address: str | None = None,
 ) -> SignedTransaction:
-    """Pay for a swap by what the database has forgotten; it waits in the pool."""
-    paid_id = intent_id(a_request(number).body.swap_id, kind, "main")
-    payment = Payment(paid_id, NATIVE, a_recipient(number), units)
+    """Pay for a swap by what the database has forgotten; it waits in the pool.
+
+    :param owner: a deposit without a swap, instead of the swap.
+    """
+    paid_id = intent_id(owner or a_request(number).body.swap_id, kind, leg)
+    payment = Payment(paid_id, NATIVE, to_address or a_recipient(number), units)
     call = Call(world.treasury, 0, encode_pay(payment), 10**6)
     signed = await world.sender.sign(call, nonce=nonce, fees=FEES)
     await world.sender.broadcast([signed])

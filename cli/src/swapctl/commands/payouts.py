@@ -109,6 +109,7 @@ def explain(
     The settler asks the nodes for the proof. What was paid as ordered is made; what was not can
     never be made by its id: it fails, and its money is claimable. What its own recipient got as
     another sum, or what has no other id (a claim, a partner's fee), is left for people to settle.
+    A refund or claim that a restored ledger has forgotten is booked once its recovery has ended.
     """
     body = {"network": network, "transaction_hash": transaction_hash, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post("/payouts/explain", body)["ended"]

@@ -13,9 +13,12 @@ from uuid import UUID
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.caps import Kept
+from swap_settler.domain.claims import Claimable
 from swap_settler.domain.facts import Payout
 from swap_settler.domain.foreign import OpenNonce
+from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
+from swap_settler.domain.recovery import PaymentId
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.witnesses import Witnesses
@@ -373,6 +376,23 @@ class TakenWork(Work, Protocol):
 
     async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
         """Return the live payments that have these ids at the Treasury. Locks nothing."""
+        ...
+
+    async def forgotten_payments(
+        self, network: str, paid_ids: Collection[int]
+    ) -> Sequence[PaymentId]:
+        """Return the payments of swaps, and of deposits without one, that an ended recovery found
+        to have these ids; with all others that were found of the same swaps. Locks nothing.
+        """
+        ...
+
+    async def claimable_of(
+        self, asset: AssetKey, *, swap_id: UUID | None, deposit_id: UUID | None
+    ) -> Claimable | None:
+        """Return what is claimable of a swap on a leg, or of a deposit without a swap.
+
+        Its swap or key is held.
+        """
         ...
 
     async def unexplained(

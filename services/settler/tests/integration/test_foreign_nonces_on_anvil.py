@@ -10,9 +10,17 @@ from services.settler.tests.lane_world import (
     DESTINATION,
     PAYOUT,
     REQUESTED,
+    a_deposit,
     a_recipient,
 )
-from swap_chains.evm.codec import Payment, encode_is_paid, encode_pay, encode_withdraw, selector
+from swap_chains.evm.codec import (
+    Payment,
+    encode_is_paid,
+    encode_pay,
+    encode_withdraw,
+    intent_id,
+    selector,
+)
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
 
@@ -81,6 +89,26 @@ async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) 
     assert (ended.end, await world.intent_states()) == ("failed", ["dead"])
     [owed] = await world.rows("SELECT balance FROM account WHERE kind = 'claimable'")
     assert owed.balance == -REQUESTED
+
+
+@pytest.mark.fault("P6")
+async def test_p6_a_claim_that_the_ledger_has_forgotten_is_explained(here: OnAnvil) -> None:
+    world = here.world
+    transfer = {"network": DESTINATION, "kind": "native_received", "sequence_number": None}
+    await world.settle(a_deposit(5, **transfer))
+    deposit_id = a_deposit(5).body.deposit_id
+    paid_id = intent_id(deposit_id, "claim", f"{deposit_id}/{DESTINATION}/{NATIVE}")
+    claim = encode_pay(Payment(paid_id, NATIVE, a_recipient(5), REQUESTED))
+
+    foreign = await here.robbed(Call(world.treasury, 0, claim, 300_000))
+    await heard(world, foreign, a_recipient(5), REQUESTED, paid_id=paid_id)
+    await world.finish_recovery()
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, foreign, **SAID)
+
+    assert (ended.end, ended.log.paid_id) == ("made", paid_id)
+    accounts = "SELECT 1 FROM account WHERE kind IN ('suspense', 'payout_suspense')"
+    assert await world.rows(f"{accounts} AND balance <> 0") == []
+    assert await world.rows("SELECT 1 FROM retained_hold WHERE released_at IS NULL") == []
 
 
 @pytest.mark.fault("A18")

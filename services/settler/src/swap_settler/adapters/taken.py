@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
+from uuid import UUID
 
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, transaction
@@ -12,6 +13,9 @@ from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.adapters import proof_statements, statements, swap_statements
 from swap_settler.adapters.unit_of_work import PostgresWork
+from swap_settler.domain.claims import Claimable
+from swap_settler.domain.inventory import AssetKey
+from swap_settler.domain.recovery import PaymentId
 from swap_settler.lane_ports import End, Owners, Taken
 
 # By what was booked when it was final: see domain/ledger.py.
@@ -20,6 +24,25 @@ SELECT wanted.paid_id FROM unnest(CAST(:paid_ids AS text[])) AS wanted(paid_id)
 WHERE EXISTS (SELECT FROM ledger_transaction WHERE dedupe_key
     = concat_ws('/', 'payout_unexplained', CAST(:network AS text), wanted.paid_id,
         CAST(:hash AS text)))
+""")
+# What a restored ledger has no intent of: see usecases/order_forgotten.py.
+FORGOTTEN: Final = sql("""
+WITH found AS MATERIALIZED (
+    SELECT id, swap_id FROM retained_hold
+    WHERE network = :network AND paid_id = ANY(CAST(:paid_ids AS numeric[]))
+        AND released_at IS NULL AND intent_id IS NULL
+)
+SELECT DISTINCT network, paid_id, kind, swap_id, deposit_id FROM retained_hold
+WHERE paid_id IS NOT NULL AND released_at IS NULL
+    AND (id IN (SELECT id FROM found) OR swap_id IN (SELECT swap_id FROM found))
+ORDER BY network, paid_id
+""")
+CLAIMABLE_OF: Final = sql("""
+SELECT id, -balance AS base_units FROM account
+WHERE (network, token) = (:network, :token) AND balance <> 0
+    AND kind = CASE WHEN CAST(:swap_id AS uuid) IS NULL THEN 'suspense' ELSE 'claimable' END
+    AND swap_id IS NOT DISTINCT FROM CAST(:swap_id AS uuid)
+    AND deposit_id IS NOT DISTINCT FROM CAST(:deposit_id AS uuid)
 """)
 KEEP_TAKEN: Final = sql("""
 INSERT INTO taken_payment (
@@ -46,6 +69,26 @@ class PostgresTakenWork(PostgresWork):
         values = {"networks": [network] * len(ids), "paid_ids": ids}
         rows = await self._connection.execute(swap_statements.PAID_BY, values)
         return {row.id: row.swap_id for row in rows}
+
+    async def forgotten_payments(
+        self, network: str, paid_ids: Collection[int]
+    ) -> Sequence[PaymentId]:
+        values = {"network": network, "paid_ids": [str(paid_id) for paid_id in paid_ids]}
+        rows = await self._connection.execute(FORGOTTEN, values)
+        return [
+            PaymentId(network, int(row.paid_id), row.kind, row.swap_id, deposit_id=row.deposit_id)
+            for row in rows
+        ]
+
+    async def claimable_of(
+        self, asset: AssetKey, *, swap_id: UUID | None, deposit_id: UUID | None
+    ) -> Claimable | None:
+        network, token = asset
+        of = {"network": network, "token": token, "swap_id": swap_id, "deposit_id": deposit_id}
+        row = (await self._connection.execute(CLAIMABLE_OF, of)).one_or_none()
+        if row is None:
+            return None
+        return Claimable(row.id, network, token, swap_id, deposit_id, int(row.base_units))
 
     async def unexplained(
         self, network: str, transaction_hash: str, paid_ids: Collection[int]

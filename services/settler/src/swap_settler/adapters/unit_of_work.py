@@ -187,6 +187,7 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
         entries = [entry for c in booking for entry in c.ledger]
         touched = await self.lock_inventory(assets_moved(entries))
         moved = bookings.move_inventory(self._connection, tuple(touched.values()), entries)
+        self._inventory |= {(row.network, row.token): row for row in moved}
         bookings.book(self._connection, entries)
         self.add_sweeps_due(entries)
         return inventory_news(moved, booking[-1])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from swap_settler.domain.accounts import LedgerTransaction
 
+MAX_UNITS: Final = 2**256 - 1
 AssetKey = tuple[str, str]  # network, token
 
 

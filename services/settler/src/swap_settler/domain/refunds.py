@@ -52,7 +52,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
 
     :param paid_id: what the Treasury accepts once for this leg's refund.
     """
-    held, to_address = _held(swap, leg), swap.terms.refund_address
+    on_leg, to_address = held(swap, leg), swap.terms.refund_address
     if to_address is None or not is_refundable(swap, leg):
         return NOTHING
     told = swap.on(at)
@@ -69,9 +69,9 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
         network=source.network,
         token=source.token,
         to_address=to_address,
-        base_units=held - cost,
-        charged_base_units=held,
-        usd_micros=worth(source, held - cost, swap.quote.source_usd_e18),
+        base_units=on_leg - cost,
+        charged_base_units=on_leg,
+        usd_micros=worth(source, on_leg - cost, swap.quote.source_usd_e18),
         state=IntentState.RESERVED,
         due_at=at,
         created_at=at,
@@ -79,7 +79,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     after = told.with_intent(refund)
     entries = [ledger.refund_cost(after, refund)] if cost else []
     if leg is not None:
-        entries.insert(0, ledger.unclaimed(after, held, leg))
+        entries.insert(0, ledger.unclaimed(after, on_leg, leg))
     entries.append(ledger.payout_reserved(after, refund))
     return Changes(
         swap=after, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
@@ -88,7 +88,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
 
 def is_refundable(swap: Swap, leg: Leg) -> bool:
     """Whether a leg holds money that can go back, and no payment of it is under way."""
-    if not _held(swap, leg) or swap.terms.refund_address is None:
+    if not held(swap, leg) or swap.terms.refund_address is None:
         return False
     return swap.sends_back(leg) is None and not swap.taken_from(leg)
 
@@ -100,7 +100,7 @@ def has_address(swap: Swap) -> bool:
 
 def is_worth(swap: Swap, leg: Leg, *, cost: int) -> bool:
     """Whether sending back what a leg holds returns more than it costs."""
-    return cost < _held(swap, leg)
+    return cost < held(swap, leg)
 
 
 def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
@@ -108,7 +108,7 @@ def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
 
     :param available: what the Treasury holds less all that is owed, this leg's money too.
     """
-    return available >= 0 or not _held(swap, leg)
+    return available >= 0 or not held(swap, leg)
 
 
 def give_up(swap: Swap, *, at: datetime) -> Changes:
@@ -119,7 +119,7 @@ def give_up(swap: Swap, *, at: datetime) -> Changes:
     return changes_of(swap, fail(swap.on(at), swap.fail_reason, at))
 
 
-def _held(swap: Swap, leg: Leg) -> int:
+def held(swap: Swap, leg: Leg) -> int:
     """Return what a leg could send back now."""
     if leg is None:
         return swap.refundable_base_units if swap.status is Status.REFUND_PENDING else 0

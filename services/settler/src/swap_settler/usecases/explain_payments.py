@@ -24,16 +24,22 @@ from swap_settler.domain.payouts import (
     made_elsewhere,
     taken_elsewhere,
 )
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.domain.recovery import PaymentId
+from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.witnesses import Word, weigh
-from swap_settler.lane_ports import End, ForeignNonces, Taken, TakenUnitOfWork
+from swap_settler.lane_ports import End, ForeignNonces, Owners, Taken, TakenUnitOfWork, TakenWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import Facts, refuel_id_of
-from swap_settler.usecases.folding import Folding
-from swap_settler.usecases.give_up_payouts import lock_owners
+from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.order_forgotten import OrderForgotten, save_new
+from swap_settler.usecases.settle_deposits import key_of
 
 VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.
+NOTHING_WAITS: Final = (
+    "none of our payments that wait has an id that it took; a forgotten one is explained once its "
+    "recovery has ended"
+)
 CAN_FAIL: Final = (IntentKind.OUTPUT, IntentKind.REFUND, IntentKind.REFUEL)
 
 
@@ -78,6 +84,9 @@ class ExplainPayments:
         self._chains = chains
         self._clock = clock
         self._announcer = announcer
+        self._order_forgotten = OrderForgotten(
+            catalogue=catalogue, clock=clock, announcer=announcer
+        )
 
     async def __call__(
         self, network: str, transaction_hash: str, *, by: str, reason: str
@@ -143,22 +152,23 @@ class ExplainPayments:
         reason: str,
     ) -> tuple[Sequence[Changes], Sequence[Taken]]:
         async with self._unit_of_work() as work:
-            owners = await lock_owners(work, await work.payments_of(network, logs))
+            known = await work.payments_of(network, logs)
+            forgotten = await work.forgotten_payments(network, logs)
+            folding, deposits = await _locked(work, known, forgotten)
             heard = await work.unexplained(network, transaction_hash, logs)
-            folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+            ordered = await self._order_forgotten(work, folding, forgotten, deposits, logs)
             taken = []
-            for intent_id, owner in owners.items():
-                one = _found(folding, owner, intent_id, logs)
+            for intent_id, swap_id in {**known, **ordered}.items():
+                one = _found(folding, intent_id, swap_id, logs)
                 if one is not None:
                     self._require(one, heard)
                     folding.add(self._ended(one), trace_id=_trace_id(one))
-                    taken.append(Taken(intent_id, one.intent.swap_id, one.log, one.end))
+                    taken.append(Taken(intent_id, swap_id, one.log, one.end))
             if not taken:
-                raise Refused("none of our payments that wait has an id that it took")
-            changes = folding.changes
+                raise Refused(NOTHING_WAITS)
             await work.keep_taken(taken, by=by, reason=reason)
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
-        return changes, taken
+            await save_new(work, folding, self._announcer, self._clock)
+        return folding.changes, taken
 
     def _require(self, found: Found, heard: frozenset[int]) -> None:
         """
@@ -212,12 +222,31 @@ async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: B
         raise Unavailable(f"too few providers have a receipt of {one.transaction_hash}")
 
 
+async def _locked(
+    work: TakenWork, known: Owners, forgotten: Sequence[PaymentId]
+) -> tuple[Folding, Mapping[UUID, Deposit]]:
+    """Return all that owns these payments, locked, with the deposits that no swap has."""
+    wanted = {one.deposit_id for one in forgotten if one.deposit_id is not None}
+    keys = {key_of(deposit) for deposit in (await work.unmatched_deposits(wanted, ())).values()}
+    await work.lock_keys(keys)
+    of_known = {swap_id for swap_id in known.values() if swap_id is not None}
+    of_forgotten = {one.swap_id for one in forgotten if one.swap_id is not None}
+    swaps = await work.lock_swaps_by_id(of_known | of_forgotten)
+    alone = await work.lock_lone({id for id, swap_id in known.items() if swap_id is None})
+    deposits = await work.unmatched_deposits(wanted, ())  # as they are now
+    assets = {asset for swap in swaps.values() for asset in assets_of(swap)}
+    assets |= {(d.network, d.token) for d in deposits.values()}
+    assets |= {(i.network, i.token) for i in alone.values()}
+    await work.lock_inventory(assets)  # before the accounts of the first save
+    return Folding(swaps, {}, lone=alone), deposits
+
+
 def _found(
-    folding: Folding, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, Payout]
+    folding: Folding, intent_id: UUID, swap_id: UUID | None, logs: Mapping[int, Payout]
 ) -> Found | None:
     """Return it as it is by now; None for one whose end is told, or that died meanwhile."""
-    swap = None if isinstance(owner, Intent) else folding.swaps[owner.id]
-    intent = owner if isinstance(owner, Intent) else folding.swaps[owner.id].intents.get(intent_id)
+    swap = None if swap_id is None else folding.swaps[swap_id]
+    intent = (folding.lone if swap is None else swap.intents).get(intent_id)
     if intent is None or intent.state is IntentState.CONFIRMED:
         return None  # others of the same transaction may still wait
     assert intent.paid_id is not None, "it was found by its id"

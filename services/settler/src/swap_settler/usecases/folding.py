@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
 from swap_domain.money import Asset
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.inventory import AssetKey, Inventory, after
+from swap_settler.domain.inventory import MAX_UNITS, AssetKey, Inventory, after
 from swap_settler.domain.settling import Means
 from swap_settler.domain.swap import Deposit, Intent, Swap
-
-MAX_UNITS: Final = 2**256 - 1
 
 
 def assets_of(swap: Swap) -> set[AssetKey]:
@@ -45,6 +42,7 @@ class Folding:
         self.unmatched = dict(unmatched or {})
         self.lone = dict(lone or {})  # payments that are no swap's
         self.changes: list[Changes] = []
+        self._saved = 0
         self._inventory = dict(inventory)
 
     def add(self, change: Changes, *, trace_id: str) -> None:
@@ -60,6 +58,12 @@ class Folding:
             self._inventory = {
                 asset: after(row, change.ledger) for asset, row in self._inventory.items()
             }
+
+    def take_unsaved(self) -> Sequence[Changes]:
+        """Return the changes since the last call, for a transaction that saves in steps."""
+        unsaved = self.changes[self._saved :]
+        self._saved = len(self.changes)
+        return unsaved
 
     def means(self, swap: Swap, *, paid_id: int) -> Means:
         """Return what a swap may be paid with, of rows that are locked."""

@@ -14,12 +14,13 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covered, is_worth, start
+from swap_settler.domain.refunds import give_up, has_address, is_covered, is_worth, start
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DataFee, DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import refund_id_of
 from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.refund_costs import refund_cost
 
 # What is to be sent back may stand at its deposit address still.
 SWEEP_PAUSE: Final = timedelta(seconds=1)
@@ -97,7 +98,7 @@ class StartRefunds:
             waiting: list[int] = []
             for one in due:
                 swap = folding.swaps[one.swap_id]
-                cost = self._cost(swap, fee, data_fee)
+                cost = refund_cost(self._network, swap, fee=fee, data_fee=data_fee)
                 if self._waits_for_a_sweep(folding, one, cost=cost):
                     if one.leg is not None or one.waited < self._patience:
                         waiting.append(one.id)
@@ -118,21 +119,6 @@ class StartRefunds:
         available = folding.available(swap.terms.source)
         is_here = not has_address(swap) or is_covered(swap, one.leg, available=available)
         return not is_here and is_worth(swap, one.leg, cost=cost)
-
-    def _cost(self, swap: Swap, fee: int, data_fee: int) -> int:
-        native, gas = self._network.native, self._network.gas
-        is_native = swap.terms.source.token == native.address
-        units = gas.pay_native if is_native else gas.pay_erc20
-        if has_address(swap):
-            units += gas.sweep_native if is_native else gas.sweep_erc20
-            data_fee *= 2  # the sweep is a transaction of its own
-        return cost_of(
-            swap,
-            gas=units,
-            max_fee_per_gas=fee,
-            native_decimals=native.decimals,
-            data_fee=data_fee,
-        )
 
 
 def _source(swap: Swap) -> AssetKey:

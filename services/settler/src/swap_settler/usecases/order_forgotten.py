@@ -1,0 +1,193 @@
+"""Orders payments again that a restored ledger has forgotten, in the transaction that ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from swap_contracts.tracing import trace_id_of
+from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Refused
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.claims import NotClaimable, pay, pay_nobodys
+from swap_settler.domain.facts import Payout
+from swap_settler.domain.forgotten import (
+    NotAllowed,
+    end_for_claim,
+    free_leg,
+    free_refuel,
+    is_of_source,
+    leave_out_later,
+    order_output,
+    order_refund,
+)
+from swap_settler.domain.recovery import HeldSwap, PaymentId
+from swap_settler.domain.swap import Deposit, Intent, IntentKind, Swap
+from swap_settler.lane_ports import Owners, TakenWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.payment_ids import LegPayment, leg_payments
+from swap_settler.usecases.refund_costs import refund_cost
+
+Key = tuple[str, int]  # the network, and the id at its Treasury
+
+
+class OrderForgotten:
+    """Bring each leg to where its payment was made, and order that payment.
+
+    The swap, or the key of the deposit, is locked: nothing else settles the leg meanwhile.
+    """
+
+    def __init__(self, *, catalogue: Catalogue, clock: Clock, announcer: Announcer) -> None:
+        self._catalogue = catalogue
+        self._clock = clock
+        self._announcer = announcer
+
+    async def __call__(
+        self,
+        work: TakenWork,
+        folding: Folding,
+        forgotten: Sequence[PaymentId],
+        deposits: Mapping[UUID, Deposit],
+        logs: Mapping[int, Payout],
+    ) -> Owners:
+        """Return the intents that were ordered, saved, with their swaps.
+
+        :param forgotten: what was found of these swaps, also by other transactions.
+        :param deposits: those without a swap that were paid.
+        :raises Refused: when a swap or deposit cannot have the payment.
+        """
+        ordered: dict[UUID, UUID | None] = {}
+        spent = {(one.network, one.paid_id) for one in forgotten}
+        for one in forgotten:
+            log = logs.get(one.paid_id)
+            if log is None or log.network != one.network:
+                continue  # it was made by another transaction
+            try:
+                if one.swap_id is not None:
+                    swap = folding.swaps[one.swap_id]
+                    intent = await self._of_swap(work, folding, swap, log, spent)
+                else:
+                    intent = await self._of_deposit(work, folding, one, deposits, log)
+            except (NotAllowed, NotClaimable) as error:
+                owner = one.swap_id or one.deposit_id
+                raise Refused(f"payment {one.paid_id} of {owner}: {error}") from error
+            ordered |= {} if intent is None else {intent.id: intent.swap_id}
+        return ordered
+
+    async def _of_swap(
+        self, work: TakenWork, folding: Folding, swap: Swap, log: Payout, spent: Collection[Key]
+    ) -> Intent | None:
+        key = (log.network, log.paid_id)
+        if any((i.network, i.paid_id) == key for i in swap.intents.values()):
+            return None  # the ledger has it
+        found = {(p.id.network, p.id.paid_id): p for p in leg_payments(_to_held(swap))}
+        payment = found[key]
+        paid_alone = {p.leg for key, p in found.items() if key in spent and p.leg is not None}
+        match payment.kind:
+            case IntentKind.REFUND:
+                self._free(folding, swap, payment, log, paid_alone)
+                change = self._refund(folding.swaps[swap.id], payment, log)
+            case IntentKind.CLAIM:
+                self._free(folding, swap, payment, log, paid_alone)
+                change = await self._claim(work, folding, swap.id, payment, log)
+            case IntentKind.OUTPUT:
+                change = order_output(swap, log, at=self._clock())
+            case _:
+                raise NotAllowed("explain its output first")
+        return await self._save(work, folding, change, trace_id=trace_id_of(swap.id))
+
+    def _free(
+        self,
+        folding: Folding,
+        swap: Swap,
+        payment: LegPayment,
+        log: Payout,
+        paid_alone: Collection[UUID],
+    ) -> None:
+        """Bring a leg to where a refund or claim of it can be ordered."""
+        at, leg, trace_id = self._clock(), payment.leg, trace_id_of(swap.id)
+        if not is_of_source(swap, payment.asset):
+            folding.add(free_refuel(swap, at=at), trace_id=trace_id)
+            return
+        if leg is None:
+            later = leave_out_later(swap, log.base_units, paid_alone=paid_alone, at=at)
+            folding.add(later, trace_id=trace_id)
+        freed = free_leg(folding.swaps[swap.id], leg, payment.kind, at=at)
+        folding.add(freed, trace_id=trace_id)
+        if payment.kind is IntentKind.CLAIM:
+            folding.add(end_for_claim(folding.swaps[swap.id], leg, at=at), trace_id=trace_id)
+
+    def _refund(self, swap: Swap, payment: LegPayment, log: Payout) -> Changes:
+        network = self._catalogue.network(log.network)
+        # What a rollup charges for bytes has no bound in the catalogue.
+        is_bounded = network.l1_data_fee is None
+        most = refund_cost(network, swap, fee=network.max_fee_per_gas, data_fee=0)
+        most_cost = most if is_bounded else None
+        return order_refund(swap, payment.leg, log, at=self._clock(), most_cost=most_cost)
+
+    async def _claim(
+        self, work: TakenWork, folding: Folding, swap_id: UUID, payment: LegPayment, log: Payout
+    ) -> Changes:
+        await save_new(work, folding, self._announcer, self._clock)
+        what = await work.claimable_of(payment.asset, swap_id=swap_id, deposit_id=payment.leg)
+        if what is None:
+            raise NotAllowed("nothing is claimable there: explain its other payments first")
+        swap = folding.swaps[swap_id]
+        return pay(what, swap, to_address=log.to_address, at=self._clock(), paid_id=log.paid_id)
+
+    async def _of_deposit(
+        self,
+        work: TakenWork,
+        folding: Folding,
+        one: PaymentId,
+        deposits: Mapping[UUID, Deposit],
+        log: Payout,
+    ) -> Intent | None:
+        assert one.deposit_id is not None, "what no swap has is of a deposit"
+        if await work.lone_of({one.deposit_id}):
+            return None  # the ledger has it
+        deposit = deposits.get(one.deposit_id)
+        if deposit is None:
+            raise NotAllowed("it has a swap now")
+        asset = (deposit.network, deposit.token)
+        what = await work.claimable_of(asset, swap_id=None, deposit_id=deposit.id)
+        if what is None:
+            raise NotAllowed("it is not final yet: wait")
+        change = pay_nobodys(
+            what,
+            deposit,
+            to_address=log.to_address,
+            at=self._clock(),
+            paid_id=log.paid_id,
+            may_match_for=timedelta(0),
+            usd_micros=None,  # it left before this order, and counts in no cap
+        )
+        return await self._save(work, folding, change, trace_id=str(deposit.id))
+
+    async def _save(
+        self, work: TakenWork, folding: Folding, change: Changes, *, trace_id: str
+    ) -> Intent:
+        folding.add(change, trace_id=trace_id)
+        await save_new(work, folding, self._announcer, self._clock)
+        [intent] = change.intents
+        return intent
+
+
+async def save_new(work: TakenWork, folding: Folding, announcer: Announcer, clock: Clock) -> None:
+    """Save what was added since the last call: one transaction may save more than once."""
+    if changes := folding.take_unsaved():
+        await work.flush(changes, announcer.outgoing(changes, at=clock()))
+
+
+def _to_held(swap: Swap) -> HeldSwap:
+    source, destination = swap.terms.source, swap.terms.destination
+    return HeldSwap(
+        id=swap.id,
+        source=(source.network, source.token),
+        destination=(destination.network, destination.token),
+        deposits=tuple(swap.deposits),
+        known=frozenset(),
+    )

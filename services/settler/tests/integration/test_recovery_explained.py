@@ -1,0 +1,377 @@
+"""A forgotten payment of which a restored ledger has no intent is explained by an operator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+
+from services.settler.tests.integration.explaining import explaining
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.test_lane_schedules import Watcher
+from services.settler.tests.integration.test_recovery_ends import (
+    SAID,
+    SIGNER_HERE,
+    is_held,
+    keep_on,
+    proven,
+    statuses,
+)
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    IDS,
+    PAYOUT,
+    REQUESTED,
+    SIGNER,
+    SOURCE,
+    World,
+    a_deposit,
+    a_funding,
+    a_recipient,
+    a_request,
+)
+from services.settler.tests.recovering import fence, finishing, forgotten, restored, watching
+from swap_domain.catalogue import NATIVE
+from swap_runtime.database import Engine
+from swap_runtime.errors import Refused
+from swap_runtime.operator_log import log_order
+from swap_settler.adapters import taken
+from swap_settler.usecases.explain_payments import NOTHING_WAITS
+
+pytestmark = [pytest.mark.connected, pytest.mark.fault("P6")]
+BACK = REQUESTED - 10**13  # a refund bears its gas
+OWNER = a_recipient(88)  # who proved that a claimable balance is theirs
+SECOND = uuid5(IDS, "deposit/1/second")
+
+# What was paid beside the swap's right is explained by an operator, not by the ledger.
+BEYOND = pytest.mark.breaks_invariants("I-27")
+
+
+@pytest.fixture
+async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        await world.close_slots()  # the ledger has its gas money
+        await world.settle(a_funding(1))
+        yield world
+        await watching(world)()  # the next test begins with a database that is known
+
+
+@pytest.fixture
+async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """The source, beside the destination."""
+    async with opened_world(
+        migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
+    ) as here:
+        here.chain.give(SIGNER_HERE, NATIVE, 10**18)
+        await here.close_slots()
+        yield here
+
+
+async def recovered(watcher: Engine, *worlds: World) -> None:
+    """Restore the database, and let the recovery end by itself."""
+    for side in worlds:
+        side.chain.mine(4)
+    await restored(worlds[0])
+    for side in worlds:
+        await Watcher(side).tell()
+        await fence(side)
+    assert await proven(watcher, *worlds)
+
+
+async def requested(world: World, number: int = 1, *, can_refund: bool = True) -> None:
+    address = a_recipient(number) if can_refund else None
+    await world.requesting()([a_request(number, refund_address=address)])
+
+
+def a_second_deposit(units: int = REQUESTED) -> Any:
+    return a_deposit(1, deposit_id=SECOND, transaction_hash="0x" + "22" * 32, base_units=str(units))
+
+
+async def refund_of(world: World, leg: UUID | None = None) -> Mapping[str, Any]:
+    condition = "IS NULL" if leg is None else f"= '{leg}'"
+    [row] = await world.rows(
+        "SELECT state, base_units::text AS units, to_address, transaction_hash FROM intent "
+        f"WHERE kind = 'refund' AND deposit_id {condition}"
+    )
+    return dict(row._asdict())
+
+
+async def owed(world: World) -> dict[str, int]:
+    rows = await world.rows(
+        "SELECT kind, sum(balance) AS held FROM account WHERE kind IN "
+        "('in_flight', 'payout_suspense', 'claimable', 'suspense', 'swap_liability') GROUP BY kind"
+    )
+    return {row.kind: int(row.held) for row in rows if row.held}
+
+
+class TestRefund:
+    async def test_ends_its_swap_as_refunded_and_frees_the_output(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        """The restored ledger would pay the swap out."""
+        await requested(world)
+        await world.settle(a_deposit(1))
+        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, here)
+        assert await statuses(world) == ["ls_transfer_pending"]
+
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        for side in (world, here):
+            await keep_on(side)
+
+        assert (ended.end, ended.swap_id) == ("made", a_request(1).body.swap_id)
+        assert await statuses(world) == ["refunded"]
+        assert await refund_of(world) == {
+            "state": "confirmed",
+            "units": str(BACK),
+            "to_address": a_recipient(1),
+            "transaction_hash": made.transaction_hash,
+        }
+        assert (here.paid(1), world.paid(1)) == (BACK, 0)
+        assert await owed(world) == {}
+        assert await finishing(world).list_retained() == []
+        assert not await is_held(world, 1)
+        told = await world.rows(
+            "SELECT convert_from(payload, 'UTF8')::jsonb -> 'body' ->> 'status' AS status "
+            "FROM outbox WHERE topic = 'swap.changed.v1' ORDER BY id DESC LIMIT 3"
+        )
+        assert [row.status for row in told] == ["refunded", "pending_refund", "pending_refund"]
+        [kept] = await world.rows("SELECT outcome, named_by FROM taken_payment")
+        assert (kept.outcome, kept.named_by) == ("made", SAID["by"])
+
+    async def test_of_a_swap_that_waits_for_another_quote(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        await requested(world)
+        await world.settle(a_deposit(1, base_units=str(REQUESTED // 2)))
+        back = REQUESTED // 2 - 10**13
+        made = await forgotten(here, 1, "refund", nonce=0, units=back)
+        await recovered(watcher, world, here)
+        assert await statuses(world) == ["user_transfer_pending"]
+
+        await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+
+        assert await statuses(world) == ["refunded"]
+        assert await owed(world) == {}
+
+    async def test_leaves_what_came_after_it_on_a_leg_of_its_own(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        """Both deposits are replayed together; each was sent back by itself."""
+        await requested(world)
+        half = REQUESTED // 2
+        back = half - 10**13
+        await world.settle(a_deposit(1, base_units=str(half)), a_second_deposit(half))
+        first = await forgotten(here, 1, "refund", nonce=0, units=back)
+        second = await forgotten(here, 1, "refund", nonce=1, units=back, leg=str(SECOND))
+        await recovered(watcher, world, here)
+        with pytest.raises(Refused, match="this leg of it cannot be refunded"):
+            await explaining(here)(SOURCE, second.transaction_hash, **SAID)
+
+        await explaining(here)(SOURCE, first.transaction_hash, **SAID)
+        assert await is_held(world, 1)
+        await explaining(here)(SOURCE, second.transaction_hash, **SAID)
+        await here.starting_refunds()()
+        await keep_on(here)
+
+        assert await statuses(world) == ["refunded"]
+        for leg, made in ((None, first), (SECOND, second)):
+            refund = await refund_of(world, leg)
+            assert refund["transaction_hash"] == made.transaction_hash
+        assert here.paid(1) == 2 * back
+        assert await owed(world) == {}
+
+    @BEYOND
+    async def test_to_another_address_leaves_the_money_claimable(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        await requested(world)
+        await world.settle(a_deposit(1))
+        made = await forgotten(here, 1, "refund", nonce=0, units=BACK, to_address=OWNER)
+        await recovered(watcher, world, here)
+
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+
+        assert (ended.end, await statuses(world)) == ("failed", ["failed"])
+        assert await owed(world) == {"claimable": -REQUESTED, "payout_suspense": BACK}
+
+    @BEYOND
+    @pytest.mark.parametrize("units", [1, REQUESTED + 1])
+    async def test_of_another_sum_than_the_swap_allows_is_left_to_an_operator(
+        self, world: World, here: World, watcher: Engine, units: int
+    ) -> None:
+        """A refund costs at most what its network's highest fee makes of its gas."""
+        await world.settle(a_deposit(7, kind="native_received", sequence_number=None))
+        await requested(world)
+        await world.settle(a_deposit(1))
+        made = await forgotten(here, 1, "refund", nonce=0, units=units)
+        await recovered(watcher, world, here)
+
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        await keep_on(here)
+
+        assert (ended.end, await statuses(world)) == ("left", ["pending_refund"])
+        assert here.paid(1) == units
+
+    async def test_waits_for_the_address_that_was_forgotten_too(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        await requested(world, can_refund=False)
+        await world.settle(a_deposit(1))
+        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, here)
+        with pytest.raises(Refused, match="it has no refund address: set it first"):
+            await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        assert await statuses(world) == ["ls_transfer_pending"]
+
+        await world.refund_address(1, a_recipient(1))
+        await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+
+        assert await statuses(world) == ["refunded"]
+
+    async def test_is_booked_once_of_two_orders(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        await requested(world)
+        await world.settle(a_deposit(1))
+        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, here)
+
+        ends = await asyncio.gather(
+            *(explaining(here)(SOURCE, made.transaction_hash, **SAID) for _ in range(2)),
+            return_exceptions=True,
+        )
+
+        refused = [end for end in ends if isinstance(end, Refused)]
+        assert [str(one) for one in refused] == [NOTHING_WAITS]
+        assert await statuses(world) == ["refunded"]
+
+    async def test_is_not_explained_before_its_recovery_has_ended(
+        self, world: World, here: World
+    ) -> None:
+        await requested(world)
+        await world.settle(a_deposit(1))
+        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
+        here.chain.mine(4)
+        await restored(world)
+        await Watcher(here).tell()
+
+        with pytest.raises(Refused, match="once its recovery has ended"):
+            await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+
+    async def test_is_in_the_audit_log_or_not_made(
+        self, world: World, here: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The order, the intent and the status are one transaction."""
+        await requested(world)
+        await world.settle(a_deposit(1))
+        made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
+        await recovered(watcher, world, here)
+        orders: list[object] = []
+
+        async def fail(connection: Any) -> None:
+            await log_order(connection)
+            orders.append(connection)
+            raise ConnectionError
+
+        monkeypatch.setattr(taken, "log_order", fail)
+        with pytest.raises(ConnectionError):
+            await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+
+        assert len(orders) == 1
+        assert await statuses(world) == ["ls_transfer_pending"]
+        assert await world.intent_states() == ["reserved"]
+
+
+class TestClaim:
+    async def test_of_a_swap_ends_it_as_failed_and_paid(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        """Its output was given up in the forgotten time, and an operator paid its owner."""
+        await requested(world, can_refund=False)
+        await world.settle(a_deposit(1))
+        leg = f"main/{SOURCE}/{NATIVE}"
+        values = {"units": REQUESTED, "leg": leg, "to_address": OWNER}
+        made = await forgotten(here, 1, "claim", nonce=0, **values)
+        await recovered(watcher, world, here)
+
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        for side in (world, here):
+            await keep_on(side)
+
+        assert (ended.end, await statuses(world)) == ("made", ["failed"])
+        assert await owed(world) == {}
+        [claim] = await world.rows("SELECT * FROM intent WHERE kind = 'claim'")
+        assert (claim.state, claim.transaction_hash) == ("confirmed", made.transaction_hash)
+        assert (here.paid(88), world.paid(1)) == (REQUESTED, 0)
+        assert await finishing(world).list_retained() == []
+
+    async def test_of_a_deposit_without_a_swap(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        await world.settle(a_deposit(5, kind="native_received", sequence_number=None))
+        deposit_id = a_deposit(5).body.deposit_id
+        leg = f"{deposit_id}/{SOURCE}/{NATIVE}"
+        values = {"units": REQUESTED, "leg": leg, "owner": deposit_id, "to_address": OWNER}
+        made = await forgotten(here, 5, "claim", nonce=0, **values)
+        await recovered(watcher, world, here)
+        assert await owed(world) == {"suspense": -REQUESTED, "payout_suspense": REQUESTED}
+
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+
+        assert (ended.end, ended.swap_id) == ("made", None)
+        assert await owed(world) == {}
+        assert await finishing(world).list_retained() == []
+
+    @BEYOND
+    async def test_of_another_sum_is_left_to_an_operator(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        await requested(world, can_refund=False)
+        await world.settle(a_deposit(1))
+        leg = f"main/{SOURCE}/{NATIVE}"
+        values = {"units": REQUESTED - 1, "leg": leg, "to_address": OWNER}
+        made = await forgotten(here, 1, "claim", nonce=0, **values)
+        await recovered(watcher, world, here)
+
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+
+        assert ended.end == "left"
+
+
+class TestOutput:
+    async def test_by_the_swap_s_quote_leaves_the_excess_on_its_own_leg(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        """More came than was asked for: the restored ledger waits for another quote."""
+        await requested(world)
+        await world.settle(a_deposit(1, base_units=str(2 * REQUESTED)))
+        made = await forgotten(world, 1, "output", nonce=0)
+        await recovered(watcher, world, here)
+        assert await statuses(world) == ["user_transfer_pending"]
+
+        [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **SAID)
+        await here.starting_refunds()()
+        await here.send_everything()
+        here.chain.mine(4)
+
+        assert (ended.end, await statuses(world)) == ("made", ["completed"])
+        assert world.paid(1) == PAYOUT
+        assert 0 < here.paid(1) < REQUESTED
+
+    async def test_by_another_quote_stays_held(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        await requested(world)
+        await world.settle(a_deposit(1, base_units=str(REQUESTED // 2)))
+        made = await forgotten(world, 1, "output", nonce=0, units=PAYOUT // 2)
+        await recovered(watcher, world, here)
+
+        with pytest.raises(Refused, match="its quote pays"):
+            await explaining(world)(DESTINATION, made.transaction_hash, **SAID)
+
+        assert await is_held(world, 1)
