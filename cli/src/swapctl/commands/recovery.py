@@ -17,8 +17,9 @@ recovery = typer.Typer(
 COLUMNS = ("id", "state", "cause", "began_at", "held", "reason", "ended_by", "means")
 # What the status shows, each as a table of its own, once there is any of it.
 PARTS = {
-    "networks": ("network", "head", "read", "is_read"),
+    "networks": ("network", "head", "read", "is_read", "waits_for"),
     "signers": ("network", "address", "end_nonce", "open_nonces", "is_closed", "waits_for"),
+    "addresses": ("network", "uncounted", "waits_for"),
     "forgotten": ("swap_id", "kind", "network", "transaction_hash"),
     "retained": ("id", "swap_id", "deposit_id", "intent_id", "kind", "network", "since", "ends_by"),
 }

@@ -14,6 +14,10 @@ HELD = gauge("settler_recovery_held", "Payments and refunds that a recovery hold
 RETAINED = gauge("settler_recovery_retained", "Holds that outlast their recovery, for an operator")
 UNREAD = gauge("settler_recovery_networks_unread", "Networks not read to the head of its beginning")
 UNCLOSED = gauge("settler_recovery_signers_open", "Signers whose forgotten nonces may be mined")
+UNCOUNTED = gauge(
+    "settler_recovery_addresses_uncounted",
+    "Deposit addresses from before the recovery without a count since",
+)
 IDS_CHECKED = gauge(
     "settler_recovery_ids_checked", "Payment ids checked at Treasuries in the current pass"
 )
@@ -30,6 +34,7 @@ def state(*, is_open: bool, held: int, retained: int) -> None:
     if not is_open:
         UNREAD.set(0)
         UNCLOSED.set(0)
+        UNCOUNTED.set(0)
 
 
 def fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
@@ -45,6 +50,10 @@ def fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
 def proven(proofs: Proofs) -> None:
     UNREAD.set(sum(not one.is_read for one in proofs.networks))
     UNCLOSED.set(sum(not one.is_closed for one in proofs.signers))
+
+
+def addresses_uncounted(addresses: int) -> None:
+    UNCOUNTED.set(addresses)
 
 
 def payment_ids_checked(ids: int) -> None:

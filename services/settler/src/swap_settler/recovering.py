@@ -53,7 +53,9 @@ def add_recovery(
     finish_recovery = FinishRecovery(recoveries)
 
     async def report_recovery() -> None:
-        await finish_recovery.find()
+        found = await finish_recovery.find()
+        if found is not None and found.ended is None:
+            await prove_recovery.count_addresses(found)
 
     service.every("report-recovery", group.signer_report_interval, report_recovery)
     admin = RecoveryAdmin(finish_recovery, prove_recovery)

@@ -67,7 +67,11 @@ class Incarnations(Protocol):
 
 class Recoveries(Protocol):
     async def find(self) -> Recovery | None:
-        """Return the open one, or the last that has ended."""
+        """Return the open one, or the last that has ended. Asked every second."""
+        ...
+
+    async def count_held(self) -> int:
+        """Return how many payments and refunds wait for its end, or for a retained hold."""
         ...
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
@@ -107,6 +111,12 @@ class RecoveryProofs(Protocol):
 
     async def are_counted(self, before: datetime, networks: Collection[str]) -> bool:
         """Whether the coins at each older deposit address were counted since."""
+        ...
+
+    async def uncounted_addresses(
+        self, before: datetime, networks: Collection[str]
+    ) -> Mapping[str, int]:
+        """Return how many older deposit addresses were not counted since, by network."""
         ...
 
     async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:

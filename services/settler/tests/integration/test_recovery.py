@@ -265,7 +265,7 @@ class TestHeld:
         finish = finishing(held)
         found = await finish.find()
         assert found is not None
-        assert found.held == 1
+        assert await finish.count_held() == 1
 
         await held.finish_recovery()
         await held.send_everything()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.integration.test_expiring import followed
@@ -31,9 +34,21 @@ from services.settler.tests.lane_world import (
     a_rise,
     address_of,
 )
-from services.settler.tests.recovering import fence, finishing, forgotten, restored, watching
+from services.settler.tests.recovering import (
+    fence,
+    finishing,
+    forgotten,
+    has_read,
+    proving,
+    restored,
+    watching,
+)
+from swap_contracts.envelope import Envelope
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
+from swap_runtime.metrics import REGISTRY
+from swap_settler.http.recovery import COUNTS, RecoveryAdmin
+from swap_settler.usecases.prove_recovery import ProveRecovery
 
 pytestmark = pytest.mark.connected
 
@@ -56,6 +71,33 @@ async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[Wo
         here.chain.give(SIGNER_HERE, NATIVE, 10**18)
         await here.close_slots()
         yield here
+
+
+async def status_of(world: World, prove: ProveRecovery) -> dict[str, Any]:
+    """Return what `swapctl recovery status` shows."""
+    admin = RecoveryAdmin(finishing(world), prove)
+    answer = await admin.show(make_mocked_request("GET", "/admin/recovery"))
+    assert isinstance(answer.body, bytes)
+    shown: dict[str, Any] = json.loads(answer.body)
+    return shown
+
+
+async def ids_asked(
+    monkeypatch: pytest.MonkeyPatch, world: World, here: World, prove: ProveRecovery
+) -> int:
+    """Return how many calls one more round asks of the chains."""
+    asked = 0
+    for side in (world, here):
+
+        async def simulate(*_: Any, **__: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            return ()
+
+        monkeypatch.setattr(side.reader, "simulate", simulate)
+    assert not await prove()
+    monkeypatch.undo()
+    return asked
 
 
 @pytest.mark.breaks_invariants("I-27")
@@ -105,12 +147,8 @@ async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: 
     assert (retained.deposit_id, retained.kind) == (a_deposit(7).body.deposit_id, "deposit")
 
 
-@pytest.mark.breaks_invariants("I-27")
-@pytest.mark.fault("P6")
-async def test_p6_late_coins_that_are_split_otherwise_stay_held(
-    world: World, here: World, watcher: Engine
-) -> None:
-    """Their refund was forgotten, and has the id of a deposit that is not read again."""
+async def late_coins_of_a_restore(world: World, here: World) -> Envelope[Any]:
+    """Let an older address get coins after the restore, beside a payment without a swap."""
     await world.settle(a_funding(1))
     await world.addressed(1, refund=True)
     await world.arrives(1)
@@ -127,6 +165,16 @@ async def test_p6_late_coins_that_are_split_otherwise_stay_held(
     await world.settle(late)
     for side in (world, here):
         await fence(side)
+    return late
+
+
+@pytest.mark.breaks_invariants("I-27")
+@pytest.mark.fault("P6")
+async def test_p6_late_coins_that_are_split_otherwise_stay_held(
+    world: World, here: World, watcher: Engine
+) -> None:
+    """Their refund was forgotten, and has the id of a deposit that is not read again."""
+    late = await late_coins_of_a_restore(world, here)
 
     assert not await proven(watcher, world, here)  # more coins may be there
     counted = await began(world) + timedelta(hours=1)
@@ -136,3 +184,33 @@ async def test_p6_late_coins_that_are_split_otherwise_stay_held(
     retained = await finishing(world).list_retained()
     assert late.body.deposit_id in [one.deposit_id for one in retained]
     assert await is_held(world, 1)
+
+
+@pytest.mark.breaks_invariants("I-27")
+async def test_a_recovery_shows_how_many_addresses_it_waits_for(
+    world: World, here: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await late_coins_of_a_restore(world, here)
+    prove = proving(world, here)
+    await prove()  # it notes the heads first
+    for side in (world, here):
+        side.chain.mine(4)
+    await has_read(watcher, world, here)
+    assert not await prove()
+
+    [waited] = (await status_of(world, prove))["addresses"]
+    assert (waited["network"], waited["uncounted"]) == (SOURCE, 1)
+    assert waited["waits_for"].startswith(COUNTS)
+    assert measured() == 1
+    assert await ids_asked(monkeypatch, world, here, prove) == 0  # what is unknown stays unknown
+
+    counted = await began(world) + timedelta(hours=1)
+    await followed(watcher, address_of(1), counted_time=counted)
+    assert await prove()
+    assert (await status_of(world, prove))["addresses"] == []
+    await finishing(world).find()
+    assert measured() == 0
+
+
+def measured() -> float | None:
+    return REGISTRY.get_sample_value("swap_settler_recovery_addresses_uncounted")

@@ -92,6 +92,17 @@ async def statuses(world: World) -> list[str]:
 
 
 class TestEnds:
+    async def test_without_a_recovery_a_round_reads_no_payments(self, world: World) -> None:
+        """It runs every second, for as long as the service does."""
+        await world.confirmed_swaps(1)
+        statements: list[str] = []
+        world.engine.heard = statements.append
+
+        assert not await proving(world)()
+
+        assert [text for text in statements if "intent" in text or "refund_due" in text] == []
+        assert len(statements) == 1
+
     @pytest.mark.fault("P6")
     async def test_p6_when_nothing_was_forgotten_what_was_held_is_paid(
         self, world: World, watcher: Engine

@@ -110,13 +110,15 @@ WHERE recovery.id = :id
 ON CONFLICT DO NOTHING
 """)
 # Until then coins from before the recovery may still become a deposit.
-ARE_COUNTED: Final = sql("""
-SELECT NOT EXISTS (SELECT FROM deposit_address AS own JOIN swap ON swap.id = own.swap_id
-    WHERE swap.created_at < :before AND own.network = ANY(CAST(:networks AS text[]))
-        AND NOT EXISTS (SELECT FROM chain_watcher.watched_target AS target
-            WHERE (target.network, target.address) = (own.network, own.address)
-                AND target.counted_time >= :before))
-""")
+_UNCOUNTED: Final = """
+FROM deposit_address AS own JOIN swap ON swap.id = own.swap_id
+WHERE swap.created_at < :before AND own.network = ANY(CAST(:networks AS text[]))
+    AND NOT EXISTS (SELECT FROM chain_watcher.watched_target AS target
+        WHERE (target.network, target.address) = (own.network, own.address)
+            AND target.counted_time >= :before)
+"""
+ARE_COUNTED: Final = sql(f"SELECT NOT EXISTS (SELECT {_UNCOUNTED})")
+UNCOUNTED: Final = sql(f"SELECT own.network, count(*) AS addresses {_UNCOUNTED} GROUP BY network")
 RETAINED: Final = sql("""
 SELECT id, swap_id, intent_id, deposit_id, kind, network, since, paid_id IS NOT NULL AS is_paid
 FROM retained_hold

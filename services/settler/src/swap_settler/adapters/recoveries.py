@@ -43,10 +43,13 @@ class PostgresRecoveries:
             cause=row.cause,
             reason=row.reason,
             began_at=row.began_at,
-            held=row.held,
             evidence=row.evidence,
             ended=row.ended_at and Ended(row.ended_at, row.ended_by, row.ended_because),
         )
+
+    async def count_held(self) -> int:
+        async with reading(self._engine) as connection:
+            return int(await connection.scalar(statements.COUNT_HELD) or 0)
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
         async with reading(self._engine) as connection:
@@ -149,6 +152,14 @@ class PostgresRecoveryProofs:
         async with reading(self._engine) as connection:
             values = {"before": before, "networks": sorted(networks)}
             return bool(await connection.scalar(proof_statements.ARE_COUNTED, values))
+
+    async def uncounted_addresses(
+        self, before: datetime, networks: Collection[str]
+    ) -> Mapping[str, int]:
+        async with reading(self._engine) as connection:
+            values = {"before": before, "networks": sorted(networks)}
+            rows = await connection.execute(proof_statements.UNCOUNTED, values)
+        return {row.network: row.addresses for row in rows}
 
     async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:
         rows = [{"network": network, "number": number} for network, number in heads.items()]

@@ -130,12 +130,15 @@ WHERE schemaname = current_schema() ORDER BY sequencename
 RAISE_SEQUENCE: Final = sql("""
 SELECT setval(CAST(:name AS regclass), nextval(CAST(:name AS regclass)) + :by)
 """)
-# The open one, or the newest that has ended.
-SHOWN: Final = sql(f"""
-SELECT recovery.id, cause, reason, began_at, evidence, ended_at, ended_by, ended_because,
-       (SELECT count(*) FROM intent WHERE state = 'reserved' AND {HELD})
-           + (SELECT count(*) FROM refund_due WHERE {held_swap("refund_due.swap_id")}) AS held
+# The open one, or the newest that has ended. Run every second: it reads nothing but recoveries.
+SHOWN: Final = sql("""
+SELECT recovery.id, cause, reason, began_at, evidence, ended_at, ended_by, ended_because
 FROM recovery ORDER BY ended_at IS NULL DESC, id DESC LIMIT 1
+""")
+# Reads all payments that wait: for reports, and for operators.
+COUNT_HELD: Final = sql(f"""
+SELECT (SELECT count(*) FROM intent WHERE state = 'reserved' AND {HELD})
+    + (SELECT count(*) FROM refund_due WHERE {held_swap("refund_due.swap_id")})
 """)
 FINISH: Final = sql("""
 UPDATE recovery SET ended_at = now(), ended_by = :by, ended_because = :reason

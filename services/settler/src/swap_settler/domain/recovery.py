@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 
@@ -82,7 +83,6 @@ class Recovery:
     cause: str
     reason: str
     began_at: datetime
-    held: int  # payments and refunds that wait for its end, or for a retained hold
     evidence: int = 0  # how much was found since it began
     ended: Ended | None = None
 
@@ -198,10 +198,13 @@ class UnexplainedPayment:
     transaction_hash: str
 
 
+UNKNOWN: Final = "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """A payment of a swap that the ledger still knows, and calls unpaid."""
 
     swap_id: UUID | None
-    kind: str
+    kind: str  # UNKNOWN: of no swap or deposit that is known
     payment: UnexplainedPayment

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from aiohttp import web
 
 from swap_runtime.admin_routes import Order
 from swap_settler.domain.recovery import (
+    UNKNOWN,
     Forgotten,
     NetworkProof,
     Recovery,
@@ -23,6 +25,7 @@ OPEN: Final = (
     "paid. It ends by itself once each network is read, each signer is closed and each older "
     "payment was asked for at its Treasury (docs/recovery.md)"
 )
+COUNTS: Final = "a count of each, within SWAP_CHAIN_WATCHER__ADDRESS_OLD_EVERY"
 ENDED: Final = "a retained hold lasts until an operator has explained or released it"
 
 
@@ -36,17 +39,20 @@ class RecoveryAdmin:
         found = await self._finish_recovery.find()
         if found is None:
             nothing: list[object] = []
-            names = ("recoveries", "networks", "signers", "forgotten", "retained")
+            names = ("recoveries", "networks", "signers", "addresses", "forgotten", "retained")
             return web.json_response(dict.fromkeys(names, nothing))
         proofs = await self._prove_recovery.look(found)
         is_open = found.ended is None
         forgotten = await self._finish_recovery.list_forgotten(found.began_at)
         retained = await self._finish_recovery.list_retained()
+        held = await self._finish_recovery.count_held()
+        uncounted = await self._prove_recovery.count_addresses(found) if is_open else {}
         return web.json_response(
             {
-                "recoveries": [_shown(found)],
+                "recoveries": [_shown(found, held)],
                 "networks": [_shown_network(one) for one in proofs.networks] if is_open else [],
                 "signers": [_shown_signer(one) for one in proofs.signers] if is_open else [],
+                "addresses": [_shown_addresses(*one, forgotten) for one in uncounted.items()],
                 "forgotten": [_shown_forgotten(one) for one in forgotten],
                 "retained": [_shown_retained(one) for one in retained],
             }
@@ -71,7 +77,7 @@ class RecoveryAdmin:
         return web.json_response({"released": id})
 
 
-def _shown(recovery: Recovery) -> dict[str, Any]:
+def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
     ended = recovery.ended
     return {
         "id": recovery.id,
@@ -79,7 +85,7 @@ def _shown(recovery: Recovery) -> dict[str, Any]:
         "cause": recovery.cause,
         "reason": recovery.reason,
         "began_at": recovery.began_at.isoformat(),
-        "held": recovery.held,
+        "held": held,
         "ended_at": ended and ended.at.isoformat(),
         "ended_by": ended and ended.by,
         "ended_because": ended and ended.because,
@@ -88,7 +94,23 @@ def _shown(recovery: Recovery) -> dict[str, Any]:
 
 
 def _shown_network(one: NetworkProof) -> dict[str, Any]:
-    return {"network": one.network, "head": one.head, "read": one.read, "is_read": one.is_read}
+    return {
+        "network": one.network,
+        "head": one.head,
+        "read": one.read,
+        "is_read": one.is_read,
+        "waits_for": _waits_for_blocks(one),
+    }
+
+
+def _waits_for_blocks(one: NetworkProof) -> str | None:
+    if one.is_read:
+        return None
+    if one.head is None:
+        return "a node, to report its head"
+    if one.read is None:
+        return "its messages to be applied, or an operator: it is halted (swapctl network list)"
+    return f"{one.head - one.read} more final blocks"
 
 
 def _shown_signer(one: SignerProof) -> dict[str, Any]:
@@ -110,6 +132,17 @@ def _waits_for(one: SignerProof) -> str | None:
     if one.end_nonce is None or not one.is_far_enough:
         return "its lane, to hand out the nonces"
     return "final blocks with its no-ops"
+
+
+def _shown_addresses(
+    network: str, uncounted: int, forgotten: Sequence[Forgotten]
+) -> dict[str, Any]:
+    is_awaited = any(one.kind == UNKNOWN for one in forgotten)
+    return {
+        "network": network,
+        "uncounted": uncounted,
+        "waits_for": f"{COUNTS} (a payment without a swap was found)" if is_awaited else None,
+    }
 
 
 def _shown_forgotten(one: Forgotten) -> dict[str, Any]:

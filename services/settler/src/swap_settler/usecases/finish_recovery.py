@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_runtime.errors import Refused
 from swap_settler import observe_recovery
-from swap_settler.domain.recovery import Forgotten, PaymentId, Recovery, RetainedHold
+from swap_settler.domain.recovery import UNKNOWN, Forgotten, PaymentId, Recovery, RetainedHold
 from swap_settler.recovery_ports import Findings, Recoveries
 from swap_settler.usecases.payment_ids import payment_ids
 from swap_settler.usecases.prove_recovery import FIRST, SWAPS_AT_ONCE
@@ -30,9 +30,13 @@ class FinishRecovery:
         found = await self._recoveries.find()
         retained = await self._recoveries.retained_holds()
         is_open = found is not None and found.ended is None
-        held = found.held if found else 0
+        held = await self.count_held() if found else 0
         observe_recovery.state(is_open=is_open, held=held, retained=len(retained))
         return found
+
+    async def count_held(self) -> int:
+        """Return how many payments and refunds are held."""
+        return await self._recoveries.count_held()
 
     async def list_retained(self) -> Sequence[RetainedHold]:
         """Return what is held also after the recovery."""
@@ -45,7 +49,7 @@ class FinishRecovery:
             return []
         known = {(one.network, one.paid_id): one for one in await self._ids(before)}
         return [
-            Forgotten(None if one is None else one.swap_id, one.kind if one else "unknown", payment)
+            Forgotten(None if one is None else one.swap_id, one.kind if one else UNKNOWN, payment)
             for payment in unexplained
             for one in [known.get((payment.network, payment.paid_id))]
         ]

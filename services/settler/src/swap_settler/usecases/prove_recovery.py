@@ -54,6 +54,7 @@ class ProveRecovery:
         self._chains = chains
         self._treasuries = treasuries
         self._signers = signers
+        self._awaits_counts: tuple[int, int] | None = None  # the recovery, and its evidence
 
     async def __call__(self) -> bool:
         """Return whether a recovery ended now.
@@ -64,7 +65,7 @@ class ProveRecovery:
         if recovery is None or recovery.ended is not None:
             return False
         proofs = await self._find(recovery)
-        if not proofs.are_complete:
+        if not proofs.are_complete or await self._still_awaits_counts(recovery):
             return False
         try:
             finals = await self._finals(proofs)
@@ -74,12 +75,28 @@ class ProveRecovery:
         except ChainError as error:
             raise Unavailable(str(error)) from error
         if found.has_unknown and not await self._are_counted(recovery):
+            self._awaits_counts = (recovery.id, recovery.evidence)
             return False
         return await self._end(recovery, found, asked)
 
     async def look(self, recovery: Recovery) -> Proofs:
         """Return what is proven."""
         return await self._proofs.find(recovery.id, self._chains)
+
+    async def count_addresses(self, recovery: Recovery) -> Mapping[str, int]:
+        """Return the older deposit addresses without a count since the recovery, by network.
+
+        It ends without them where each payment that was found is of a swap that is known.
+        """
+        uncounted = await self._proofs.uncounted_addresses(recovery.began_at, self._chains)
+        observe_recovery.addresses_uncounted(sum(uncounted.values()))
+        return uncounted
+
+    async def _still_awaits_counts(self, recovery: Recovery) -> bool:
+        """Whether asking for every id again is useless: an unknown payment stays unknown."""
+        if self._awaits_counts != (recovery.id, recovery.evidence):
+            return False
+        return not await self._proofs.are_counted(recovery.began_at, self._chains)
 
     async def _are_counted(self, recovery: Recovery) -> bool:
         """Whether each deposit of coins from before the recovery is known.
