@@ -93,6 +93,13 @@ class Due(NamedTuple):
     on_its_way: Mapping[str, int]  # base units by token, of all lanes of the network
 
 
+class UnsignedSlots(NamedTuple):
+    """Slots that nothing was signed for."""
+
+    payable: Sequence[Slot]  # what may be signed for them now
+    has_any: bool  # also of sweeps, and of what may not be signed for now
+
+
 class LaneStore(Protocol):
     """What one lane keeps of its signer on its network. Each method is one transaction."""
 
@@ -139,15 +146,13 @@ class LaneStore(Protocol):
         """
         ...
 
-    async def put_back_held(self, *, epoch: int) -> None:
-        """Leave slots that nothing was signed for to no-ops, where a recovery holds the payment.
+    async def unsigned_slots(self, *, epoch: int) -> UnsignedSlots:
+        """Return the slots nothing was signed for, with the payments on them that still live.
+
+        Those of payments that a recovery holds are left to no-ops.
 
         :raises LeaseLost: when another lane has taken over.
         """
-        ...
-
-    async def unsigned_slots(self) -> Sequence[Slot]:
-        """Return the slots nothing was signed for, with the payments on them that still live."""
         ...
 
     async def has_unsigned_slots(self) -> bool:

@@ -178,7 +178,7 @@ UPDATE intent SET state = 'reserved', slot_at = NULL FROM held WHERE intent.id =
 HAS_UNSIGNED: Final = sql(f"""
 SELECT EXISTS (SELECT FROM nonce_slot AS slot
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
-    AND {IS_UNSIGNED})
+    AND {IS_UNSIGNED}) AS has_any
 """)
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
 LOCK_SIGNED: Final = sql(f"""

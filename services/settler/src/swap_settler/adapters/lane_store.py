@@ -24,7 +24,7 @@ from swap_settler.adapters.recovery_statements import OPEN, PAID_SAMPLE
 from swap_settler.domain.caps import Kept
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
-from swap_settler.lane_ports import Attempt, Due, SignedFor, fitting
+from swap_settler.lane_ports import Attempt, Due, SignedFor, UnsignedSlots, fitting
 
 LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
 
@@ -192,18 +192,21 @@ class PostgresLaneStore:
             values = {"ids": list(intent_ids), "pause": pause}
             await connection.execute(sweep_statements.POSTPONE, values)
 
-    async def put_back_held(self, *, epoch: int) -> None:
+    async def unsigned_slots(self, *, epoch: int) -> UnsignedSlots:
         async with transaction(self._engine) as connection:
-            held = (statements.PUT_BACK_HELD, self._values())
-            await require_epoch(connection, self._lane.lease, epoch, held)
-
-    async def unsigned_slots(self) -> Sequence[Slot]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.UNSIGNED_SLOTS, self._values())
-        return [
+            _, rows, [unsigned] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.PUT_BACK_HELD, self._values()),
+                (statements.UNSIGNED_SLOTS, self._values()),
+                (statements.HAS_UNSIGNED, self._values()),
+            )
+        payable = [
             Slot(nonce, tuple(_payment(row) for row in of_slot if row.id is not None))
             for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
         ]
+        return UnsignedSlots(payable, unsigned.has_any)
 
     async def has_unsigned_slots(self) -> bool:
         async with reading(self._engine) as connection:

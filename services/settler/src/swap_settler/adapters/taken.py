@@ -37,12 +37,17 @@ WHERE paid_id IS NOT NULL AND released_at IS NULL
     AND (id IN (SELECT id FROM found) OR swap_id IN (SELECT swap_id FROM found))
 ORDER BY network, paid_id
 """)
+# Each part has an index: of a swap's accounts, and of one without a swap.
 CLAIMABLE_OF: Final = sql("""
 SELECT id, -balance AS base_units FROM account
-WHERE (network, token) = (:network, :token) AND balance <> 0
-    AND kind = CASE WHEN CAST(:swap_id AS uuid) IS NULL THEN 'suspense' ELSE 'claimable' END
-    AND swap_id IS NOT DISTINCT FROM CAST(:swap_id AS uuid)
+WHERE swap_id = CAST(:swap_id AS uuid) AND kind = 'claimable' AND balance <> 0
+    AND (network, token) = (:network, :token)
     AND deposit_id IS NOT DISTINCT FROM CAST(:deposit_id AS uuid)
+UNION ALL
+SELECT id, -balance FROM account
+WHERE CAST(:swap_id AS uuid) IS NULL AND kind = 'suspense' AND network = :network
+    AND token = :token AND swap_id IS NULL AND deposit_id = CAST(:deposit_id AS uuid)
+    AND balance <> 0
 """)
 KEEP_TAKEN: Final = sql("""
 INSERT INTO taken_payment (

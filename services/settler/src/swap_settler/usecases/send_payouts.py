@@ -120,12 +120,11 @@ class SendPayouts:
         if due.next_nonce is None:
             return ()  # the chain may know what the ledger does not: nothing is given up either
         if self._has_unsigned_slots:
-            await self._store.put_back_held(epoch=epoch)
-            left_over = await self._store.unsigned_slots()
-            if left_over:
-                return await self._left_over(left_over, epoch)
+            unsigned = await self._store.unsigned_slots(epoch=epoch)
+            if unsigned.payable:
+                return await self._left_over(unsigned.payable, epoch)
             # While payments are stopped there may be some that nothing is signed for.
-            self._has_unsigned_slots = await self._store.has_unsigned_slots()
+            self._has_unsigned_slots = unsigned.has_any
         self._had_many = len(due.payments) >= self._payments_max
         hopeful = await self._recipients.without_hopeless(due.payments, epoch=epoch)
         waiting = one_permit_each(hopeful, permit=DEPOSIT_WITH_PERMIT)
