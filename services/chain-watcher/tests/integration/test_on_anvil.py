@@ -143,9 +143,10 @@ class TestOperators:
 
     @pytest.mark.fault("M12")
     def test_are_refused_a_catalogue_that_is_not_the_chain(self, watched: Stack) -> None:
-        other = Stack(
-            watched.node, watched.folder, watched.database_url, watched.broker, watched.addresses
-        )
+        # Its log is its own: the running watcher would write behind the error that is looked for.
+        folder = watched.folder / "refused"
+        folder.mkdir()
+        other = Stack(watched.node, folder, watched.database_url, watched.broker, watched.addresses)
         contracts = {"treasury": ABSENT, "depository": watched.addresses["depository"]}
 
         with pytest.raises(RuntimeError, match="no contract at"):
