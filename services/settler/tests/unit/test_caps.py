@@ -1,0 +1,246 @@
+"""Who leaves under a cap, and who waits: the oldest first, and no payment beyond a cap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import pytest
+
+from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, USDC
+from swap_settler.domain.caps import (
+    Admitted,
+    Asked,
+    Cap,
+    Kept,
+    admit,
+    beyond_limit,
+    kept,
+    length_of_line,
+)
+from swap_settler.domain.lane import Payment
+
+TOKEN, DOLLARS = 1, 2  # two caps
+SECOND: Final = timedelta(seconds=1)
+
+
+def asked(n: int, *, is_let_through: bool = False, **amounts: int | None) -> Asked:
+    """Return a payment of an age, with what it counts under the caps that are named."""
+    by_cap = {{"token": TOKEN, "dollars": DOLLARS}[name]: units for name, units in amounts.items()}
+    return Asked(UUID(int=n), NOON + n * SECOND, by_cap, is_let_through)
+
+
+def cap(id: int, units: int | None, *, spent: int = 0, first: int | None = None) -> Cap:
+    place = None if first is None else (NOON + first * SECOND, UUID(int=first))
+    return Cap(id, units, spent, place)
+
+
+def among(payments: Sequence[Asked], *caps: Cap) -> Admitted:
+    return admit(payments, {one.id: one for one in caps})
+
+
+def ids(*numbers: int) -> set[UUID]:
+    return {UUID(int=n) for n in numbers}
+
+
+def by(**waits: Sequence[int]) -> Mapping[UUID, frozenset[int]]:
+    return {UUID(int=int(name[1:])): frozenset(caps) for name, caps in waits.items()}
+
+
+class TestACap:
+    @pytest.mark.parametrize(
+        ("units", "spent", "amount", "leaves"),
+        [
+            (100, 0, 100, True),
+            (100, 0, 101, False),
+            (100, 40, 60, True),
+            (100, 40, 61, False),
+            (None, 10**9, 10**9, True),  # lifted
+            (None, 0, None, True),
+            (100, 0, None, False),  # without a price
+            (0, 0, 0, True),
+        ],
+    )
+    def test_lets_leave_up_to_its_units_in_a_span(
+        self, units: int | None, spent: int, amount: int | None, *, leaves: bool
+    ) -> None:
+        told = among([asked(1, token=amount)], cap(TOKEN, units, spent=spent))
+
+        assert told.leave == (ids(1) if leaves else set())
+        assert told.kept_by == ({} if leaves else by(_1=[TOKEN]))
+
+    def test_counts_what_leaves_with_the_same_batch(self) -> None:
+        told = among([asked(1, token=60), asked(2, token=60)], cap(TOKEN, 100, spent=10))
+
+        assert (told.leave, told.kept_by) == (ids(1), by(_2=[TOKEN]))
+        assert told.spent == {TOKEN: 60}
+
+    def test_lets_the_oldest_go_first_and_the_younger_of_one_moment_by_id(self) -> None:
+        twin = Asked(UUID(int=9), NOON + SECOND, {TOKEN: 60}, is_let_through=False)
+
+        told = among([twin, asked(2, token=60), asked(1, token=60)], cap(TOKEN, 60))
+
+        assert told.leave == ids(1)
+
+    def test_is_closed_behind_one_that_waits_also_for_less(self) -> None:
+        told = among([asked(1, token=80), asked(2, token=1)], cap(TOKEN, 100, spent=50))
+
+        assert (told.leave, told.kept_by) == (set(), by(_1=[TOKEN], _2=[TOKEN]))
+
+    @pytest.mark.parametrize("amount", [101, None])
+    def test_is_not_held_up_by_what_can_never_fit(self, amount: int | None) -> None:
+        told = among([asked(1, token=amount), asked(2, token=100)], cap(TOKEN, 100))
+
+        assert (told.leave, told.kept_by) == (ids(2), by(_1=[TOKEN]))
+
+    def test_of_exactly_its_units_may_fit_later_and_keeps_its_place(self) -> None:
+        told = among([asked(1, token=100), asked(2, token=1)], cap(TOKEN, 100, spent=1))
+
+        assert told.leave == set()
+
+    @pytest.mark.parametrize(
+        ("first", "leaves"),
+        [(1, False), (2, True), (3, True), (None, True)],
+        ids=["an older one waits", "it is the first", "a younger one waits", "the line is empty"],
+    )
+    def test_serves_its_line_first(self, first: int | None, *, leaves: bool) -> None:
+        told = among([asked(2, token=1)], cap(TOKEN, 100, first=first))
+
+        assert told.leave == (ids(2) if leaves else set())
+
+    def test_that_was_lifted_has_no_line(self) -> None:
+        assert among([asked(2, token=1)], cap(TOKEN, None, first=1)).leave == ids(2)
+
+
+class TestTwoCaps:
+    def test_both_must_have_room_and_the_refusing_one_is_named(self) -> None:
+        caps = cap(TOKEN, 100), cap(DOLLARS, 10)
+
+        told = among([asked(1, token=50, dollars=11)], *caps)
+
+        assert (told.leave, told.kept_by) == (set(), by(_1=[DOLLARS]))
+        assert not sum(told.spent.values())
+
+    def test_both_are_named_where_both_refuse(self) -> None:
+        told = among([asked(1, token=101, dollars=11)], cap(TOKEN, 100), cap(DOLLARS, 10))
+
+        assert told.kept_by == by(_1=[TOKEN, DOLLARS])
+
+    def test_a_line_closes_only_the_cap_it_waits_for(self) -> None:
+        caps = cap(TOKEN, 100, spent=90), cap(DOLLARS, 10)
+        first, second = asked(1, token=50, dollars=1), asked(2, dollars=5)
+
+        told = among([first, second], *caps)
+
+        assert (told.leave, told.spent[DOLLARS]) == (ids(2), 5)
+
+    def test_a_line_closes_its_cap_for_those_of_other_caps_too(self) -> None:
+        caps = cap(TOKEN, 100, spent=90), cap(DOLLARS, 10)
+
+        told = among([asked(1, token=50), asked(2, token=1, dollars=1)], *caps)
+
+        assert told.kept_by[UUID(int=2)] == {TOKEN}
+
+
+class TestWhatAnOperatorLetThrough:
+    def test_leaves_beyond_every_cap_and_counts(self) -> None:
+        through = asked(1, token=500, is_let_through=True)
+
+        told = among([through, asked(2, token=1)], cap(TOKEN, 100))
+
+        assert (told.leave, told.kept_by) == (ids(1), by(_2=[TOKEN]))
+        assert told.spent == {TOKEN: 500}
+
+    def test_without_a_price_counts_nothing(self) -> None:
+        through = asked(1, dollars=None, is_let_through=True)
+
+        assert among([through, asked(2, dollars=10)], cap(DOLLARS, 10)).leave == ids(1, 2)
+
+
+def payment(n: int, units: int, *, in_line: bool = False, is_too_large: bool = False) -> Payment:
+    return Payment(
+        intent_id=UUID(int=n),
+        swap_id=None,
+        paid_id=n,
+        token=USDC[ETHEREUM],
+        to_address=RECIPIENT,
+        base_units=units,
+        failures=0,
+        goes_alone=False,
+        created_at=NOON + n * SECOND,
+        stands_in_line=in_line,
+        is_too_large=is_too_large,
+    )
+
+
+def refused(
+    *payments: Payment, available: int = 100, capacity: int = 1000, line_length_max: int = 10
+) -> list[int]:
+    told = beyond_limit(
+        payments, available=available, capacity=capacity, line_length_max=line_length_max
+    )
+    return [one.paid_id for one in told]
+
+
+class TestTheTreasurysLimit:
+    @pytest.mark.parametrize(
+        ("units", "waiting"),
+        [
+            ([100], []),
+            ([101], [1]),
+            ([60, 40], []),
+            ([60, 41], [2]),
+            ([60, 41, 1], [2, 3]),  # none overtakes
+            ([1000, 1], [1, 2]),
+            ([1001, 1], [1]),  # what it never pays holds up none
+            ([1001, 60, 41, 1], [1, 3, 4]),
+        ],
+    )
+    def test_pays_the_oldest_first_up_to_what_is_available(
+        self, units: list[int], waiting: list[int]
+    ) -> None:
+        payments = [payment(n, one) for n, one in enumerate(units, 1)]
+
+        assert refused(*payments) == waiting
+        assert refused(*reversed(payments)) == waiting
+
+    def test_lets_a_newcomer_join_only_where_the_whole_line_is_looked_at(self) -> None:
+        line = [payment(1, 10, in_line=True), payment(2, 10, in_line=True)]
+
+        assert refused(*line, payment(3, 10), line_length_max=3) == []
+        assert refused(*line, payment(3, 10), line_length_max=2) == [3]
+        assert refused(*line, line_length_max=2) == []
+
+    def test_does_not_spend_what_is_available_on_one_that_may_not_join(self) -> None:
+        newcomer, waits = payment(1, 100), payment(2, 100, in_line=True)
+
+        assert refused(newcomer, waits, line_length_max=1) == [1]
+
+    def test_the_too_large_wait_beside_the_line(self) -> None:
+        line = [
+            payment(1, 10, in_line=True),
+            payment(2, 10),
+            payment(3, 5000, in_line=True, is_too_large=True),
+        ]
+
+        assert length_of_line(line) == 1
+
+    @pytest.mark.parametrize(
+        ("units", "stood", "was_too_large", "expected"),
+        [
+            (1000, False, False, (False, True)),  # it joins the line
+            (1000, True, False, (False, False)),
+            (1001, True, False, (True, True)),  # the limit was lowered
+            (1001, True, True, (True, False)),
+            (1000, True, True, (False, True)),  # the limit was raised
+            (1001, False, False, (True, True)),
+        ],
+    )
+    def test_tells_when_a_payment_changes_its_line(
+        self, units: int, stood: bool, was_too_large: bool, expected: tuple[bool, bool]
+    ) -> None:
+        one = payment(1, units, in_line=stood, is_too_large=was_too_large)
+
+        assert kept(one, capacity=1000) == Kept(UUID(int=1), units, *expected)

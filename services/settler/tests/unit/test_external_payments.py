@@ -1,0 +1,279 @@
+"""Payments that were made, spent or left behind by something that was not signed here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from services.settler.tests.factories import (
+    HOUR,
+    MINUTE,
+    NOON,
+    PAYOUT,
+    PLENTY,
+    POLYGON,
+    REFUEL,
+    TREASURY,
+    USER,
+    a_deposit_fact,
+    a_payout,
+    a_swap,
+    signed,
+)
+from swap_domain.lifecycle import Status
+from swap_settler.domain import deposits, ledger, ledger_fees, ledger_foreign
+from swap_settler.domain.changes import NOTHING, Changes
+from swap_settler.domain.dwelling import TOO_LONG, give_up_waiting
+from swap_settler.domain.payouts import (
+    decide,
+    left_elsewhere,
+    lone_gave_up,
+    lone_sent,
+    made_elsewhere,
+    taken_elsewhere,
+)
+from swap_settler.domain.refunds import start
+from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.usecases.facts import paid_id_of, refuel_id_of
+
+HERE = TREASURY[POLYGON]
+LOG = a_payout()  # final, version 2
+
+
+def reserved(*, refuel: bool = False, refund_address: str | None = USER) -> Swap:
+    swap = a_swap(refund_address=refund_address, refuel=refuel)
+    change = deposits.decide(
+        swap,
+        a_deposit_fact(),
+        at=NOON,
+        available=PLENTY,
+        paid_id=paid_id_of(swap),
+        refuel_available=REFUEL,
+    )
+    assert change.swap is not None
+    return change.swap
+
+
+def output(swap: Swap) -> Intent:
+    assert swap.output is not None
+    return swap.output
+
+
+def refunding() -> tuple[Swap, Intent]:
+    swap = a_swap(refund_address=USER)
+    short = deposits.decide(swap, a_deposit_fact(), at=NOON, available=0, paid_id=1).swap
+    assert short is not None
+    begun = start(short, None, at=NOON, cost=10, paid_id=2)
+    assert begun.swap is not None
+    return begun.swap, begun.intents[0]
+
+
+CLAIM = replace(output(reserved()), kind=IntentKind.CLAIM, swap_id=None, state=IntentState.ASSIGNED)
+FEE = replace(CLAIM, kind=IntentKind.PARTNER_FEE)
+
+
+class TestMadeByAnExternalTransaction:
+    def test_completes_the_swap_and_moves_its_log_out_of_suspense(self) -> None:
+        swap = reserved()
+
+        change = made_elsewhere(swap, output(swap), LOG, at=NOON + HOUR, treasury=HERE)
+
+        [intent] = change.intents
+        told = replace(LOG, version=output(swap).version + 1)
+        assert (intent.state, intent.version) == (IntentState.CONFIRMED, told.version)
+        assert (intent.slot_at, intent.confirmed_at) == (LOG.block_time, NOON + HOUR)
+        assert intent.transaction_hash == LOG.transaction_hash
+        assert change.swap is not None
+        assert (change.swap.status, change.swap.closed_at) == (Status.COMPLETED, NOON + HOUR)
+        assert change.ledger == (
+            ledger.payout_final(intent, block_number=500, treasury=HERE),
+            ledger_foreign.payout_explained(told, HERE),
+        )
+
+    def test_keeps_when_it_had_a_nonce_here(self) -> None:
+        swap = reserved()
+        intent = signed(output(swap))
+
+        change = made_elsewhere(
+            swap.with_intent(intent), intent, LOG, at=NOON + HOUR, treasury=HERE
+        )
+
+        assert change.intents[0].slot_at == intent.slot_at
+
+    def test_is_newer_than_all_that_was_known(self) -> None:
+        swap = reserved()
+        intent = replace(output(swap), version=9)
+
+        change = made_elsewhere(swap.with_intent(intent), intent, LOG, at=NOON, treasury=HERE)
+
+        assert change.intents[0].version == 10
+
+    def test_orders_the_refuel_of_its_swap(self) -> None:
+        swap = reserved(refuel=True)
+
+        change = made_elsewhere(
+            swap, output(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
+        )
+
+        assert [one.kind for one in change.intents] == [IntentKind.OUTPUT, IntentKind.REFUEL]
+        assert change.intents[1].paid_id == refuel_id_of(swap)
+        assert change.intents[1].due_at == NOON
+
+    def test_may_be_no_swaps(self) -> None:
+        change = made_elsewhere(None, CLAIM, LOG, at=NOON, treasury=HERE)
+
+        [intent] = change.intents
+        assert (change.swap, intent.state) == (None, IntentState.CONFIRMED)
+        assert [entry.kind for entry in change.ledger] == ["claim_final", "payout_explained"]
+
+
+class TestWhoseIdWasSpent:
+    def test_for_another_payment_fails_with_the_money_claimable(self) -> None:
+        swap = reserved()
+
+        change = taken_elsewhere(swap, output(swap), at=NOON + HOUR, because="paid another")
+
+        assert change.swap is not None
+        assert (change.swap.status, change.swap.closed_at) == (Status.FAILED, NOON + HOUR)
+        assert change.swap.fail_reason is FailReason.DESTINATION_UNAVAILABLE
+        assert change.refunds_due == ()  # though an address is known
+        [dead] = change.intents
+        assert json.loads(dead.dead_proof or "") == {
+            "because": "paid another",
+            "attempts": 0,
+            "failures": 0,
+        }
+        assert [entry.kind for entry in change.ledger] == [
+            "payout_released",
+            "quote_reversed",
+            "claimable",
+        ]
+
+    def test_keeps_the_reason_of_a_refund(self) -> None:
+        swap, refund = refunding()
+
+        change = taken_elsewhere(swap, refund, at=NOON, because="paid another")
+
+        assert change.swap is not None
+        assert change.swap.status is Status.FAILED
+        assert change.swap.fail_reason is FailReason.INSUFFICIENT_LIQUIDITY
+
+    @pytest.mark.parametrize("slot_at", [None, NOON - MINUTE])
+    def test_and_that_only_an_operator_can_settle_waits_as_sent(self, slot_at: object) -> None:
+        swap = reserved()
+        intent = replace(output(swap), slot_at=slot_at)  # type: ignore[arg-type]
+
+        change = left_elsewhere(swap.with_intent(intent), intent, LOG, at=NOON + HOUR)
+
+        left = replace(
+            intent,
+            state=IntentState.BROADCAST,
+            slot_at=slot_at or LOG.block_time,  # type: ignore[arg-type]
+        )
+        assert change == Changes(
+            swap=swap.on(NOON + HOUR).with_intent(left),
+            previous_status=Status.PAYOUT_PENDING,
+            intents=(left,),
+        )
+
+    def test_may_be_of_no_swaps_payment(self) -> None:
+        left = replace(CLAIM, state=IntentState.BROADCAST, slot_at=LOG.block_time)
+
+        assert left_elsewhere(None, CLAIM, LOG, at=NOON) == Changes(intents=(left,))
+
+    def test_of_a_refuel_completes_a_swap_that_waited_for_it(self) -> None:
+        swap = reserved(refuel=True)
+        final = made_elsewhere(
+            swap, output(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
+        ).swap
+        assert final is not None
+        assert final.refuel is not None
+
+        change = left_elsewhere(final, final.refuel, LOG, at=NOON + HOUR)
+
+        assert change.swap is not None
+        assert (change.swap.status, change.swap.closed_at) == (Status.COMPLETED, NOON + HOUR)
+
+
+class TestAPaymentThatIsNoSwaps:
+    def test_is_sent_once(self) -> None:
+        sent = replace(CLAIM, state=IntentState.BROADCAST)
+
+        assert lone_sent(CLAIM, at=NOON) == Changes(intents=(sent,))
+        for state in set(IntentState) - {IntentState.ASSIGNED}:
+            assert lone_sent(replace(CLAIM, state=state), at=NOON) is NOTHING
+
+    def test_is_shown_in_its_block_and_booked_when_it_is_final(self) -> None:
+        out = signed(CLAIM, LOG.transaction_hash)
+        seen = decide(None, a_payout("seen"), at=NOON, treasury=HERE, lone=out)
+        [mined] = seen.intents
+        final = decide(None, LOG, at=NOON + HOUR, treasury=HERE, lone=mined)
+        [confirmed] = final.intents
+
+        assert (mined.state, seen.ledger) == (IntentState.MINED, ())
+        assert (mined.block_number, mined.version) == (500, 1)
+        assert (confirmed.state, confirmed.confirmed_at) == (IntentState.CONFIRMED, NOON + HOUR)
+        assert final == Changes(
+            intents=(confirmed,),
+            ledger=(ledger.payout_final(confirmed, block_number=500, treasury=HERE),),
+        )
+
+    def test_waits_again_when_a_reorg_took_its_block(self) -> None:
+        mined = replace(signed(CLAIM, LOG.transaction_hash, state=IntentState.MINED), version=1)
+
+        change = decide(None, a_payout("reverted"), at=NOON, treasury=HERE, lone=mined)
+
+        assert [one.state for one in change.intents] == [IntentState.BROADCAST]
+
+    @pytest.mark.parametrize(
+        ("intent", "release"), [(CLAIM, ledger.claim_released), (FEE, ledger_fees.released)]
+    )
+    def test_that_is_dead_is_owed_again(self, intent: Intent, release: object) -> None:
+        change = lone_gave_up(intent, because="so", failures=3)
+
+        [dead] = change.intents
+        assert dead == intent.died("so", failures=3)
+        assert callable(release)
+        assert change.ledger == (release(dead),)
+
+    @pytest.mark.parametrize("state", [IntentState.MINED, IntentState.CONFIRMED])
+    def test_in_a_block_is_not_given_up(self, state: IntentState) -> None:
+        assert lone_gave_up(replace(CLAIM, state=state), because="", failures=1) is NOTHING
+
+    def test_pays_what_was_ordered_or_explains_nothing(self) -> None:
+        out = signed(CLAIM, LOG.transaction_hash)
+        other = replace(LOG, base_units=PAYOUT - 1)
+
+        assert decide(None, other, at=NOON, treasury=HERE, lone=out).halt is not None
+
+
+class TestAPaymentThatWaitsTooLong:
+    def test_is_given_up_when_nothing_was_signed_for_it(self) -> None:
+        swap = reserved()
+
+        change = give_up_waiting(swap, output(swap).id, at=NOON + HOUR)
+
+        assert change.swap is not None
+        assert change.swap.status is Status.REFUND_PENDING
+        assert change.swap.changed_at == NOON + HOUR
+        proof = {"because": TOO_LONG, "attempts": 0, "failures": 0}
+        assert json.loads(change.intents[0].dead_proof or "") == proof
+
+    def test_is_left_to_its_own_end_once_it_was_signed(self) -> None:
+        swap = reserved()
+        out = swap.with_intent(signed(output(swap)))
+
+        assert give_up_waiting(out, output(swap).id, at=NOON) is NOTHING
+        assert give_up_waiting(swap, swap.id, at=NOON) is NOTHING
+
+    def test_is_no_refuel(self) -> None:
+        swap = reserved(refuel=True)
+        final = made_elsewhere(
+            swap, output(swap), LOG, at=NOON, treasury=HERE, refuel_id=refuel_id_of(swap)
+        ).swap
+        assert final is not None
+        assert final.refuel is not None
+
+        assert give_up_waiting(final, final.refuel.id, at=NOON) is NOTHING

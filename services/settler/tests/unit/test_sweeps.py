@@ -1,0 +1,268 @@
+"""Money at deposit addresses: when it is swept, and how what arrived is booked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import pytest
+
+from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, TREASURY, USDC
+from swap_settler.domain.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
+from swap_settler.domain.swap import (
+    SWEPT_FOR_NOBODY,
+    Deposit,
+    DepositState,
+    Intent,
+    IntentKind,
+    IntentState,
+    Method,
+)
+from swap_settler.domain.sweeps import (
+    BALANCE_MAX,
+    DueSweep,
+    SweptFact,
+    Unbooked,
+    address_key,
+    bookable,
+    booking,
+    kept,
+    order,
+    strangers_booking,
+)
+
+ADDRESS, OTHER = RECIPIENT, "0x" + "ad" * 20
+HERE, TOKEN = TREASURY[ETHEREUM], USDC[ETHEREUM]
+DOLLAR = 10**18
+DUE = DueSweep(
+    network=ETHEREUM,
+    address=ADDRESS,
+    token=TOKEN,
+    sequence_number=7,
+    base_units=3_001,
+    is_out=False,
+    decimals=6,
+    token_usd_e18=DOLLAR,
+    native_usd_e18=3_000 * DOLLAR,
+)
+SWEPT = Unbooked(
+    id=UUID(int=1),
+    network=ETHEREUM,
+    token=TOKEN,
+    from_address=ADDRESS,
+    base_units=100,
+    block_number=9,
+    booked_base_units=100,
+    is_assigned=True,
+    transaction_hash="0x11",
+    block_hash="0xb9",
+    block_time=NOON,
+)
+STRANGERS = replace(SWEPT, is_assigned=False, booked_base_units=0)
+PLACE = (ETHEREUM, ADDRESS)
+
+
+def custody(holder: Holder, address: str) -> Account:
+    return Account(AccountKind.CUSTODY, ETHEREUM, TOKEN, holder=holder, address=address)
+
+
+class TestWorth:
+    """Gas of 1,000 at 1 gwei costs 10**12 wei: at 3,000 dollars a coin, 3,000 base units."""
+
+    @pytest.mark.parametrize(
+        ("due", "is_worth"),
+        [
+            (DUE, True),
+            (replace(DUE, base_units=3_000), False),  # it would only pay for itself
+            (replace(DUE, token_usd_e18=2 * DOLLAR, base_units=1_501), True),
+            (replace(DUE, token_usd_e18=2 * DOLLAR, base_units=1_500), False),
+            (replace(DUE, decimals=8, base_units=300_001), True),
+            (replace(DUE, decimals=8, base_units=300_000), False),
+            (replace(DUE, decimals=None), False),  # without a price
+            (replace(DUE, decimals=None, is_ordered=True), True),
+            (replace(DUE, base_units=0, is_ordered=True), True),
+        ],
+    )
+    def test_is_more_than_the_gas_or_an_operators_order(
+        self, due: DueSweep, *, is_worth: bool
+    ) -> None:
+        assert due.is_worth(gas=1_000, max_fee_per_gas=10**9, native_decimals=18) is is_worth
+
+    def test_counts_the_cost_rounded_up(self) -> None:
+        due = replace(DUE, base_units=1)
+
+        assert not due.is_worth(gas=1, max_fee_per_gas=1, native_decimals=18)
+
+
+def test_an_order_empties_the_address_into_the_treasury_and_charges_no_swap() -> None:
+    name = f"sweep/{ETHEREUM}/{ADDRESS}/{TOKEN}/{NOON.isoformat()}"
+
+    assert order(DUE, treasury=HERE, at=NOON) == Intent(
+        id=uuid5(NAMESPACE_URL, name),
+        paid_id=None,
+        swap_id=None,
+        deposit_id=None,
+        kind=IntentKind.SWEEP,
+        network=ETHEREUM,
+        token=TOKEN,
+        to_address=HERE,
+        base_units=3_001,
+        charged_base_units=0,
+        usd_micros=0,
+        state=IntentState.RESERVED,
+        due_at=NOON,
+        created_at=NOON,
+    )
+
+
+def test_addresses_are_locked_by_their_network_and_themselves() -> None:
+    assert address_key(PLACE) == f"address/{ETHEREUM}/{ADDRESS}"
+
+
+@pytest.mark.parametrize(
+    ("units", "is_quarantined"), [(BALANCE_MAX, False), (BALANCE_MAX + 1, True)]
+)
+def test_more_than_any_token_has_is_never_booked(units: int, *, is_quarantined: bool) -> None:
+    fact = SweptFact(UUID(int=1), 1, "confirmed", *PLACE, ADDRESS, units, "0x", 1, "0x", NOON)
+
+    assert fact.is_quarantined is is_quarantined
+    assert BALANCE_MAX == 2**128
+
+
+class TestBookings:
+    def test_a_sweep_moves_custody_from_the_address_to_the_treasury(self) -> None:
+        assert booking(SWEPT, HERE) == LedgerTransaction(
+            "swept",
+            f"swept/{SWEPT.id}",
+            None,
+            ETHEREUM,
+            9,
+            (
+                Posting(custody(Holder.TREASURY, HERE), 100),
+                Posting(custody(Holder.DEPOSIT_ADDRESS, ADDRESS), -100),
+            ),
+        )
+
+    @pytest.mark.parametrize(
+        ("is_reversed", "kind", "units"),
+        [(False, "swept_for_nobody", 100), (True, "swept_for_a_swap", -100)],
+    )
+    def test_what_came_from_an_address_without_a_swap_is_in_suspense_until_it_has_one(
+        self, kind: str, units: int, *, is_reversed: bool
+    ) -> None:
+        suspense = Account(AccountKind.SUSPENSE, ETHEREUM, TOKEN, deposit_id=SWEPT.id)
+
+        assert strangers_booking(STRANGERS, HERE, is_reversed=is_reversed) == LedgerTransaction(
+            kind,
+            f"{kind}/{SWEPT.id}",
+            None,
+            ETHEREUM,
+            9,
+            (
+                Posting(custody(Holder.TREASURY, HERE), units),
+                Posting(suspense, -units),
+            ),
+        )
+        assert strangers_booking(STRANGERS, HERE) == strangers_booking(
+            STRANGERS, HERE, is_reversed=False
+        )
+
+    @pytest.mark.parametrize(
+        ("is_reversed", "state"),
+        [(False, DepositState.QUARANTINED), (True, DepositState.REVERTED)],
+    )
+    def test_it_stands_as_a_quarantined_deposit_so_that_no_swap_is_credited(
+        self, state: DepositState, *, is_reversed: bool
+    ) -> None:
+        assert kept(STRANGERS, at=NOON, is_reversed=is_reversed) == Deposit(
+            id=SWEPT.id,
+            swap_id=None,
+            version=1,
+            state=state,
+            method=Method.DEPOSIT_ADDRESS,
+            network=ETHEREUM,
+            token=TOKEN,
+            base_units=100,
+            returned_base_units=0,
+            is_booked=not is_reversed,
+            transaction_hash="0x11",
+            block_number=9,
+            block_hash="0xb9",
+            block_time=NOON,
+            from_address=None,
+            to_address=ADDRESS,
+            confirmations_required=1,
+            sequence_number=None,
+            memo=None,
+            quarantine_reason=SWEPT_FOR_NOBODY,
+            heard_at=NOON,
+        )
+        assert kept(STRANGERS, at=NOON) == kept(STRANGERS, at=NOON, is_reversed=False)
+
+
+def another(n: int, **changes: object) -> Unbooked:
+    return replace(SWEPT, id=UUID(int=n), **changes)  # type: ignore[arg-type]
+
+
+class TestWhatCanBeBooked:
+    @pytest.mark.parametrize(
+        ("final", "booked"),
+        [
+            pytest.param([SWEPT], {1: False}, id="what was credited"),
+            pytest.param([another(1, base_units=101)], {}, id="not more than was credited"),
+            pytest.param(
+                [another(1, base_units=60), another(2, base_units=40)],
+                {1: False, 2: False},
+                id="two that took what was credited",
+            ),
+            pytest.param(
+                [another(1, base_units=60), another(2, base_units=41)],
+                {1: False},
+                id="the second waits for its credit",
+            ),
+            pytest.param(
+                [another(1, base_units=101), another(2, base_units=100)],
+                {2: False},
+                id="one that waits holds up no other",
+            ),
+            pytest.param(
+                [SWEPT, another(2, token="0x"), another(3, from_address=OTHER)],
+                {1: False, 2: False, 3: False},
+                id="each token at each address by itself",
+            ),
+            pytest.param([STRANGERS], {1: True}, id="as nobody's, without a credit"),
+            pytest.param(
+                [replace(STRANGERS, from_address=OTHER)], {}, id="not of an address not locked"
+            ),
+            pytest.param(
+                [replace(STRANGERS, from_address=OTHER), another(2)],
+                {2: False},
+                id="one not locked holds up no other",
+            ),
+        ],
+    )
+    def test_is_what_the_ledger_has_at_the_address(
+        self, final: list[Unbooked], booked: dict[int, bool]
+    ) -> None:
+        told, entries = bookable(final, treasury=HERE, strangers={PLACE})
+
+        assert told == {UUID(int=n): is_nobodys for n, is_nobodys in booked.items()}
+        by_id = {one.id: one for one in final}
+        assert entries == tuple(
+            (strangers_booking if is_nobodys else booking)(by_id[id], HERE)
+            for id, is_nobodys in told.items()
+        )
+
+    def test_of_a_swaps_address_is_never_nobodys(self) -> None:
+        told, _ = bookable([another(1, base_units=101)], treasury=HERE, strangers={PLACE})
+
+        assert told == {}
+
+    def test_is_nothing_of_nobodys_unless_its_addresses_are_locked(self) -> None:
+        assert bookable([STRANGERS], treasury=HERE) == ({}, ())

@@ -1,0 +1,110 @@
+"""What the owner takes out of the Treasury: booked in order, and never before the ledger has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from services.settler.tests.factories import ETHEREUM, NOON, OWNER, POLYGON, TREASURY, USDC
+from swap_domain.catalogue import NATIVE
+from swap_settler.domain.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
+from swap_settler.domain.inventory import AssetKey, Inventory
+from swap_settler.domain.withdrawals import Withdrawal, book
+
+TOKEN: AssetKey = (ETHEREUM, USDC[ETHEREUM])
+COIN: AssetKey = (ETHEREUM, NATIVE)
+
+
+def taken(n: int, units: int, asset: AssetKey = TOKEN) -> Withdrawal:
+    return Withdrawal(
+        id=UUID(int=n),
+        version=2,
+        state="confirmed",
+        network=asset[0],
+        token=asset[1],
+        treasury=TREASURY[asset[0]],
+        to_address=OWNER,
+        base_units=units,
+        transaction_hash=f"0x{n}",
+        block_number=n,
+        block_hash=f"0xb{n}",
+        block_time=NOON,
+    )
+
+
+def entry(one: Withdrawal) -> LedgerTransaction:
+    custody = Account(AccountKind.CUSTODY, *one.asset, holder=Holder.TREASURY, address=one.treasury)
+    return LedgerTransaction(
+        "withdrawn",
+        f"withdrawn/{one.id}",
+        None,
+        one.network,
+        one.block_number,
+        (
+            Posting(Account(AccountKind.EQUITY, *one.asset), one.base_units),
+            Posting(custody, -one.base_units),
+        ),
+    )
+
+
+def rows(held: int, owed: int = 0) -> dict[AssetKey, Inventory]:
+    return {
+        asset: Inventory(*asset, held_base_units=held, owed_base_units=owed)
+        for asset in (TOKEN, COIN, (POLYGON, NATIVE))
+    }
+
+
+@pytest.mark.parametrize(
+    ("units", "done", "short"),
+    [
+        ([100], [1], []),
+        ([101], [], [1]),
+        ([60, 40], [1, 2], []),
+        ([60, 41], [1], [2]),
+        ([101, 1], [], [1, 2]),  # none overtakes
+        ([60, 41, 1], [1], [2, 3]),
+        ([], [], []),
+    ],
+)
+def test_is_booked_in_the_order_of_the_blocks_as_far_as_the_ledger_has_it(
+    units: list[int], done: list[int], short: list[int]
+) -> None:
+    final = [taken(n, one) for n, one in enumerate(units, 1)]
+
+    told = book(final, rows(100))
+
+    assert [one.block_number for one in told.done] == done
+    assert [one.block_number for one in told.short] == short
+    assert told.entries == tuple(entry(one) for one in told.done)
+    assert told.indebted == ()
+
+
+def test_an_asset_that_waits_holds_up_no_other() -> None:
+    final = [taken(1, 101), taken(2, 1, COIN), taken(3, 1, (POLYGON, NATIVE)), taken(4, 1)]
+
+    told = book(final, rows(100))
+
+    assert [one.block_number for one in told.done] == [2, 3]
+    assert [one.block_number for one in told.short] == [1, 4]
+
+
+@pytest.mark.parametrize(("units", "is_indebted"), [(60, False), (61, True)])
+def test_tells_where_more_was_taken_than_was_the_owners(units: int, *, is_indebted: bool) -> None:
+    told = book([taken(1, units), taken(2, 1, COIN)], rows(100, owed=40))
+
+    assert told.indebted == ((TOKEN,) if is_indebted else ())
+    assert len(told.done) == 2
+
+
+def test_tells_of_no_debt_that_no_withdrawal_made() -> None:
+    indebted = {asset: replace(row, owed_base_units=101) for asset, row in rows(100).items()}
+
+    assert book([taken(1, 1, COIN)], indebted).indebted == (COIN,)
