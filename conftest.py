@@ -13,7 +13,7 @@ pytest_plugins = [
 # A mutant is run against every test that reaches it: few examples, and no search for a smaller one.
 hypothesis.settings.register_profile(
     "mutation",
-    max_examples=25,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     database=None,

@@ -1,10 +1,11 @@
 """Mutation test of the code that decides about money, by mutmut.
 
-    tools/mutate.py [settler | watcher | settler-sql]... [--only PATTERN] [--save]
+    tools/mutate.py [settler | watcher | settler-sql]... [--only PATTERN] [--again] [--save]
 
 Each part is copied to `.cache/mutation/<part>`, where mutmut changes one expression at a time and
 runs the tests that reach it. mutmut keeps its results there: an interrupted run goes on where it
-ended, and after a change only the changed functions are tried again. A mutant that mypy refuses is
+ended, and after a change only the changed functions are tried again. After a change of the tests,
+`--again` tries those again that nothing has caught. A mutant that mypy refuses is
 no valid program and does not count. One counts as caught when a test fails or runs out of time.
 `tests/mutation/judged.toml` names the survivors that a reviewer judged: what is changed, and why
 no test can or should notice it.
@@ -30,6 +31,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 WORKSPACES: Final = ROOT / ".cache/mutation"
 JUDGED: Final = ROOT / "tests/mutation/judged.toml"
 RESULTS: Final = ROOT / "tests/mutation/results.json"
+RUN_ONCE: Final = ROOT / "tools/mutmut_once.py"
 COPIED: Final = ("services", "libs", "docs", "deploy", "cli", "tests", "evm/artifacts")
 SINGLE_FILES: Final = ("conftest.py", "pyproject.toml")
 THRESHOLD_PERCENT: Final = 90
@@ -41,6 +43,7 @@ STATUS: Final = {
     36: "timeout", 24: "timeout", -24: "timeout", 152: "timeout", 255: "timeout", None: "not run",
 }  # fmt: skip
 CAUGHT: Final = ("killed", "timeout", "judged")
+NOT_CAUGHT: Final = ("survived", "untested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--only", help="run only the mutants whose names match this pattern")
+    parser.add_argument("--again", action="store_true", help="try again what nothing has caught")
+    parser.add_argument("--children", type=int, default=2, help="how many run at once")
     parser.add_argument("--report", action="store_true", help="run nothing, report what is stored")
     parser.add_argument("--save", action="store_true", help="write tests/mutation/results.json")
     given = parser.parse_args(arguments)
@@ -121,7 +126,9 @@ def run_part(part: Part, given: argparse.Namespace) -> bool:
     """Mutate one part and report; True when it reaches its threshold."""
     if not given.report:
         copy_sources(part)
-        run_mutmut(part, given.only)
+        if given.again:
+            forget_survivors(part)
+        run_mutmut(part, given.only, given.children)
     mutants = list(stored_mutants(part))
     judged = judge(part, [mutant for mutant in mutants if mutant.status == "survived"])
     summary = summarize(part, mutants, judged)
@@ -192,12 +199,24 @@ def settings_of(part: Part) -> str:
     return "\n".join([*lines, "use_git_change_detection = false", ""])
 
 
-def run_mutmut(part: Part, only: str | None) -> None:
+def forget_survivors(part: Part) -> None:
+    """Forget the results of what nothing has caught: mutmut runs a mutant without a result."""
+    for meta in part.workspace.joinpath("mutants/src").rglob("*.py.meta"):
+        stored = json.loads(meta.read_text())
+        codes = stored["exit_code_by_key"]
+        forgotten = {name: None for name, code in codes.items() if STATUS.get(code) in NOT_CAUGHT}
+        stored["exit_code_by_key"] = codes | forgotten
+        meta.write_text(json.dumps(stored, indent=4))
+
+
+def run_mutmut(part: Part, only: str | None, children: int) -> None:
     """Let mutmut run; it shows its progress itself."""
-    source = str(part.workspace / "mutants/src")
-    path = f"{MUTMUT.parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "MYPYPATH": source, "PATH": path}
-    command = [str(MUTMUT), "run", *([only] if only else [])]
+    environment = {
+        **os.environ,
+        "MYPYPATH": str(part.workspace / "mutants/src"),
+        "PATH": f"{MUTMUT.parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    command = [sys.executable, str(RUN_ONCE), str(children), *([only] if only else [])]
     subprocess.run(command, cwd=part.workspace, env=environment, check=True)
 
 

@@ -147,7 +147,7 @@ class AnyChain(RuleBasedStateMachine):
 
 TestAnyChain = AnyChain.TestCase
 TestAnyChain.settings = settings(
-    max_examples=40,
+    max_examples=settings().max_examples * 2 // 5,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -339,7 +339,7 @@ def _is(account: object, row: object) -> bool:
 
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(
-    max_examples=60,
+    max_examples=settings().max_examples * 3 // 5,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

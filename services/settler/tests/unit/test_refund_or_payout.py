@@ -40,7 +40,7 @@ from swap_settler.domain.requotes import Refused, accept, refuse
 from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState, Leg, Swap
 from swap_settler.usecases.facts import paid_id_of, refuel_id_of, refund_id_of, to_quote_terms
 
-EXAMPLES: Final = 1_000
+EXAMPLES: Final = 10 * settings().max_examples
 TREASURY: Final = "0xtreasury"
 COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
 ACTS: Final = (
