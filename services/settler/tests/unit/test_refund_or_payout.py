@@ -71,6 +71,10 @@ class Play:
         self.versions: Counter[object] = Counter()
 
     def apply(self, change: Changes) -> None:
+        if change.swap is not None:
+            saved = {**self.swap.intents, **{intent.id: intent for intent in change.intents}}
+            live = {id: intent for id, intent in saved.items() if intent.is_live}
+            assert live == change.swap.intents, "what is decided about a payment is saved"
         for intent in change.intents:
             if intent.state is IntentState.CONFIRMED and intent.confirmed_at is not None:
                 known = self.intents.get(intent.id)

@@ -234,7 +234,8 @@ def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
         entries = list(done.entries)
         if leg is not None or dead.kind is IntentKind.CLAIM:
             entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
-        done = take_back(done.swap, deposit, version=deposit.version).after(*entries)
+        taken = take_back(done.swap, deposit, version=deposit.version)
+        done = taken.after(*entries, intents=done.intents)
         # Seen again, it is credited again when it is final.
         left = replace(done.swap.deposits[deposit.id], state=deposit.state)
         done = replace(done, swap=done.swap.with_deposit(left))

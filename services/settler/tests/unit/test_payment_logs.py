@@ -1,0 +1,326 @@
+"""What a Treasury's log changes of a payment: its block, its end, a reorg, or a halt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from services.settler.tests.factories import (
+    HOUR,
+    MINUTE,
+    NOON,
+    PAYOUT,
+    PLENTY,
+    POLYGON,
+    REFUEL,
+    REFUEL_CHARGED,
+    REQUESTED,
+    TREASURY,
+    USER,
+    a_deposit_fact,
+    a_payout,
+    a_swap,
+    signed,
+)
+from swap_domain.lifecycle import Status
+from swap_settler.domain import deposits, ledger, ledger_refuels, payouts
+from swap_settler.domain.changes import NOTHING, Changes, Halt
+from swap_settler.domain.payouts import decide, gave_up
+from swap_settler.domain.swap import (
+    DepositState,
+    FailReason,
+    Intent,
+    IntentKind,
+    IntentState,
+    Swap,
+)
+from swap_settler.usecases.facts import paid_id_of, refuel_id_of
+
+HERE = TREASURY[POLYGON]
+AT = NOON + HOUR
+LOG = a_payout()
+
+
+def swap_of(change: Changes) -> Swap:
+    assert change.swap is not None
+    return change.swap
+
+
+def output(swap: Swap) -> Intent:
+    assert swap.output is not None
+    return swap.output
+
+
+def reserved(*, refuel: bool = False) -> Swap:
+    swap = a_swap(refund_address=USER, refuel=refuel)
+    return swap_of(
+        deposits.decide(
+            swap,
+            a_deposit_fact(),
+            at=NOON,
+            available=PLENTY,
+            paid_id=paid_id_of(swap),
+            refuel_available=REFUEL,
+        )
+    )
+
+
+def out(state: IntentState = IntentState.BROADCAST, **more: Any) -> Swap:
+    swap = reserved()
+    return swap.with_intent(replace(signed(output(swap), state=state), **more))
+
+
+def told(swap: Swap | None, state: str, **more: Any) -> Changes:
+    return decide(swap, a_payout(state, **more), at=AT, treasury=HERE)
+
+
+class TestALogThatNothingExplains:
+    HALT = Halt(
+        POLYGON,
+        f"payment {LOG.paid_id} in {LOG.transaction_hash} is not one we ordered",
+        is_evidence=True,
+        at=LOG.block_time,
+    )
+
+    @pytest.mark.parametrize("state", ["seen", "reverted"])
+    def test_halts_its_network_at_once(self, state: str) -> None:
+        assert told(None, state) == Changes(halt=self.HALT)
+
+    def test_is_booked_once_it_is_final(self) -> None:
+        entry = ledger.payout_unexplained(
+            network=POLYGON,
+            token=LOG.token,
+            paid_id=LOG.paid_id,
+            transaction_hash=LOG.transaction_hash,
+            base_units=PAYOUT,
+            block_number=500,
+            treasury=HERE,
+        )
+
+        assert told(None, "confirmed") == Changes(ledger=(entry,), halt=self.HALT)
+
+    def test_of_a_token_that_is_not_in_the_books_only_halts(self) -> None:
+        assert decide(None, LOG, at=AT, treasury=None) == Changes(halt=self.HALT)
+
+    def test_of_the_same_id_at_another_treasury_is_another_payment(self) -> None:
+        assert told(out(), "seen", network="ELSEWHERE").halt is not None
+
+
+class TestAFinalPayment:
+    FINAL = replace(
+        out(IntentState.CONFIRMED, version=2, confirmed_at=NOON), status=Status.COMPLETED
+    )
+
+    def test_keeps_its_end_when_it_is_mined_in_another_block(self) -> None:
+        change = told(self.FINAL, "seen", version=3, block_number=501)
+
+        again = replace(
+            output(self.FINAL),
+            version=3,
+            transaction_hash=LOG.transaction_hash,
+            block_number=501,
+            block_hash=LOG.block_hash,
+            block_time=LOG.block_time,
+        )
+        assert change == Changes(
+            swap=self.FINAL.on(AT).with_intent(again),
+            previous_status=Status.COMPLETED,
+            intents=(again,),
+        )
+
+    def test_that_the_chain_takes_back_is_sent_again_and_halts(self) -> None:
+        mined = swap_of(told(self.FINAL, "confirmed", version=3))
+
+        change = told(mined, "reverted", version=4)
+
+        unmined = replace(
+            output(mined), version=4, block_number=None, block_hash=None, block_time=None
+        )
+        assert unmined.state is IntentState.CONFIRMED
+        assert unmined.transaction_hash == LOG.transaction_hash
+        reason = f"final payment {LOG.paid_id} in {LOG.transaction_hash} was reverted"
+        assert change == Changes(
+            swap=mined.on(AT).with_intent(unmined),
+            previous_status=Status.COMPLETED,
+            intents=(unmined,),
+            halt=Halt(POLYGON, reason),
+        )
+
+
+class TestAReorg:
+    @pytest.mark.parametrize(
+        ("state", "is_open", "left"),
+        [
+            (IntentState.MINED, True, IntentState.BROADCAST),
+            (IntentState.MINED, False, IntentState.RESERVED),  # its nonce is proven dead
+            (IntentState.BROADCAST, True, IntentState.BROADCAST),
+            (IntentState.ASSIGNED, True, IntentState.ASSIGNED),
+        ],
+    )
+    def test_takes_a_payment_out_of_its_block(
+        self, state: IntentState, left: IntentState, *, is_open: bool
+    ) -> None:
+        mined = swap_of(told(out(), "seen"))
+        swap = mined.with_intent(replace(output(mined), state=state, has_open_attempt=is_open))
+
+        [intent] = told(swap, "reverted").intents
+
+        assert intent == replace(
+            output(swap),
+            state=left,
+            version=3,
+            transaction_hash=None,
+            block_number=None,
+            block_hash=None,
+            block_time=None,
+        )
+
+    def test_news_of_a_block_that_the_lane_has_disproved_counts_for_nothing(self) -> None:
+        dead = out(IntentState.RESERVED, has_open_attempt=False)
+
+        late = told(dead, "seen")
+
+        assert late.intents == (replace(output(dead), version=1),)
+        assert told(dead, "confirmed").intents[0].state is IntentState.CONFIRMED
+        is_open = out(IntentState.RESERVED)
+        assert told(is_open, "seen").intents[0].state is IntentState.MINED
+
+
+def after_a_reorg(swap: Swap) -> Swap:
+    """Return the swap after a reorg took its deposit."""
+    fact = a_deposit_fact("reverted")
+    return swap_of(deposits.decide(swap, fact, at=NOON, available=0, paid_id=1))
+
+
+class TestAPaymentWhoseMoneyAReorgTook:
+    def test_is_a_loss_once_it_is_final(self) -> None:
+        swap = after_a_reorg(out())
+
+        change = told(swap, "confirmed")
+
+        [deposit] = swap.deposits.values()
+        final = output(swap_of(change))
+        assert change.ledger == (
+            ledger.payout_final(final, block_number=500, treasury=HERE),
+            ledger.lost(swap_of(change), deposit),
+        )
+        assert swap_of(change).status is Status.COMPLETED
+
+    def test_owes_nothing_once_it_is_dead_and_the_swap_waits_again(self) -> None:
+        swap = after_a_reorg(out())
+        [deposit] = swap.deposits.values()
+
+        change = gave_up(swap, output(swap).id, at=AT, because="so", failures=1)
+
+        told_swap = swap_of(change)
+        assert told_swap.status is Status.DEPOSIT_PENDING
+        assert told_swap.fail_reason is None
+        [left] = change.deposits
+        assert left == replace(deposit, is_booked=False, returned_base_units=0)
+        assert left.state is DepositState.REVERTED
+        assert [entry.kind for entry in change.ledger] == [
+            "payout_released",
+            "quote_reversed",
+            "credit_reversed",
+        ]
+        assert change.ledger[-1].dedupe_key == f"credit_reversed/{deposit.id}/{deposit.version}"
+
+    def test_has_its_refuel_written_off_which_is_kept_when_that_dies_too(self) -> None:
+        swap = reserved(refuel=True)
+        log = a_payout("seen")
+        mined = decide(
+            swap.with_intent(signed(output(swap))),
+            log,
+            at=NOON,
+            treasury=HERE,
+            refuel_id=refuel_id_of(swap),
+        )
+        with_refuel = swap_of(mined)
+        assert with_refuel.refuel is not None
+        # Both are out when the reorg comes, and the output is cancelled in its slot.
+        both = with_refuel.with_intent(signed(with_refuel.refuel, "0x" + "12" * 32))
+        both = both.with_intent(replace(output(both), state=IntentState.BROADCAST))
+        taken = after_a_reorg(both)
+
+        change = gave_up(taken, output(taken).id, at=AT, because="so", failures=1)
+
+        after = swap_of(change)
+        assert after.refuel is not None
+        free = replace(signed(with_refuel.refuel, "0x" + "12" * 32), charged_base_units=0)
+        assert after.refuel == free
+        assert free in change.intents
+        assert [entry.kind for entry in change.ledger] == [
+            "payout_released",
+            "quote_reversed",
+            "refuel_lost",
+            "credit_reversed",
+        ]
+        lost = change.ledger[2]
+        assert sorted(p.base_units for p in lost.postings) == [-REFUEL_CHARGED, REFUEL_CHARGED]
+
+        dead = gave_up(after, free.id, at=AT, because="so", failures=1)
+
+        assert [entry.kind for entry in dead.ledger] == ["refuel_released", "refuel_kept"]
+        forgotten = swap_of(dead)
+        assert (forgotten.quote.refuel, forgotten.quote.spent_on_refuel) == (None, 0)
+        assert dead.ledger[1] == ledger_refuels.kept(forgotten, free)
+
+
+class TestADeadPayment:
+    def test_of_an_output_is_refunded_for_the_destination(self) -> None:
+        swap = out()
+
+        change = gave_up(swap, output(swap).id, at=AT, because="so", failures=1)
+
+        pending = swap_of(change)
+        assert (pending.status, pending.changed_at) == (Status.REFUND_PENDING, AT)
+        assert pending.fail_reason is FailReason.DESTINATION_UNAVAILABLE
+        assert change.refunds_due == (None,)
+        assert change.previous_status is Status.PAYOUT_PENDING
+
+    def test_of_a_claim_leaves_the_swap_as_it_was(self) -> None:
+        claim = replace(
+            signed(output(reserved())), kind=IntentKind.CLAIM, base_units=5, charged_base_units=5
+        )
+        swap = replace(a_swap(), status=Status.FAILED).with_intent(claim)
+
+        change = gave_up(swap, claim.id, at=AT, because="so", failures=1)
+
+        dead = claim.died("so", failures=1)
+        assert change == Changes(
+            swap=swap.on(AT).with_intent(dead),
+            previous_status=Status.FAILED,
+            intents=(dead,),
+            ledger=(ledger.claim_released(dead),),
+        )
+
+    def test_is_not_known(self) -> None:
+        assert gave_up(out(), a_swap().id, at=AT, because="", failures=0) is NOTHING
+
+    def test_fails_for_a_reason_only_on_the_main_leg(self) -> None:
+        swap = out()
+        reason = FailReason.REJECTED_BY_POLICY
+
+        change = payouts.gave_up(
+            swap, output(swap).id, at=AT, because="so", failures=0, fails_for=reason
+        )
+
+        failed = swap_of(change)
+        assert (failed.status, failed.fail_reason) == (Status.FAILED, reason)
+        assert change.ledger[-1] == ledger.claimable(failed, REQUESTED)
+        assert change.refunds_due == ()
+
+
+def test_a_payment_is_sent_with_the_time_of_the_lane() -> None:
+    swap = out(IntentState.ASSIGNED)
+
+    change = payouts.sent(swap, output(swap).id, at=NOON + MINUTE)
+
+    gone = replace(output(swap), state=IntentState.BROADCAST)
+    assert change == Changes(
+        swap=swap.on(NOON + MINUTE).with_intent(gone),
+        previous_status=Status.PAYOUT_PENDING,
+        intents=(gone,),
+    )
