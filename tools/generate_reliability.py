@@ -1,4 +1,4 @@
-"""Write the part of docs/reliability.md that shows the soak reports in tests/soak/kept."""
+"""Write the parts of docs/reliability.md that show soak reports and mutation results."""
 
 import json
 from collections import Counter
@@ -10,20 +10,24 @@ from generating import generated
 
 TARGET = "docs/reliability.md"
 KEPT = Path("tests/soak/kept")
-BEGIN, END = "<!-- soak reports: begin -->", "<!-- soak reports: end -->"
+RESULTS = Path("tests/mutation/results.json")
+SOAK, MUTATION = "soak reports", "mutation results"
 NONE = "No report is stored yet: `make soak SEED=1 MINUTES=10 BROKER=kafka KEEP=1` stores one."
 
 Report = Mapping[str, Any]
 
 
-def page(text: str, reports: Sequence[Report]) -> str:
-    """Return the page with the reports between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{section(reports)}\n\n{END}{after}"
+def page(text: str, sections: Mapping[str, str]) -> str:
+    """Return the page with each section between its two marks."""
+    for name, content in sections.items():
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}\n\n{content}\n\n{end}{after}"
+    return text
 
 
-def section(reports: Sequence[Report]) -> str:
+def soak_section(reports: Sequence[Report]) -> str:
     if not reports:
         return NONE
     parts = (_runs(reports), _swaps(reports), _faults(reports))
@@ -84,6 +88,38 @@ def _faults(reports: Sequence[Report]) -> Iterator[str]:
     yield f"Networks that a lying node halted, and an operator resumed: {resumed}."
 
 
+def mutation_section(results: Mapping[str, Report]) -> str:
+    """Return what became of the mutants of each part, file by file, and the judged survivors."""
+    return "\n\n".join("\n".join(_part(result)) for result in results.values())
+
+
+def _part(result: Report) -> Iterator[str]:
+    yield f"### {result['part']}: {result['percent']} % of {result['valid']} valid mutants caught"
+    yield ""
+    yield _row("file", "killed", "out of time", "judged", "survived", "refused by mypy")
+    yield _row(*["---"] * 6)
+    for file, counts in result["files"].items():
+        survived = sum(counts.get(status, 0) for status in ("survived", "untested"))
+        caught = (counts.get(status, 0) for status in ("killed", "timeout", "judged"))
+        yield _row(file, *caught, survived, counts.get("refused by mypy", 0))
+    if result["judged"]:
+        yield ""
+        yield _row("survivor that was judged", "change", "why no test notices it")
+        yield _row(*["---"] * 3)
+        for function, change, why in result["judged"]:
+            yield _row(f"`{_short(function)}`", _code(change), why)
+
+
+def _short(function: str) -> str:
+    """Return a function's name behind its package's `domain`."""
+    return function.partition(".domain.")[2] or function
+
+
+def _code(change: str) -> str:
+    """Return the removed and the added lines for a cell of a table."""
+    return "<br>".join(f"`{line.replace('|', chr(92) + '|')}`" for line in change.splitlines())
+
+
 def _sum(counts: Iterator[Mapping[str, int]]) -> Counter[str]:
     total: Counter[str] = Counter()
     for one in counts:
@@ -101,4 +137,6 @@ def _row(*cells: object) -> str:
 
 if __name__ == "__main__":
     reports = [json.loads(path.read_text()) for path in sorted(KEPT.glob("*.json"))]
-    generated({TARGET: page(Path(TARGET).read_text(), reports)})
+    results = json.loads(RESULTS.read_text())
+    sections = {SOAK: soak_section(reports), MUTATION: mutation_section(results)}
+    generated({TARGET: page(Path(TARGET).read_text(), sections)})

@@ -61,16 +61,33 @@ def test_a_report_sums_what_was_done_and_names_the_longest_recovery() -> None:
 
 
 def test_the_page_shows_reports_and_keeps_what_stands_around_them(generator: ModuleType) -> None:
-    text = f"# Before\n{generator.BEGIN}\nold\n{generator.END}\nafter\n"
+    text = "# Before\n<!-- soak reports: begin -->\nold\n<!-- soak reports: end -->\nafter\n"
+    sections = {"soak reports": generator.soak_section([a_report()])}
 
-    page = generator.page(text, [a_report()])
+    page = generator.page(text, sections)
 
     assert page.startswith("# Before\n")
     assert page.endswith("\nafter\n")
     assert "| kafka | 7 | 1 | 2026-01-01 | 2 | 3 | 2 | 6 | 4.2 s, stall connections |" in page
     assert "| direct transfer | 1 | 1 |" in page
     assert "old" not in page
-    assert generator.page(page, [a_report()]) == page
+    assert generator.page(page, sections) == page
+
+
+def test_the_page_shows_what_caught_the_mutants_of_each_file(generator: ModuleType) -> None:
+    result = {
+        "part": "settler",
+        "percent": 91,
+        "valid": 11,
+        "files": {"domain/caps.py": {"judged": 1, "killed": 9, "survived": 1, "timeout": 0}},
+        "judged": [["swap_settler.domain.caps.Cap.fits", "- return True\n+ a | b", "why"]],
+    }
+
+    section = generator.mutation_section({"settler": result})
+
+    assert section.startswith("### settler: 91 % of 11 valid mutants caught\n")
+    assert "| domain/caps.py | 9 | 0 | 1 | 1 | 0 |" in section
+    assert "| `caps.Cap.fits` | `- return True`<br>`+ a \\| b` | why |" in section
 
 
 def test_a_swap_that_ends_otherwise_than_planned_is_known() -> None:
