@@ -77,6 +77,11 @@ class TestACap:
         assert (told.leave, told.kept_by) == (ids(1), by(_2=[TOKEN]))
         assert told.spent == {TOKEN: 60}
 
+    def test_counts_all_that_leaves_with_the_same_batch(self) -> None:
+        told = among([asked(n, token=40) for n in (1, 2, 3)], cap(TOKEN, 100))
+
+        assert (told.leave, told.spent) == (ids(1, 2), {TOKEN: 80})
+
     def test_lets_the_oldest_go_first_and_the_younger_of_one_moment_by_id(self) -> None:
         twin = Asked(UUID(int=9), NOON + SECOND, {TOKEN: 60}, is_let_through=False)
 
@@ -135,6 +140,14 @@ class TestTwoCaps:
         told = among([first, second], *caps)
 
         assert (told.leave, told.spent[DOLLARS]) == (ids(2), 5)
+
+    def test_each_stays_closed_behind_its_own_line(self) -> None:
+        caps = cap(TOKEN, 100, spent=90), cap(DOLLARS, 10, spent=9)
+        lines = [asked(1, token=50), asked(2, dollars=5)]
+
+        told = among([*lines, asked(3, token=1), asked(4, dollars=1)], *caps)
+
+        assert told.leave == set()
 
     def test_a_line_closes_its_cap_for_those_of_other_caps_too(self) -> None:
         caps = cap(TOKEN, 100, spent=90), cap(DOLLARS, 10)

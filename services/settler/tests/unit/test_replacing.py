@@ -43,6 +43,11 @@ class TestPatience:
     def test_waits_otherwise(self, slot: OpenSlot, told: dict[str, int]) -> None:
         assert about(slot, **told) is Act.WAIT
 
+    def test_offers_more_from_the_moment_that_it_waited_long_enough(self) -> None:
+        waited = replace(STUCK, signed_for=timedelta(seconds=30))
+
+        assert about(waited) is Act.OFFER_MORE
+
     def test_cancels_after_the_dwell_time_and_then_offers_more_for_that(self) -> None:
         late = replace(STUCK, assigned_for=timedelta(hours=2))
 
@@ -88,6 +93,13 @@ class TestWhatIsOffered:
     def test_s13_is_a_fifth_more_rounded_up_or_the_market(self) -> None:
         assert offered_more(Fees(101, 11), Fees(1, 1), cap=1000) == Fees(122, 14)
         assert offered_more(Fees(101, 11), Fees(500, 60), cap=1000) == Fees(500, 60)
+        assert offered_more(Fees(10**9, 10**8), Fees(1, 1), cap=10**10) == Fees(
+            12 * 10**8, 12 * 10**7
+        )
+
+    def test_is_one_more_where_a_fifth_is_less_than_that(self) -> None:
+        assert offered_more(Fees(0, 0), Fees(0, 0), cap=9) == Fees(1, 1)
+        assert offered_more(Fees(4, 3), Fees(0, 0), cap=9) == Fees(5, 4)
 
     @pytest.mark.fault("S14")
     def test_s14_is_never_less_than_an_eighth_more(self) -> None:

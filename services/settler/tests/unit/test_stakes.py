@@ -27,12 +27,22 @@ class TestValue:
     def test_is_rounded_up(self) -> None:
         assert value((COIN, 1)) == 1
 
+    def test_is_exact_beyond_what_a_float_holds(self) -> None:
+        assert value((TOKEN, 10**24 + 1)) == 10**24 + 1
+
     def test_of_nothing_needs_no_price(self) -> None:
         assert value((("B", "DOGE"), 0)) == 0
+        assert value((("B", "DOGE"), 0), (TOKEN, 5)) == 5
 
     @pytest.mark.parametrize("asset", [("A", "DOGE"), ("B", "ETH")])
     def test_is_unknown_where_one_has_no_price(self, asset: tuple[str, str]) -> None:
         assert value((COIN, 1), (asset, 1)) is None
+
+    def test_is_unknown_where_a_price_has_no_decimals(self) -> None:
+        amount = Amount(*COIN, 1)
+
+        assert usd_micros_of([amount], prices=PRICES, decimals={}) is None
+        assert usd_micros_of([amount], prices={}, decimals=DECIMALS) is None
 
 
 class TestTheAmount:
