@@ -161,16 +161,21 @@ async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
 
 
 async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
-    """Order that what a swap left is paid, again while the settler is away, until it is none."""
+    """Order that what a swap left is paid, again until nothing is left.
+
+    An order is repeated while the settler is away, and while there is no price for it: a second
+    operator would have to approve that one.
+    """
 
     async def is_ordered() -> bool:
         try:
-            for claim in await claims_of(stack, swap_id):
+            claims = await claims_of(stack, swap_id)
+            for claim in claims:
                 order = {"to_address": owner, "base_units": claim["base_units"]}
                 said = {"by": "ann", "reason": "the owner of the swap asked for it"}
                 path = f"/claimable/{claim['id']}/pay"
                 await stack.order("settler", path, {**order, **said})
-            return True
+            return not claims
         except httpx.HTTPError:
             return False  # it is away, or an earlier answer was lost and it is ordered
 
