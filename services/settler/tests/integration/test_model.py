@@ -5,7 +5,8 @@ what happens. At the end all is healed and run until nothing is due: then every 
 came for is paid out, paid back or claimable, once, and no SQL invariant is broken.
 
 `MODEL_EXAMPLES` and `MODEL_STEPS` say how much is tried; `MODEL_SEED` chooses other examples, and
-`MODEL_EACH_STEP=1` asks the invariants after each step instead of at the end.
+`MODEL_EACH_STEP=1` asks the invariants after each step instead of at the end. What fails is shrunk
+before it is shown, for five minutes at the most.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ UNITS: Final = st.sampled_from(
     [REQUESTED, REQUESTED, REQUESTED, REQUESTED // 2, 2 * REQUESTED, REQUESTED + 1, 10**15]
 )
 SWAP: Final = st.tuples(METHODS, st.booleans(), UNITS, st.sampled_from(["", "", DESTINATION]))
+PAID_OUT: Final = ("direct", True, REQUESTED, "")  # as long as one payout is funded
 LANE_STEPS: Final = st.sampled_from(
     ["send", "send", "rebroadcast", "replace", "close", "tell", "work_out"]
 )
@@ -292,14 +294,19 @@ class SettlerMachine(RuleBasedStateMachine):
         return which % len(self.model.methods) + 1
 
 
+def bound(migrated: Callable[[str], str], audit: Audit) -> type[SettlerMachine]:
+    """Return the machine on the databases of this run."""
+    watcher_url = migrated("chain-watcher")
+    there = {"url": migrated("settler"), "watcher_url": watcher_url}
+    return type(
+        "BoundSettlerMachine", (SettlerMachine,), {**there, "audit": audit, "ends": Counter()}
+    )
+
+
 def test_every_funded_swap_is_paid_out_or_back_or_claimable(
     migrated: Callable[[str], str], audit: Audit
 ) -> None:
-    watcher_url = migrated("chain-watcher")
-    ends: Counter[str] = Counter()
-    urls = {"url": migrated("settler"), "watcher_url": watcher_url}
-    bound = {**urls, "audit": audit, "ends": ends}
-    machine = type("BoundSettlerMachine", (SettlerMachine,), bound)
+    machine = bound(migrated, audit)
     settings = hypothesis.settings(
         max_examples=EXAMPLES,
         stateful_step_count=STEPS,
@@ -312,5 +319,39 @@ def test_every_funded_swap_is_paid_out_or_back_or_claimable(
     if SEED is not None:
         machine = hypothesis.seed(int(SEED))(machine)
     run_state_machine_as_test(machine, settings=settings)
+    ends = machine.ends
     print(f"MODEL_SEED={SEED} MODEL_EXAMPLES={EXAMPLES}: {dict(ends)}")  # noqa: T201
     assert len(ends) > 1, "examples that differ end differently"
+
+
+class TestFound:
+    """What seeds found, as hypothesis shrank it."""
+
+    def test_a_later_deposit_goes_back_although_a_reorg_takes_the_accepted_one(
+        self, migrated: Callable[[str], str], audit: Audit
+    ) -> None:
+        """MODEL_SEED=32: the swap expires."""
+        machine = bound(migrated, audit)()
+        machine.begin(payouts=1, seed=0, swaps=[PAID_OUT, ("depository", True, REQUESTED, "")])
+        machine.pay(which=1, units=REQUESTED, is_late=False)
+        machine.observe(which=1, state="reverted")
+        machine.work()
+        machine.teardown()
+
+        assert machine.ends == {"completed": 1, "expired": 1}
+
+    def test_a_claim_is_paid_before_its_deposit_address_is_swept(
+        self, migrated: Callable[[str], str], audit: Audit
+    ) -> None:
+        """MODEL_SEED=33: the Treasury's own money pays it."""
+        machine = bound(migrated, audit)()
+        addressed, back = ("deposit_address", False), ("depository", True)
+        machine.begin(
+            payouts=1,
+            seed=0,
+            swaps=[PAID_OUT, *((*one, 2 * REQUESTED, "") for one in (addressed, back))],
+        )
+        machine.work_and_pay_claim(which=0)
+        machine.teardown()
+
+        assert machine.ends == {"completed": 1, "failed": 1, "refunded": 1}
