@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.recovery_worlds import (
+    opened_destination,
+    opened_source,
+)
 from services.settler.tests.integration.test_expiring import followed
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.integration.test_recovery_ends import (
     SAID,
-    SIGNER_HERE,
     began,
     is_held,
     keep_on,
@@ -23,9 +25,7 @@ from services.settler.tests.integration.test_recovery_ends import (
     statuses,
 )
 from services.settler.tests.lane_world import (
-    DESTINATION,
     NOW,
-    SIGNER,
     SOURCE,
     World,
     a_deposit,
@@ -41,10 +41,8 @@ from services.settler.tests.recovering import (
     has_read,
     proving,
     restored,
-    watching,
 )
 from swap_contracts.envelope import Envelope
-from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.metrics import REGISTRY
 from swap_settler.http.recovery import COUNTS, RecoveryAdmin
@@ -55,21 +53,13 @@ pytestmark = pytest.mark.connected
 
 @pytest.fixture
 async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        world.chain.give(SIGNER, NATIVE, 10**18)
-        await world.close_slots()  # the ledger has its gas money
+    async with opened_destination(migrated) as world:
         yield world
-        await watching(world)()  # the next test begins with a database that is known
 
 
 @pytest.fixture
 async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    """The source, beside the destination."""
-    async with opened_world(
-        migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
-    ) as here:
-        here.chain.give(SIGNER_HERE, NATIVE, 10**18)
-        await here.close_slots()
+    async with opened_source(migrated) as here:
         yield here
 
 

@@ -9,13 +9,15 @@ from datetime import datetime
 import pytest
 
 from services.settler.tests.integration.explaining import explaining, heard
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.recovery_worlds import (
+    opened_destination,
+    opened_source,
+)
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.lane_world import (
     DESTINATION,
     PAYOUT,
     SIGNER,
-    SOURCE,
     World,
     a_deposit,
     a_funding,
@@ -33,7 +35,6 @@ from services.settler.tests.recovering import (
     is_open,
     proving,
     restored,
-    watching,
 )
 from swap_chains.evm.codec import intent_id
 from swap_chains.ports import Call
@@ -47,27 +48,18 @@ from swap_settler.recovery_ports import Findings
 from swap_settler.usecases import fence_nonces, prove_recovery
 
 pytestmark = pytest.mark.connected
-SIGNER_HERE = a_recipient(50)
 SAID = {"by": "ann", "reason": "looked at"}
 
 
 @pytest.fixture
 async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        world.chain.give(SIGNER, NATIVE, 10**18)
-        await world.close_slots()  # the ledger has its gas money
+    async with opened_destination(migrated) as world:
         yield world
-        await watching(world)()  # the next test begins with a database that is known
 
 
 @pytest.fixture
 async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    """The source, beside the destination."""
-    async with opened_world(
-        migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
-    ) as here:
-        here.chain.give(SIGNER_HERE, NATIVE, 10**18)
-        await here.close_slots()
+    async with opened_source(migrated) as here:
         yield here
 
 

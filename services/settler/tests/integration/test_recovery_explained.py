@@ -10,11 +10,13 @@ from uuid import UUID, uuid5
 import pytest
 
 from services.settler.tests.integration.explaining import explaining
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.recovery_worlds import (
+    opened_destination,
+    opened_source,
+)
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.integration.test_recovery_ends import (
     SAID,
-    SIGNER_HERE,
     is_held,
     keep_on,
     proven,
@@ -25,7 +27,6 @@ from services.settler.tests.lane_world import (
     IDS,
     PAYOUT,
     REQUESTED,
-    SIGNER,
     SOURCE,
     World,
     a_deposit,
@@ -33,7 +34,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
     a_request,
 )
-from services.settler.tests.recovering import fence, finishing, forgotten, restored, watching
+from services.settler.tests.recovering import fence, finishing, forgotten, restored
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
@@ -52,22 +53,14 @@ BEYOND = pytest.mark.breaks_invariants("I-27")
 
 @pytest.fixture
 async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        world.chain.give(SIGNER, NATIVE, 10**18)
-        await world.close_slots()  # the ledger has its gas money
+    async with opened_destination(migrated) as world:
         await world.settle(a_funding(1))
         yield world
-        await watching(world)()  # the next test begins with a database that is known
 
 
 @pytest.fixture
 async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    """The source, beside the destination."""
-    async with opened_world(
-        migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
-    ) as here:
-        here.chain.give(SIGNER_HERE, NATIVE, 10**18)
-        await here.close_slots()
+    async with opened_source(migrated) as here:
         yield here
 
 

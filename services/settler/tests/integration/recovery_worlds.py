@@ -1,0 +1,35 @@
+"""The destination and the source of a recovery, each with a signer that has gas."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DESTINATION, SIGNER, SOURCE, World, a_recipient
+from services.settler.tests.recovering import watching
+from swap_domain.catalogue import NATIVE
+
+SIGNER_HERE: Final = a_recipient(50)
+
+
+@asynccontextmanager
+async def opened_destination(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """Yield the destination on an empty database."""
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        await world.close_slots()  # the ledger has its gas money
+        yield world
+        await watching(world)()  # the next test begins with a database that is known
+
+
+@asynccontextmanager
+async def opened_source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """Yield the source, beside the destination."""
+    async with opened_world(
+        migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
+    ) as here:
+        here.chain.give(SIGNER_HERE, NATIVE, 10**18)
+        await here.close_slots()
+        yield here
