@@ -90,6 +90,8 @@ def _faults(reports: Sequence[Report]) -> Iterator[str]:
 
 def mutation_section(results: Mapping[str, Report]) -> str:
     """Return what became of the mutants of each part, file by file, and the judged survivors."""
+    if not results:
+        return "No results are stored yet: `tools/mutate.py --save` stores them."
     return "\n\n".join("\n".join(_part(result)) for result in results.values())
 
 
