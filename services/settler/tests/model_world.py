@@ -7,6 +7,7 @@ users sent is recorded here, apart from the ledger, so that the end can be compa
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -38,6 +39,7 @@ from swap_chains.evm import codec
 from swap_chains.ports import Call, Fees
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
+from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_domain.catalogue import NATIVE
@@ -65,6 +67,7 @@ LATE: Final = timedelta(minutes=30)  # behind the quote, before the swap's end
 TOO_LATE: Final = timedelta(hours=7)
 QUOTED_MIN: Final = 10**16
 ROUNDS_MAX: Final = 40
+REFUND_COSTS_MAX: Final = 2 * 10**15  # of one refund, at the fees of a dear chain
 UNKNOWN_SWAP: Final = 9999
 DUE: Final = """
 SELECT 'intent', id::text, state FROM intent WHERE state NOT IN ('confirmed', 'dead')
@@ -111,7 +114,11 @@ SELECT sequence_number AS number, status,
      WHERE swap_id = swap.id AND state = 'credited') AS returned,
     (SELECT coalesce(sum(-balance), 0) FROM account
      WHERE kind = 'claimable' AND swap_id = swap.id) AS claimable,
-    (SELECT count(*) FROM intent WHERE swap_id = swap.id AND state = 'confirmed') AS paid
+    (SELECT count(*) FROM intent WHERE swap_id = swap.id AND state = 'confirmed') AS paid,
+    (SELECT coalesce(sum(base_units), 0) FROM intent
+     WHERE swap_id = swap.id AND state = 'confirmed' AND kind = 'claim') AS claimed,
+    (SELECT count(*) FROM intent
+     WHERE swap_id = swap.id AND state = 'confirmed' AND kind = 'refund') AS refunds
 FROM swap ORDER BY number
 """
 
@@ -434,6 +441,8 @@ class Model:
                 came[one.swap] += one.units
         ends: Counter[str] = Counter()
         out = Counter(log.to_address for log in self.sides[DESTINATION].watcher.paid())
+        sums_out = _sums(self.sides[DESTINATION].watcher.paid())
+        sums_back = _sums(self.sides[SOURCE].watcher.paid())
         for swap in await self.here.rows(ENDS):
             number = int(swap.number)
             what = f"swap {number}: {swap}, {came[number]} came"
@@ -445,6 +454,9 @@ class Model:
                 assert swap.status in ("completed", "refunded", "failed", "expired"), what
             may_expire = self._may_expire(number, stayed=came[number], returned=int(swap.returned))
             assert swap.status != "expired" or may_expire, what
+            if number not in self._doubtful() and not self._lost_one(number):
+                to = a_recipient(number)
+                _assert_sums(what, swap, out=sums_out[to], back=sums_back[to])
             ends[swap.status] += 1
         return ends
 
@@ -453,8 +465,10 @@ class Model:
 
         What comes after an accepted deposit goes back by itself, whatever becomes of that one.
         """
-        has_lost_one = any(one.was_reverted for one in self.sent if one.swap == number)
-        return not self._came_in_time(number) or (has_lost_one and returned == stayed)
+        return not self._came_in_time(number) or (self._lost_one(number) and returned == stayed)
+
+    def _lost_one(self, number: int) -> bool:
+        return any(one.was_reverted for one in self.sent if one.swap == number)
 
     def _came_in_time(self, number: int) -> bool:
         """Whether a deposit was there before the deadline, and stayed."""
@@ -471,3 +485,25 @@ class Model:
 
     def now_is(self, at: datetime) -> None:
         self.now = max(self.now, at)
+
+
+def _sums(logs: Iterable[PayoutChanged]) -> Counter[str]:
+    """Return what a Treasury paid to each address."""
+    sums: Counter[str] = Counter()
+    for log in logs:
+        sums[log.to_address] += int(log.base_units)
+    return sums
+
+
+def _assert_sums(what: str, swap: Any, *, out: int, back: int) -> None:
+    """
+    :raises AssertionError: where the output is not nine tenths of what was exchanged, or the rest
+        is neither paid back, less its costs, nor claimed, nor claimable.
+    """
+    exchanged = int(swap.credited) - int(swap.returned) if out else 0
+    assert out == exchanged * PAYOUT // REQUESTED, f"{what}: {out} paid out"
+    rest = int(swap.credited) - exchanged
+    missing = rest - back - int(swap.claimed) - int(swap.claimable)
+    assert 0 <= missing <= REFUND_COSTS_MAX * swap.refunds, (
+        f"{what}: {back} paid back, {missing} of {rest} missing"
+    )
