@@ -13,9 +13,9 @@ PROVIDERS_MIN: Final = 2  # that decide against one
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A published rise, and the providers at which less has come to its address in all."""
+    """A published movement, the providers that deny it, and those that report it."""
 
-    rise: Movement
+    movement: Movement
     denied_by: tuple[str, ...]
     reported_by: tuple[str, ...]
 
@@ -23,18 +23,23 @@ class Denial:
     def is_disproved(self) -> bool:
         return len(self.denied_by) >= PROVIDERS_MIN
 
+    @property
+    def positions(self) -> str:
+        """Return which providers still report it, and which deny it."""
+        still = f"still reported by {_names(self.reported_by)}, " if self.reported_by else ""
+        return f"{still}denied by {_names(self.denied_by)}"
+
 
 class RisesDenied(Exception):
     """Providers report less coins at deposit addresses, at a final block, than was published."""
 
     def __init__(self, network: str, denials: Sequence[Denial]) -> None:
         first = denials[0]
-        still = f", still reported by {_names(first.reported_by)}" if first.reported_by else ""
+        rise, block = first.movement, first.movement.block
         super().__init__(
             f"{network}: at a final block {len(denials)} of the published rises of coins are "
-            f"denied, first {first.rise.base_units} base units at {first.rise.to_address} in block "
-            f"{first.rise.block.number}: first reported by {first.rise.block.provider}{still}, "
-            f"denied by {_names(first.denied_by)}"
+            f"denied, first {rise.base_units} base units at {rise.to_address} in block "
+            f"{block.number}: first reported by {block.provider}, {first.positions}"
         )
         self.network = network
         self.denials = tuple(denials)
@@ -65,7 +70,7 @@ def find_disproved(
 ) -> Sequence[TrackedMovement]:
     """Return the disproved rises, and those of their addresses that were counted on top of them."""
     lowest: dict[str, int] = {}
-    for rise in (one.rise for one in denials if one.is_disproved):
+    for rise in (one.movement for one in denials if one.is_disproved):
         before = lowest.get(rise.to_address, rise.total_after)
         lowest[rise.to_address] = min(before, rise.total_after)
     return [

@@ -50,9 +50,9 @@ class DenyRises:
             return
         at = self._clock()
         async with self._unit_of_work() as work:
-            published = await work.lock_rises(network, {one.rise.to_address for one in denials})
+            published = await work.lock_rises(network, {one.movement.to_address for one in denials})
             still = {tracked.key for tracked in published}
-            denials = [one for one in denials if one.rise.key in still]
+            denials = [one for one in denials if one.movement.key in still]
             if not denials:
                 return
             error = RisesDenied(network, denials)
