@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from random import SystemRandom
+from typing import Final
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.chains import EvmChain
@@ -52,6 +53,7 @@ from swap_runtime.service import Service, run
 from swap_runtime.supervision import Beat
 
 NAME = "chain_watcher"
+SCHEMA_REVISION: Final = "0016"  # the last of the migrations
 HEAD_PATIENCE = timedelta(seconds=2)
 HINTS_INTERVAL = timedelta(seconds=1)
 
@@ -65,7 +67,7 @@ def main() -> None:
     async def build(service: Service) -> None:
         await add_to(service, settings.chain_watcher, catalogue, settings.node_urls())
 
-    run(NAME, settings, settings.chain_watcher, build)
+    run(NAME, settings, settings.chain_watcher, build, schema_revision=SCHEMA_REVISION)
 
 
 async def add_to(
