@@ -73,6 +73,10 @@ class TestOneHead:
                 },
                 "the same down_revision",
             ),
+            (
+                {"0001": FIRST, "0000": 'revision = "0000"\ndown_revision = "0001"\n'},
+                "is not four digits after",
+            ),
             ({"0002": 'revision = "0002"\ndown_revision = "0001"\n'}, "nothing has the revision"),
         ],
     )
@@ -86,3 +90,15 @@ class TestOneHead:
 
         assert (told.returncode != 0) == bool(said)
         assert said in told.stderr
+
+    @pytest.mark.parametrize(("required", "code"), [("0001", 0), ("0002", 1)])
+    def test_finds_a_service_that_requires_another_schema(
+        self, tmp_path: Path, required: str, code: int
+    ) -> None:
+        versions, app = tmp_path / "migrations/versions", tmp_path / "src/swap_any/app.py"
+        for folder in (versions, app.parent):
+            folder.mkdir(parents=True)
+        (versions / "0001.py").write_text(self.FIRST)
+        app.write_text(f'SCHEMA_REVISION: Final = "{required}"\n')
+
+        assert run("one_head", versions).returncode == code

@@ -1,11 +1,17 @@
-"""A service's migrations are one line: two that follow the same one are applied in no order."""
+"""A service's migrations are one line: two that follow the same one are applied in no order.
+
+The service names the last of them, and does not start on an older schema.
+"""
 
 import ast
+import re
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 NAMES = ("revision", "down_revision")
+CONSTANT = "SCHEMA_REVISION"
 
 
 def values_in(path: Path) -> dict[str, object]:
@@ -29,8 +35,30 @@ def faults(folder: Path) -> list[str]:
         for value, files in by[name].items()
         if len(files) > 1
     ]
+    found += _out_of_order(folder) + _not_required(folder, by["revision"])
     unknown = by["down_revision"].keys() - by["revision"].keys() - {None}
     return found + [f"{folder}: nothing has the revision {value}" for value in sorted(unknown)]
+
+
+def _out_of_order(folder: Path) -> list[str]:
+    """At its start a service compares revisions as text."""
+    lines = [values_in(path) for path in sorted(folder.glob("*.py"))]
+    return [
+        f"{folder}: revision {line['revision']} is not four digits after {line['down_revision']}"
+        for line in lines
+        if not re.fullmatch(r"\d{4}", str(line["revision"]))
+        or str(line["revision"]) <= str(line["down_revision"] or "")
+    ]
+
+
+def _not_required(folder: Path, revisions: Iterable[object]) -> list[str]:
+    """A service does not start on a schema before its last migration."""
+    head = max(map(str, revisions), default="")
+    return [
+        f"{app}: {CONSTANT} is not {head}, the last migration"
+        for app in folder.parent.parent.glob("src/*/app.py")
+        if f'{CONSTANT}: Final = "{head}"' not in app.read_text()
+    ]
 
 
 if __name__ == "__main__":

@@ -47,8 +47,13 @@ class Service:
         *,
         publishes: bool = True,
         clock: Clock = utc_now,
+        schema_revision: str | None = None,
     ) -> None:
+        """
+        :param schema_revision: the last migration that its code needs; None is not checked.
+        """
         self.name = name
+        self.schema_revision = schema_revision
         self.settings = settings
         self.group = group
         self.publishes = publishes

@@ -27,6 +27,7 @@ from swap_runtime.order_desk import OrderDesk
 from swap_runtime.parked_routes import ParkedRoutes
 from swap_runtime.parts import Build, Close, Service
 from swap_runtime.proposals import Proposals
+from swap_runtime.schema_version import SchemaTooOld, require_schema
 from swap_runtime.supervision import PAUSES, Supervised, cancelled
 
 MAINTENANCE_INTERVAL: Final = timedelta(hours=1)
@@ -93,6 +94,8 @@ class Running:
         code = 1
         try:
             code = await self._until_stopped(self._start_and_watch())
+        except SchemaTooOld as error:
+            log.error("cannot go on", reason=str(error))
         except Exception:
             log.exception("cannot go on")
         finally:
@@ -120,7 +123,7 @@ class Running:
             service.group.host, service.group.internal_port
         )
         log.info("internal port open", port=self.internal_port)
-        await self._waited_for("postgres", lambda: ping(service.engine))
+        await self._waited_for("postgres", self._require_schema)
         await self._housekeeping()
         for begin in service.starters:
             await self._waited_for("start", begin)
@@ -138,6 +141,15 @@ class Running:
         for one in ended:
             one.result()
         return 0
+
+    async def _require_schema(self) -> None:
+        """
+        :raises SchemaTooOld: when the service's migrations have not run.
+        """
+        service = self._service
+        await ping(service.engine)
+        if service.schema_revision is not None:
+            await require_schema(service.engine, service.name, needed=service.schema_revision)
 
     async def _housekeeping(self) -> None:
         """Put the tables in order before anything writes, and keep them so."""

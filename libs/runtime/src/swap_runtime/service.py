@@ -6,7 +6,7 @@ background and serves. Then everything starts, and on SIGTERM everything stops i
 
     def main() -> None:
         settings = SettlerSettings()
-        run("settler", settings, settings.settler, build)
+        run("settler", settings, settings.settler, build, schema_revision=SCHEMA_REVISION)
 
     async def build(service: Service) -> None:
         work = PostgresUnitOfWork(service.engine, consumer="settler")
@@ -33,11 +33,18 @@ def run(
     group: ServiceGroup,
     build: Build,
     *,
+    schema_revision: str,
     publishes: bool = True,
 ) -> None:
     """Run the process until it is told to stop.
 
+    :param schema_revision: the last migration of the service; it does not run on an older schema.
     :param publishes: whether it has messages to send: then it runs a relay for its outbox.
     :raises SystemExit: with a code other than 0 when it cannot go on.
     """
-    run_service(lambda: Service(name, settings, group, publishes=publishes), build)
+    run_service(
+        lambda: Service(
+            name, settings, group, publishes=publishes, schema_revision=schema_revision
+        ),
+        build,
+    )

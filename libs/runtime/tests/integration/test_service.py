@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import psycopg
 import pytest
 from aiohttp import web
 from pydantic import SecretStr
@@ -308,26 +310,70 @@ async def build(service: Service) -> None:
     service.every("tell", timedelta(hours=1), tell)
 
 settings = Settings()
-run("notifier", settings, settings.notifier, build)
+run("notifier", settings, settings.notifier, build, schema_revision="0002")
 """
 
 
+@pytest.fixture
+def apply_revision(database: Database) -> Iterator[Callable[[str | None], None]]:
+    """Have the notifier's schema at a revision; None: no migration has run."""
+    url = database.url("notifier")
+    make_tables(url)
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+
+        def apply(revision: str | None) -> None:
+            connection.execute("DROP TABLE IF EXISTS alembic_version")
+            if revision is not None:
+                connection.execute("CREATE TABLE alembic_version (version_num text)")
+                connection.execute("INSERT INTO alembic_version VALUES (%s)", [revision])
+
+        yield apply
+        apply(None)
+
+
+async def start_small(database: Database) -> asyncio.subprocess.Process:
+    """Start a service that needs revision 0002 of its schema."""
+    environment = {
+        **os.environ,
+        "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "SWAP_REDIS__URL": "redis://nowhere",
+        "SWAP_OPERATOR__TOKEN": TOKEN,
+        "SWAP_CATALOGUE": "catalogue.yaml",
+        "SWAP_NOTIFIER__DATABASE_URL": database.url("notifier"),
+        "SWAP_NOTIFIER__INTERNAL_PORT": "0",
+    }
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-c", SMALL, env=environment, stdout=subprocess.PIPE
+    )
+
+
 class TestProcess:
+    @pytest.mark.parametrize("applied", [None, "0001"])
+    @pytest.mark.fault("P9")
+    async def test_p9_does_not_start_on_an_older_schema(
+        self,
+        database: Database,
+        apply_revision: Callable[[str | None], None],
+        applied: str | None,
+    ) -> None:
+        apply_revision(applied)
+
+        process = await start_small(database)
+        async with asyncio.timeout(WITHIN_SECONDS):
+            output, _ = await process.communicate()
+
+        assert process.returncode == 1
+        logged = [json.loads(line) for line in output.splitlines()]
+        [reason] = [line["reason"] for line in logged if line["event"] == "cannot go on"]
+        assert f"is at revision {applied or 'none'}, and this release needs 0002" in reason
+        assert "`python -m swap_runtime.migrate services/notifier/migrations`" in reason
+
     @pytest.mark.fault("K12")
-    async def test_k12_stops_on_sigterm_and_is_small(self, database: Database) -> None:
-        make_tables(database.url("notifier"))
-        environment = {
-            **os.environ,
-            "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
-            "SWAP_REDIS__URL": "redis://nowhere",
-            "SWAP_OPERATOR__TOKEN": TOKEN,
-            "SWAP_CATALOGUE": "catalogue.yaml",
-            "SWAP_NOTIFIER__DATABASE_URL": database.url("notifier"),
-            "SWAP_NOTIFIER__INTERNAL_PORT": "0",
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", SMALL, env=environment, stdout=subprocess.PIPE
-        )
+    async def test_k12_stops_on_sigterm_and_is_small(
+        self, database: Database, apply_revision: Callable[[str | None], None]
+    ) -> None:
+        apply_revision("0003")  # newer than it knows: a rollback
+        process = await start_small(database)
         assert process.stdout is not None
         lines: list[bytes] = []
         async with asyncio.timeout(WITHIN_SECONDS):

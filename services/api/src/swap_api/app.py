@@ -91,6 +91,7 @@ from swap_runtime.logging import configure_logging
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 
+SCHEMA_REVISION: Final = "0014"  # the last of the migrations
 USES_INTERVAL: Final = timedelta(seconds=10)
 FORGET_INTERVAL: Final = timedelta(minutes=1)
 
@@ -98,7 +99,7 @@ FORGET_INTERVAL: Final = timedelta(minutes=1)
 def main() -> None:
     configure_logging("api")  # first: a wrong setting is logged, too
     settings = ApiSettings()  # type: ignore[call-arg]  # the environment fills it
-    run("api", settings, settings.api, build)
+    run("api", settings, settings.api, build, schema_revision=SCHEMA_REVISION)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from random import SystemRandom
+from typing import Final
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.chains import EvmChain
@@ -28,6 +29,7 @@ from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
 from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
+from swap_chain_watcher.usecases.deny_logs import DenyLogs
 from swap_chain_watcher.usecases.deny_rises import DenyRises
 from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
@@ -51,6 +53,7 @@ from swap_runtime.service import Service, run
 from swap_runtime.supervision import Beat
 
 NAME = "chain_watcher"
+SCHEMA_REVISION: Final = "0016"  # the last of the migrations
 HEAD_PATIENCE = timedelta(seconds=2)
 HINTS_INTERVAL = timedelta(seconds=1)
 
@@ -64,7 +67,7 @@ def main() -> None:
     async def build(service: Service) -> None:
         await add_to(service, settings.chain_watcher, catalogue, settings.node_urls())
 
-    run(NAME, settings, settings.chain_watcher, build)
+    run(NAME, settings, settings.chain_watcher, build, schema_revision=SCHEMA_REVISION)
 
 
 async def add_to(
@@ -221,6 +224,18 @@ def _run_second_look(
     *,
     policy: Policy,
 ) -> RunSecondLook:
+    addresses = FollowedAddresses(
+        PostgresTargets(service.engine), chain.network.name, chain.second_watched
+    )
+    deny_logs = DenyLogs(
+        work,
+        watches,
+        chain.second_reader,
+        policy=policy,
+        clock=service.clock,
+        blocks_max=group.second_look_blocks_max,
+        addresses=addresses,
+    )
     run_second_look = RunSecondLook(
         work,
         watches,
@@ -228,9 +243,8 @@ def _run_second_look(
         policy=policy,
         clock=service.clock,
         blocks_max=group.second_look_blocks_max,
-        addresses=FollowedAddresses(
-            PostgresTargets(service.engine), chain.network.name, chain.second_watched
-        ),
+        deny_logs=deny_logs,
+        addresses=addresses,
     )
 
     async def look(beat: Beat, _: Lease) -> None:

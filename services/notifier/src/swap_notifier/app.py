@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from datetime import timedelta
+from typing import Final
 from uuid import uuid4
 
 import orjson
@@ -46,6 +47,7 @@ from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 from swap_runtime.wake import Wake
 
+SCHEMA_REVISION: Final = "0008"  # the last of the migrations
 REST = timedelta(milliseconds=20)  # so that what is due together is claimed together
 DISCARD_INTERVAL = timedelta(minutes=1)
 FORGET_INTERVAL = timedelta(hours=1)
@@ -56,7 +58,14 @@ SEAL_INTERVAL = timedelta(minutes=1)
 def main() -> None:
     configure_logging("notifier")  # first: a wrong setting is logged, too
     settings = NotifierSettings()  # type: ignore[call-arg]  # the environment fills it
-    run("notifier", settings, settings.notifier, build, publishes=False)
+    run(
+        "notifier",
+        settings,
+        settings.notifier,
+        build,
+        publishes=False,
+        schema_revision=SCHEMA_REVISION,
+    )
 
 
 async def build(service: Service) -> None:

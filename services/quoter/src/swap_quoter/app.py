@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import aiohttp
 
 from swap_chains.evm.codec import checksum_address
@@ -42,11 +44,15 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.logging import configure_logging
 from swap_runtime.service import Service, run
 
+SCHEMA_REVISION: Final = "0004"  # the last of the migrations
+
 
 def main() -> None:
     configure_logging("quoter")  # first: a wrong setting is logged, too
     settings = QuoterSettings()  # type: ignore[call-arg]  # the environment fills it
-    run("quoter", settings, settings.quoter, build, publishes=False)
+    run(
+        "quoter", settings, settings.quoter, build, publishes=False, schema_revision=SCHEMA_REVISION
+    )
 
 
 async def build(service: Service) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Final
 
 import aiohttp
 
@@ -62,6 +63,7 @@ from swap_settler.usecases.start_refunds import StartRefunds
 from swap_settler.usecases.swap_messages import SwapMessages
 from swap_settler.usecases.weigh_orders import WeighOrders
 
+SCHEMA_REVISION: Final = "0045"  # the last of the migrations
 CONSUMER = "settler"
 STUCK_INTERVAL = timedelta(seconds=10)
 
@@ -69,7 +71,7 @@ STUCK_INTERVAL = timedelta(seconds=10)
 def main() -> None:
     configure_logging("settler")  # first: a wrong setting is logged, too
     settings = SettlerSettings()  # type: ignore[call-arg]  # the environment fills it
-    run("settler", settings, settings.settler, build)
+    run("settler", settings, settings.settler, build, schema_revision=SCHEMA_REVISION)
 
 
 async def build(service: Service) -> None:

@@ -1,27 +1,36 @@
-"""Rises of coins that providers deny at a block that is final. Pure."""
+"""Published movements that providers deny at a block that is final. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from swap_chain_watcher.domain.movements import Movement, TrackedMovement
+from swap_chain_watcher.domain.movements import Movement, PublishedVersion, Subject, TrackedMovement
+from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.second_look import LogReport
 
 PROVIDERS_MIN: Final = 2  # that decide against one
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A published rise, and the providers at which less has come to its address in all."""
+    """A published movement, the providers that deny it, and those that report it."""
 
-    rise: Movement
+    movement: Movement
     denied_by: tuple[str, ...]
     reported_by: tuple[str, ...]
 
     @property
     def is_disproved(self) -> bool:
-        return len(self.denied_by) >= PROVIDERS_MIN
+        is_reported = len(self.reported_by) >= PROVIDERS_MIN
+        return len(self.denied_by) >= PROVIDERS_MIN and not is_reported
+
+    @property
+    def positions(self) -> str:
+        """Return which providers still report it, and which deny it."""
+        still = f"still reported by {_names(self.reported_by)}, " if self.reported_by else ""
+        return f"{still}denied by {_names(self.denied_by)}"
 
 
 class RisesDenied(Exception):
@@ -29,12 +38,11 @@ class RisesDenied(Exception):
 
     def __init__(self, network: str, denials: Sequence[Denial]) -> None:
         first = denials[0]
-        still = f", still reported by {_names(first.reported_by)}" if first.reported_by else ""
+        rise, block = first.movement, first.movement.block
         super().__init__(
             f"{network}: at a final block {len(denials)} of the published rises of coins are "
-            f"denied, first {first.rise.base_units} base units at {first.rise.to_address} in block "
-            f"{first.rise.block.number}: first reported by {first.rise.block.provider}{still}, "
-            f"denied by {_names(first.denied_by)}"
+            f"denied, first {rise.base_units} base units at {rise.to_address} in block "
+            f"{block.number}: first reported by {block.provider}, {first.positions}"
         )
         self.network = network
         self.denials = tuple(denials)
@@ -65,7 +73,7 @@ def find_disproved(
 ) -> Sequence[TrackedMovement]:
     """Return the disproved rises, and those of their addresses that were counted on top of them."""
     lowest: dict[str, int] = {}
-    for rise in (one.rise for one in denials if one.is_disproved):
+    for rise in (one.movement for one in denials if one.is_disproved):
         before = lowest.get(rise.to_address, rise.total_after)
         lowest[rise.to_address] = min(before, rise.total_after)
     return [
@@ -74,6 +82,51 @@ def find_disproved(
         if tracked.movement.to_address in lowest
         and tracked.movement.total_after >= lowest[tracked.movement.to_address]
     ]
+
+
+def find_denied_logs(
+    published: Iterable[TrackedMovement],
+    reports: Mapping[str, LogReport],
+    *,
+    policy: Policy,
+    watched: Collection[str],
+) -> Sequence[Denial]:
+    """Return the movements of logs that a provider denies.
+
+    :param reports: by provider, what it reports of the blocks of the movements.
+    :param watched: the deposit addresses that the providers were asked about, in lower case.
+    """
+    found: list[Denial] = []
+    for tracked in published:
+        movement, depth = tracked.movement, tracked.depth
+        compares_origin = depth is not None and depth.providers > 0
+        denied_by = tuple(
+            provider
+            for provider, report in reports.items()
+            if report.denies(movement, compares_origin=compares_origin)
+        )
+        if denied_by and policy.is_in_log_scope(movement, watched):
+            reported_by = tuple(provider for provider in reports if provider not in denied_by)
+            found.append(Denial(movement, denied_by, reported_by))
+    return found
+
+
+def find_disproved_logs(
+    published: Iterable[TrackedMovement], denials: Iterable[Denial]
+) -> Sequence[TrackedMovement]:
+    """Return the disproved movements. What two providers have reported before is none."""
+    keys = {one.movement.key for one in denials if one.is_disproved}
+    return [one for one in published if one.key in keys and not one.is_verified]
+
+
+def without_superseded(
+    reverted: Iterable[TrackedMovement], known: Mapping[Subject, PublishedVersion]
+) -> Sequence[TrackedMovement]:
+    """Return those to publish: not where a later version is about the log in another block.
+
+    :param known: the last version published about each subject.
+    """
+    return [one for one in reverted if known[one.movement.subject].version < one.version]
 
 
 def _names(providers: Iterable[str]) -> str:

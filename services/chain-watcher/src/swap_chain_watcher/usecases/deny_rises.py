@@ -50,16 +50,16 @@ class DenyRises:
             return
         at = self._clock()
         async with self._unit_of_work() as work:
-            published = await work.lock_rises(network, {one.rise.to_address for one in denials})
+            published = await work.lock_rises(network, {one.movement.to_address for one in denials})
             still = {tracked.key for tracked in published}
-            denials = [one for one in denials if one.rise.key in still]
+            denials = [one for one in denials if one.movement.key in still]
             if not denials:
                 return
             error = RisesDenied(network, denials)
             reverted = [
                 one.with_state(State.REVERTED) for one in find_disproved(published, denials)
             ]
-            await work.take_back(network, reverted, halt=Halt(network, str(error), at))
+            await work.take_back(network, reverted, reverted, halt=Halt(network, str(error), at))
         observe.rises_denied(error)
         observe.network_halted(network, str(error))
 
