@@ -12,7 +12,7 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 
 MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_sdk tests.e2e tests.plugins tests.soak tests.support
+	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_k8s swap_sdk tests.e2e tests.plugins tests.soak tests.support
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
 	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py \
