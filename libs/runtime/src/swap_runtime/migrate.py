@@ -61,8 +61,14 @@ def is_up_to_date(migrations: Path, url: str) -> bool:
     return bool(current) and (set(scripts.get_heads()) <= current or not current <= known)
 
 
+def bring_up_to_date(migrations: Path, url: str) -> None:
+    """Migrate, unless the schema is of a later release: a rollback runs its migrations too."""
+    if not is_up_to_date(migrations, url):
+        migrate(migrations, url)
+
+
 def wait_until_migrated(migrations: Path, url: str) -> None:
-    """Return once the schema is up to date; a database that is away is asked again."""
+    """Return once the schema is up to date; a database that is away is tried again."""
     reason = None
     while True:
         try:
@@ -94,12 +100,12 @@ def main(arguments: list[str]) -> int:
             "usage: python -m swap_runtime.migrate [--wait] services/<name>/migrations…\n"
         )
         return 2
-    bring_up_to_date = wait_until_migrated if WAIT in arguments else migrate
+    run = wait_until_migrated if WAIT in arguments else bring_up_to_date
     for folder in folders:
         migrations = Path(folder).resolve()
         service = migrations.parent.name.replace("-", "_")
         url = read_variable(os.environ, f"SWAP_{service.upper()}__DATABASE_URL")
-        bring_up_to_date(migrations, url)
+        run(migrations, url)
     return 0
 
 
