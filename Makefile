@@ -145,6 +145,9 @@ bench-api: install  ## Quotes, creates, reads, lists, polls and webhooks beside 
 	$(BIN)/python -m tests.bench.api
 
 ##@ Check
+check-crds: install-python  ## Custom resources of deploy/k8s, by the operators' own definitions (needs Go, Maven, Java 21)
+	@$(BIN)/python tools/check_crds.py production staging
+
 check: lint types layers words generated  ## Everything that needs no server
 
 lint: install-python  ## ruff, its format, and the lints of our own
@@ -199,4 +202,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock

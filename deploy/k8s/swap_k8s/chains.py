@@ -18,7 +18,7 @@ from swap_stack.keys import DevelopmentKeys, development_keys
 from swap_stack.node import Node
 from swap_stack.parts.anvil import CHAINS, DevelopmentChain
 
-# What clients are told: where `kubectl port-forward` brings the nodes (deploy/k8s/README.md).
+# Public nodes of the catalogue: the ports that `kubectl port-forward` opens (deploy/k8s/README.md).
 FORWARDED = {
     "ETHEREUM_DEVNET": "http://127.0.0.1:28011",
     "BASE_DEVNET": "http://127.0.0.1:28012",
