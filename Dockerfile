@@ -68,17 +68,25 @@ COPY evm/artifacts evm/artifacts
 COPY deploy/postgres deploy/postgres
 COPY deploy/compose/healthy.py deploy/compose/healthy.py
 COPY deploy/compose/swap_compose deploy/compose/swap_compose
+COPY deploy/k8s/swap_k8s deploy/k8s/swap_k8s
 RUN /opt/venv/bin/python -m compileall -q .
 
 
 FROM ${PYTHON_IMAGE} AS services
+ARG VERSION=unreleased
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="swap" \
+      org.opencontainers.image.description="The services of a cross-chain swap service" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="MIT"
 RUN groupadd --system --gid 10001 swap \
     && useradd --system --uid 10001 --gid swap --no-create-home swap \
     && install -d -o swap -g swap -m 700 /stack /postgres-password /sandbox
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 ENV PATH=/opt/venv/bin:$PATH \
-    PYTHONPATH=/app/deploy/compose \
+    PYTHONPATH=/app/deploy/compose:/app/deploy/k8s \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1
 # One service per container, so all of them may listen on the same ports.

@@ -12,7 +12,7 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 
 MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_sdk tests.e2e tests.plugins tests.soak tests.support
+	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_k8s swap_sdk tests.e2e tests.plugins tests.soak tests.support
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
 	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py \
@@ -145,6 +145,9 @@ bench-api: install  ## Quotes, creates, reads, lists, polls and webhooks beside 
 	$(BIN)/python -m tests.bench.api
 
 ##@ Check
+check-crds: install-python  ## Custom resources of deploy/k8s, by the operators' own definitions (needs Go, Maven, Java 21)
+	@$(BIN)/python tools/check_crds.py production staging
+
 check: lint types layers words generated  ## Everything that needs no server
 
 lint: install-python  ## ruff, its format, and the lints of our own
@@ -199,4 +202,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock

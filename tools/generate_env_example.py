@@ -19,6 +19,7 @@ CLASSES = {
 }
 HEAD = """# Every setting of every service, with its default where it has one.
 # Durations are ISO 8601. A line without `#` must be given. An empty value counts as absent.
+# NAME_FILE=/path reads the value of NAME from a file, for any of them: for secrets.
 # Generated from the settings classes by `make generate`.
 """
 

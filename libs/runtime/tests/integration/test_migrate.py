@@ -8,7 +8,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from swap_runtime.migrate import is_up_to_date
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -40,6 +42,14 @@ def upgrade() -> None:
 '''
 
 
+@pytest.fixture(autouse=True)
+def empty_schema(database: Database) -> None:
+    """Remove what an earlier test made: the database is the module's."""
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute("DROP SCHEMA chain_watcher CASCADE")
+        connection.execute("CREATE SCHEMA chain_watcher AUTHORIZATION chain_watcher")
+
+
 @pytest.fixture
 def migrations(tmp_path: Path) -> Path:
     versions = tmp_path / "chain-watcher/migrations/versions"
@@ -48,15 +58,19 @@ def migrations(tmp_path: Path) -> Path:
     return versions.parent
 
 
-def start(migrations: Path, database: Database) -> subprocess.Popen[str]:
+def start(migrations: Path, database: Database, *options: str) -> subprocess.Popen[str]:
     url = database.url("chain_watcher")
     return subprocess.Popen(
-        [sys.executable, "-m", "swap_runtime.migrate", str(migrations)],
+        [sys.executable, "-m", "swap_runtime.migrate", *options, str(migrations)],
         env={**os.environ, "SWAP_CHAIN_WATCHER__DATABASE_URL": url},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def migrated(migrations: Path, database: Database) -> None:
+    assert start(migrations, database).wait(timeout=60) == 0
 
 
 def tables(database: Database) -> set[str]:
@@ -89,3 +103,58 @@ class TestMigrate:
 
         assert replica.returncode != 0
         assert "half" not in tables(database)
+
+
+class TestWait:
+    def test_ends_once_another_process_has_migrated(
+        self, migrations: Path, database: Database
+    ) -> None:
+        waiting = start(migrations, database, "--wait")
+        assert waiting.stdout is not None
+        line = json.loads(waiting.stdout.readline())
+        assert (line["event"], line["reason"]) == (
+            "waiting for migrations",
+            "the schema is not up to date",
+        )
+        assert waiting.poll() is None
+        assert tables(database) == set()
+
+        migrated(migrations, database)
+
+        assert waiting.wait(timeout=60) == 0
+
+    def test_waits_for_the_last_revision(self, migrations: Path, database: Database) -> None:
+        url = database.url("chain_watcher")
+        migrated(migrations, database)
+        assert is_up_to_date(migrations, url)
+
+        (migrations / "versions/0002_broken.py").write_text(BROKEN)
+
+        assert not is_up_to_date(migrations, url)
+
+    def test_a_former_release_has_nothing_to_do_on_the_schema_of_a_later_one(
+        self, migrations: Path, database: Database
+    ) -> None:
+        later = migrations / "versions/0002_later.py"
+        later.write_text(BROKEN.replace("1 / 0", "1"))
+        migrated(migrations, database)
+
+        later.unlink()
+
+        assert is_up_to_date(migrations, database.url("chain_watcher"))
+        migrated(migrations, database)
+
+    def test_a_database_that_is_away_is_no_end(self, migrations: Path) -> None:
+        with pytest.raises(OperationalError):
+            is_up_to_date(migrations, "postgresql+psycopg://nobody@127.0.0.1:1/none")
+
+    def test_the_address_may_be_in_a_file(
+        self, migrations: Path, database: Database, tmp_path: Path
+    ) -> None:
+        (tmp_path / "url").write_text(database.url("chain_watcher") + "\n")
+        environment = {**os.environ, "SWAP_CHAIN_WATCHER__DATABASE_URL_FILE": str(tmp_path / "url")}
+
+        command = [sys.executable, "-m", "swap_runtime.migrate", str(migrations)]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+
+        assert "alembic_version" in tables(database)

@@ -16,6 +16,7 @@ from typing import Any
 
 import aiohttp
 import psycopg
+import psycopg.sql
 import pytest
 from aiohttp import web
 from pydantic import SecretStr
@@ -160,6 +161,23 @@ class TestWithoutKafka:
         async with running(service) as one:
             assert (await get(one, "/livez"))[0] == 200
             assert (await get(one, "/readyz"))[0] == 503
+
+    @pytest.mark.fault("A20")
+    async def test_a20_a_database_that_goes_away_makes_it_unready_and_not_dead(
+        self, url: str, database: Database
+    ) -> None:
+        service = a_service("settler", url)
+        consuming(service, KeepNotes(service.engine))
+        async with running(service) as one:
+            await until(lambda: ready(one))
+            try:
+                allow_connections(database, False)
+                await until(lambda: unready(one))
+
+                assert (await get(one, "/livez"))[0] == 200
+            finally:
+                allow_connections(database, True)
+            await until(lambda: ready(one))
 
 
 class TestWithKafka:
@@ -391,6 +409,24 @@ class TestProcess:
 
 async def ready(one: Running) -> bool:
     return (await get(one, "/readyz"))[0] == 200
+
+
+async def unready(one: Running) -> bool:
+    return (await get(one, "/readyz"))[0] == 503
+
+
+def allow_connections(database: Database, is_allowed: bool) -> None:
+    """Let the database accept logins, or refuse them and end every session."""
+    name = psycopg.sql.Identifier(database.name)
+    with psycopg.connect(database.server.url("postgres"), autocommit=True) as connection:
+        allowed = psycopg.sql.Literal(is_allowed)
+        alter = psycopg.sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+        connection.execute(alter.format(name, allowed))
+        if not is_allowed:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                [database.name],
+            )
 
 
 async def says(one: Running, words: str) -> bool:

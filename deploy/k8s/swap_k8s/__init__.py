@@ -1,0 +1,1 @@
+"""What Jobs run in a cluster, beside the services."""

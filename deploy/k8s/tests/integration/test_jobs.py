@@ -1,0 +1,169 @@
+"""The Jobs of a cluster, on real chains and a real Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from swap_k8s import __main__ as jobs
+from swap_k8s.chains import FORWARDED, prepare_chains
+from swap_k8s.config_maps import ConfigMaps
+from swap_k8s.contracts import check_contracts
+
+from deploy.k8s.tests.rendered import ROOT, containers_of
+from deploy.k8s.tests.rendered import Rendered as Overlay
+from swap_chains.errors import ChainMismatch, ChainUnavailable
+from swap_chains.evm.codec import checksum_address
+from swap_domain.catalogue import Catalogue
+from swap_runtime.catalogue import load_catalogue
+from swap_stack.parts.anvil import CHAINS, Anvil
+from swap_stack.places import Places
+from swap_stack.ports import Ports
+from swap_stack.processes import Registry
+from tests.plugins.postgres import Database
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
+
+SIGNER_KEY = "0x" + "11" * 32
+TOKEN = "of the service account"
+
+
+class ApiServer:
+    """The part of an API server that the Jobs use: ConfigMaps, for one account."""
+
+    def __init__(self) -> None:
+        self.config_maps: dict[str, dict[str, str]] = {}
+        app = web.Application()
+        app.router.add_get("/api/v1/namespaces/swap-dev/configmaps/{name}", self._get)
+        app.router.add_patch("/api/v1/namespaces/swap-dev/configmaps/{name}", self._patch)
+        self.server = TestServer(app)
+
+    async def _get(self, request: web.Request) -> web.Response:
+        assert request.headers["Authorization"] == f"Bearer {TOKEN}"
+        data = self.config_maps.get(request.match_info["name"])
+        return web.json_response({"data": data}, status=404 if data is None else 200)
+
+    async def _patch(self, request: web.Request) -> web.Response:
+        assert request.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert request.content_type == "application/apply-patch+yaml"
+        assert request.query["fieldManager"]
+        document = await request.json()
+        assert (document["apiVersion"], document["kind"]) == ("v1", "ConfigMap")
+        assert document["metadata"]["name"] == request.match_info["name"]
+        self.config_maps[request.match_info["name"]] = document["data"]
+        return web.json_response(document)
+
+
+@pytest.fixture
+async def api_server() -> AsyncIterator[ApiServer]:
+    api_server = ApiServer()
+    await api_server.server.start_server()
+    yield api_server
+    await api_server.server.close()
+
+
+@pytest.fixture
+async def nodes(tmp_path: Path) -> AsyncIterator[dict[str, str]]:
+    """Start the three development chains, and return their nodes."""
+    places = Places(tmp_path / "stack", ROOT)
+    ports, registry = Ports(places.ports_file), Registry(places.processes_file)
+    chains = [Anvil(chain, places, ports, registry) for chain in CHAINS]
+    for chain in chains:
+        await chain.start()
+        await chain.ready()
+    yield {chain.chain.network: chain.rpc_url for chain in chains}
+    await asyncio.gather(*(chain.stop() for chain in chains))
+
+
+def catalogue_of(api_server: ApiServer, folder: Path) -> Catalogue:
+    file = folder / "catalogue.yaml"
+    file.write_text(api_server.config_maps["catalogue"]["catalogue.yaml"])
+    load_catalogue.cache_clear()
+    return load_catalogue(file, checksum_address)
+
+
+async def test_chains_are_deployed_once_and_pass_the_check_of_a_release(
+    api_server: ApiServer, nodes: dict[str, str], tmp_path: Path
+) -> None:
+    config_maps = ConfigMaps(str(api_server.server.make_url("")).rstrip("/"), "swap-dev", TOKEN)
+    urls = {network: (url,) for network, url in nodes.items()}
+
+    await prepare_chains(config_maps, ROOT, nodes, SIGNER_KEY)
+
+    written = dict(api_server.config_maps)
+    assert set(written) == {"catalogue", "prices", "deployments"}
+    catalogue = catalogue_of(api_server, tmp_path)
+    assert {n: (FORWARDED[n],) for n in urls} == {
+        name: network.public_nodes for name, network in catalogue.networks.items()
+    }
+    await check_contracts(catalogue.networks, urls)
+
+    api_server.config_maps["prices"] = {"prices.json": '{"ETH": "1.00"}'}
+    await prepare_chains(config_maps, ROOT, nodes, SIGNER_KEY)
+
+    assert api_server.config_maps["deployments"] == written["deployments"]
+    assert api_server.config_maps["catalogue"] == written["catalogue"]
+    assert api_server.config_maps["prices"] == {"prices.json": '{"ETH": "1.00"}'}
+
+    name, network = next(iter(catalogue.networks.items()))
+    other = replace(network, signers=("0x" + "22" * 20,))
+    with pytest.raises(ChainMismatch, match=name):
+        await check_contracts({name: other}, urls)
+    with pytest.raises(ChainUnavailable):
+        await check_contracts({name: network}, {name: ("http://127.0.0.1:1",)})
+
+
+@pytest.fixture
+def roles_step() -> list[str]:
+    """Return the command of the step `roles`, as the rendered Job has it."""
+    job = Overlay.of("dev").get("Job", "release")
+    [step] = [each for each in containers_of(job) if each["name"] == "roles"]
+    command: list[str] = step["command"]
+    return command
+
+
+def test_roles_get_their_passwords_and_the_auditor_the_invariants(
+    database: Database, roles_step: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, *arguments = [
+        part.replace("$(ADMIN_URL)", database.superuser_url).replace(
+            "/sql/", f"{ROOT}/deploy/postgres/"
+        )
+        for part in roles_step
+    ]
+    assert program == "psql"
+    services = ("api", "quoter", "chain_watcher", "settler", "notifier")
+    passwords = {f"{role.upper()}_PASSWORD": "test" for role in (*services, "auditor")}
+    command = [database.server.psql, *arguments]
+    subprocess.run(command, env={**os.environ, **passwords}, check=True)
+
+    (tmp_path / "url").write_text(database.superuser_url + "\n")
+    monkeypatch.setenv("ADMIN_URL_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("SWAP_CATALOGUE", str(ROOT / "docs/catalogue.example.yaml"))
+    jobs.main(["invariants"])
+
+    where = database.url("auditor").replace("+psycopg", "")
+    with psycopg.connect(where) as connection:
+        [(networks,)] = connection.execute("SELECT count(*) FROM invariant.network")
+        assert networks > 0
+
+
+def test_the_step_of_roles_names_every_password() -> None:
+    script = (ROOT / "deploy/postgres/roles-from-environment.psql").read_text()
+    job = Overlay.of("dev").get("Job", "release")
+    [step] = [each for each in containers_of(job) if each["name"] == "roles"]
+
+    for variable in step["env"]:
+        if variable["name"] != "ADMIN_URL":
+            role = variable["name"].removesuffix("_PASSWORD").lower()
+            assert f"\\getenv {role}_password {variable['name']}\n" in script
+    roles = (ROOT / "deploy/postgres/roles.sql").read_text()
+    assert script.count("\\getenv") == roles.count("\\if :{?") == len(step["env"]) - 1

@@ -1,0 +1,84 @@
+"""Topics, users and rights on Kafka are those of the code."""
+
+from __future__ import annotations
+
+from deploy.k8s.tests.rendered import ROOT, SERVICES, Rendered
+from swap_runtime.settings import KafkaSettings
+from swap_runtime.sources import SOURCES
+from swap_runtime.topics import RETENTION_MS
+from swap_stack.acls import Acl, load_acls
+
+LAG = "kafka-lag"
+
+
+def rights(rendered: Rendered, name: str) -> set[Acl]:
+    user = rendered.get("KafkaUser", name)["spec"]
+    assert user["authentication"] == {"type": "scram-sha-512"}
+    assert user["authorization"]["type"] == "simple"
+    found = set()
+    for rule in user["authorization"]["acls"]:
+        resource = rule["resource"]
+        assert resource["patternType"] == "literal"
+        for operation in rule["operations"]:
+            principal = name.replace("-", "_")  # names in a cluster have no underscore
+            found.add(Acl(principal, operation, resource["type"], resource["name"]))
+    return found
+
+
+def test_every_topic_of_the_code_has_a_resource(operated: Rendered) -> None:
+    topics = list(operated.of_kind("KafkaTopic"))
+
+    assert {each["metadata"]["name"] for each in topics} == set(SOURCES)
+    for topic in topics:
+        spec = topic["spec"]
+        partitions = KafkaSettings.model_fields["topic_partitions"].default
+        assert (spec["partitions"], spec["replicas"]) == (partitions, 3)
+        assert spec["config"]["retention.ms"] == str(RETENTION_MS)
+        assert spec["config"]["min.insync.replicas"] == "2"
+
+
+def test_every_service_has_the_rights_of_the_list_and_no_others(operated: Rendered) -> None:
+    found = {acl for name in SERVICES for acl in rights(operated, name)}
+
+    assert found == set(load_acls(ROOT))
+
+
+def test_no_other_user_may_read_or_write(operated: Rendered) -> None:
+    users = {each["metadata"]["name"] for each in operated.of_kind("KafkaUser")}
+
+    assert users == {*SERVICES, LAG}
+    assert {acl.operation for acl in rights(operated, LAG)} == {"Describe"}
+
+
+def test_brokers_make_no_topic_by_themselves_and_accept_logins_over_tls_alone(
+    operated: Rendered,
+) -> None:
+    kafka = operated.get("Kafka", "kafka")["spec"]["kafka"]
+
+    assert kafka["config"]["auto.create.topics.enable"] == "false"
+    assert kafka["authorization"] == {"type": "simple"}
+    [listener] = kafka["listeners"]
+    assert listener["tls"] is True
+    assert listener["authentication"] == {"type": "scram-sha-512"}
+    assert {each["metadata"]["name"] for each in operated.of_kind("KafkaNodePool")} == {
+        "brokers",
+        "controllers",
+    }
+
+
+def test_replicas_follow_the_lag_up_to_the_partitions(operated: Rendered) -> None:
+    scaled = {each["metadata"]["name"]: each["spec"] for each in operated.of_kind("ScaledObject")}
+    partitions = KafkaSettings.model_fields["topic_partitions"].default
+
+    assert set(scaled) == set(SERVICES) - {"chain-watcher"}
+    groups = {acl.name for acl in load_acls(ROOT) if acl.kind == "group"}
+    for name, spec in scaled.items():
+        assert spec["minReplicaCount"] >= 2
+        assert spec["maxReplicaCount"] == partitions
+        assert "replicas" not in operated.get("Deployment", name)["spec"]
+        watched = {trigger["metadata"]["consumerGroup"] for trigger in spec["triggers"]}
+        assert watched == {group for group in groups if group.startswith(f"{name}.")}
+        [namespace] = operated.of_kind("Namespace")
+        for trigger in spec["triggers"]:
+            where = f"kafka-kafka-bootstrap.{namespace['metadata']['name']}.svc:9093"
+            assert trigger["metadata"]["bootstrapServers"] == where

@@ -1,0 +1,251 @@
+"""Every pod of every overlay: its probes, limits, rights, images and secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv6Network, ip_address, ip_network
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from deploy.k8s.tests.rendered import (
+    NAME,
+    SERVICES,
+    Object,
+    Rendered,
+    containers_of,
+    full_name,
+    labels_of,
+    pod_of,
+)
+from swap_notifier.domain.addresses import may_dial
+
+OWN_USER = 10001  # of the Dockerfile
+WRITES_ITS_ROOT = {"kafka"}  # the image writes its configuration when it starts; development only
+INSIDE = ("10.1.2.3", "172.16.9.9", "192.168.1.1", "169.254.169.254", "100.64.0.1", "127.0.0.1")
+
+
+def test_every_builtin_object_is_valid(overlay: Rendered) -> None:
+    version = kubernetes_validate.latest_version()
+    unknown = set()
+    for each in overlay.objects:
+        try:
+            kubernetes_validate.validate(each, version, strict=True)
+        except kubernetes_validate.SchemaNotFoundError:
+            unknown.add(each["apiVersion"].partition("/")[0])
+
+    assert all("." in group and not group.endswith("k8s.io") for group in unknown - {GATEWAY})
+
+
+GATEWAY = "gateway.networking.k8s.io"
+
+
+def test_the_namespace_enforces_the_restricted_profile(overlay: Rendered) -> None:
+    [namespace] = overlay.of_kind("Namespace")
+
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert {
+        each["metadata"].get("namespace") for each in overlay.objects if each is not namespace
+    } == {namespace["metadata"]["name"]}
+
+
+def test_every_pod_is_restricted(overlay: Rendered) -> None:
+    for workload in overlay.workloads():
+        pod, name = pod_of(workload), full_name(workload)
+        context = pod["securityContext"]
+        assert context["runAsNonRoot"] is True, name
+        assert isinstance(context["runAsUser"], int), name
+        assert context["runAsUser"] > 0, name
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod), name
+        assert not any("hostPath" in volume for volume in pod.get("volumes", [])), name
+        for container in containers_of(workload):
+            own = container["securityContext"]
+            assert own["allowPrivilegeEscalation"] is False, name
+            assert own["capabilities"] == {"drop": ["ALL"]}, name
+            may_write = workload["metadata"]["name"] in WRITES_ITS_ROOT
+            assert own["readOnlyRootFilesystem"] is not may_write, name
+
+
+def test_the_services_run_as_the_image_s_user_without_an_account(overlay: Rendered) -> None:
+    for service in overlay.services():
+        pod = pod_of(service)
+        assert pod["securityContext"]["runAsUser"] == OWN_USER
+        assert pod["serviceAccountName"] == service["metadata"]["name"]
+        assert pod["automountServiceAccountToken"] is False
+        assert overlay.get("ServiceAccount", service["metadata"]["name"])
+
+
+def test_every_container_has_requests_and_limits(overlay: Rendered) -> None:
+    for workload in overlay.workloads():
+        for container in containers_of(workload):
+            for kind in ("requests", "limits"):
+                assert set(container["resources"][kind]) == {"cpu", "memory"}, full_name(workload)
+
+
+def test_images_are_pinned_to_a_tag_and_pulled_only_when_missing(overlay: Rendered) -> None:
+    for workload in overlay.workloads():
+        for container in containers_of(workload):
+            name, _, tag = container["image"].rpartition(":")
+            assert name, container["image"]
+            assert tag not in ("", "latest"), container["image"]
+            assert container["imagePullPolicy"] == "IfNotPresent"
+
+
+def test_what_stays_up_has_probes(overlay: Rendered) -> None:
+    for workload in overlay.of_kind("Deployment", "StatefulSet"):
+        for container in pod_of(workload)["containers"]:
+            assert {"startupProbe", "livenessProbe", "readinessProbe"} <= set(container)
+
+
+def test_liveness_depends_on_the_process_alone(overlay: Rendered) -> None:
+    for service in overlay.services():
+        [container] = pod_of(service)["containers"]
+        live = {"path": "/livez", "port": "internal"}
+        assert container["startupProbe"]["httpGet"] == live
+        assert container["livenessProbe"]["httpGet"] == live
+        assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "internal"}
+
+
+def test_a_stop_has_more_time_than_the_process_takes(overlay: Rendered) -> None:
+    for service in overlay.services():
+        pod = pod_of(service)
+        [container] = pod["containers"]
+        pause = container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
+        stop, internal_port = 30, 5  # SWAP_WATCHDOG__STOP_TIMEOUT, internal.STOP_SECONDS
+        assert pod["terminationGracePeriodSeconds"] >= pause + stop + internal_port
+
+
+def test_every_service_may_be_disrupted_one_pod_at_a_time(overlay: Rendered) -> None:
+    for service in overlay.services():
+        name = service["metadata"]["name"]
+        budget = overlay.get("PodDisruptionBudget", name)["spec"]
+        assert budget["maxUnavailable"] == 1
+        assert budget["selector"]["matchLabels"].items() <= labels_of(service).items()
+        assert service["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+        assert pod_of(service)["topologySpreadConstraints"]
+
+
+def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
+    for service in overlay.services():
+        [waits] = pod_of(service)["initContainers"]
+        name = service["metadata"]["name"]
+        assert [*waits["command"], *waits["args"]][2:] == [
+            "swap_runtime.migrate",
+            "--wait",
+            f"services/{name}/migrations",
+        ]
+
+
+def test_the_release_checks_contracts_then_migrates_every_service(overlay: Rendered) -> None:
+    job = overlay.get("Job", "release")
+    steps = [each["name"] for each in containers_of(job)]
+
+    migrations = [f"migrate-{name}" for name in SERVICES]
+    assert steps == ["contracts", "roles", *migrations, "invariants"]
+
+
+def test_a_step_of_the_release_has_one_service_s_secret(overlay: Rendered) -> None:
+    for step in containers_of(overlay.get("Job", "release")):
+        service = step["name"].removeprefix("migrate-")
+        mounted = {each["name"] for each in step["volumeMounts"]}
+        assert not mounted & (set(SERVICES) - {service}), step["name"]
+
+
+def _environment(workload: Object) -> Iterator[Mapping[str, Any]]:
+    for container in containers_of(workload):
+        yield from container.get("env", [])
+
+
+SECRET_WORDS = ("PASSWORD", "TOKEN", "SECRET", "PEPPER", "KEY", "DATABASE_URL", "ADMIN_URL")
+
+
+def test_secrets_are_named_and_never_written(overlay: Rendered) -> None:
+    for workload in overlay.workloads():
+        for variable in _environment(workload):
+            is_secret = any(word in variable["name"] for word in SECRET_WORDS)
+            if is_secret and not variable["name"].endswith("_FILE"):
+                assert "secretKeyRef" in variable.get("valueFrom", {}), variable["name"]
+    allowed = ("SIGNER_KMS_KEYS", "KEY_HEADERS")  # names of keys and of headers
+    for settings in overlay.of_kind("ConfigMap"):
+        for name, value in settings.get("data", {}).items():
+            if any(word in name for word in SECRET_WORDS) and not name.endswith(allowed):
+                assert name.endswith("_FILE"), name
+                assert value.startswith("/run/secrets/"), name
+
+
+@pytest.mark.parametrize("name", ["staging", "production"])
+def test_only_development_has_secrets_in_the_repository(name: str) -> None:
+    assert not list(Rendered.of(name).of_kind("Secret"))
+
+
+def test_everything_is_denied_unless_a_policy_names_it(overlay: Rendered) -> None:
+    deny = overlay.get("NetworkPolicy", "default-deny")["spec"]
+    assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    for workload in overlay.workloads():
+        own = [each["metadata"]["name"] for each in overlay.policies_for(labels_of(workload))]
+        assert workload["metadata"]["labels"][NAME] in own, full_name(workload)
+
+
+def test_only_what_reads_chains_reaches_nodes(overlay: Rendered) -> None:
+    reaching = {
+        workload["metadata"]["name"]
+        for workload in overlay.workloads()
+        if labels_of(workload).get("swap.access/nodes") == "true"
+    }
+
+    assert reaching - {"chains", "release"} == {"api", "quoter", "chain-watcher", "settler"}
+    assert overlay.get("NetworkPolicy", "to-nodes")["spec"]["policyTypes"] == ["Egress"]
+
+
+def test_only_the_gateway_reaches_the_public_port(overlay: Rendered) -> None:
+    labels = labels_of(overlay.get("Deployment", "api"))
+    rules = [
+        rule
+        for policy in overlay.policies_for(labels)
+        for rule in policy["spec"].get("ingress", [])
+        if 8080 in [port["port"] for port in rule["ports"]]
+    ]
+
+    assert [rule["from"] for rule in rules] == [
+        [{"namespaceSelector": {"matchLabels": {"swap.access/gateway": "true"}}}]
+    ]
+
+
+def _reaches(policies: list[Object], address: str) -> bool:
+    target = ip_address(address)
+    blocks = [
+        peer["ipBlock"]
+        for policy in policies
+        for rule in policy["spec"].get("egress", [])
+        for peer in rule.get("to", [])
+        if "ipBlock" in peer
+    ]
+
+    def holds(cidr: str) -> bool:
+        network = ip_network(cidr)
+        return isinstance(network, IPv6Network) == (target.version == 6) and target in network
+
+    return any(
+        holds(block["cidr"]) and not any(holds(cidr) for cidr in block.get("except", []))
+        for block in blocks
+    )
+
+
+def test_the_notifier_reaches_public_addresses_and_nothing_inside(overlay: Rendered) -> None:
+    policies = list(overlay.policies_for({NAME: "notifier"}))
+
+    for address in ("8.8.8.8", "1.1.1.1", "2606:4700::1111"):
+        assert may_dial(address, loopback=False)
+        assert _reaches(policies, address), address
+    for address in (*INSIDE, "168.63.129.16", "fc00::1", "fe80::1", "::1", "fd00:ec2::254"):
+        assert not may_dial(address, loopback=False)
+        assert not _reaches(policies, address), address
+
+
+def test_nothing_else_reaches_the_internet(overlay: Rendered) -> None:
+    for service in overlay.services():
+        name = service["metadata"]["name"]
+        policies = list(overlay.policies_for(labels_of(service)))
+        assert _reaches(policies, "8.8.8.8") is (name == "notifier"), name
