@@ -14,8 +14,8 @@ from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm
 from swap_settler.domain.signer import Signer
+from swap_settler.domain.stored_sweeps import DueSweep
 from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentKind, Method, Swap
-from swap_settler.domain.sweeps import DueSweep
 
 log = structlog.get_logger()
 

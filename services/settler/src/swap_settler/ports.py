@@ -13,6 +13,7 @@ from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
 from swap_settler.batch_ports import BatchWork
+from swap_settler.domain.chain_facts import SweptFact, Withdrawal
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.dwelling import Silences, Stuck
@@ -20,9 +21,8 @@ from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.partner_fees import PartnerFee
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.signer import Signer, Stop
+from swap_settler.domain.stored_sweeps import DueSweep, Unbooked
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
-from swap_settler.domain.sweeps import DueSweep, SweptFact, Unbooked
-from swap_settler.domain.withdrawals import Withdrawal
 
 Place = tuple[str, str]  # network, address
 

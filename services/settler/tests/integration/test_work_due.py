@@ -45,9 +45,9 @@ from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.refuels import WAITS_FOR
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.domain.work_due import WAITS_FOR
 from swap_settler.ports import DueRefunds, DueRequotes, UnitOfWork
 
 BOTH = [pytest.param("fake"), pytest.param("postgres", marks=pytest.mark.connected)]

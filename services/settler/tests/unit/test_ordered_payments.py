@@ -36,19 +36,12 @@ from swap_settler.domain.refunds import (
     cost_of,
     has_address,
     is_covered,
-    is_refundable,
     is_worth,
     start,
 )
-from swap_settler.domain.settling import worth
-from swap_settler.domain.swap import (
-    FailReason,
-    Intent,
-    IntentKind,
-    IntentState,
-    Method,
-    Swap,
-)
+from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Method, Swap
+from swap_settler.domain.work_due import is_refundable
+from swap_settler.domain.worth import worth
 
 PAYOUT, PAID_ID, COST = 980_000, 77, 190
 DOLLAR = 10**18

@@ -8,13 +8,9 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, TREASURY, USDC
-from swap_settler.domain.accounts import (
-    Account,
-    AccountKind,
-    Holder,
-    LedgerTransaction,
-    Posting,
-)
+from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
+from swap_settler.domain.chain_facts import BALANCE_MAX, SweptFact
+from swap_settler.domain.stored_sweeps import DueSweep, Unbooked
 from swap_settler.domain.swap import (
     SWEPT_WITHOUT_SWAP,
     Deposit,
@@ -25,10 +21,6 @@ from swap_settler.domain.swap import (
     Method,
 )
 from swap_settler.domain.sweeps import (
-    BALANCE_MAX,
-    DueSweep,
-    SweptFact,
-    Unbooked,
     address_key,
     bookable,
     booking,

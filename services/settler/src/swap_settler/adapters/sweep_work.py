@@ -11,8 +11,9 @@ from swap_runtime.database import Transaction
 from swap_runtime.sql import Row
 from swap_settler.adapters import sweep_statements as statements
 from swap_settler.domain.accounts import Holder, LedgerTransaction
+from swap_settler.domain.chain_facts import SweptFact
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.sweeps import DueSweep, SweptFact, Unbooked
+from swap_settler.domain.stored_sweeps import DueSweep, Unbooked
 from swap_settler.ports import Place
 
 MINED = ("seen", "confirmed")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
+from uuid import UUID
 
+from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Deposit
 
 
@@ -42,3 +45,50 @@ class PayoutFact:
     token: str
     to_address: str
     base_units: int
+
+
+BALANCE_MAX: Final = 2**128  # no token of a catalogue has as many base units in all
+
+
+@dataclass(frozen=True, slots=True)
+class SweptFact:
+    """The factory's log, as far as it got."""
+
+    id: UUID
+    version: int
+    state: str
+    network: str
+    token: str
+    from_address: str
+    base_units: int
+    transaction_hash: str
+    block_number: int
+    block_hash: str
+    block_time: datetime
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether nobody can have had as much: it is recorded, and never booked."""
+        return self.base_units > BALANCE_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """The Treasury's log, as far as it got."""
+
+    id: UUID
+    version: int
+    state: str
+    network: str
+    token: str
+    treasury: str
+    to_address: str
+    base_units: int
+    transaction_hash: str
+    block_number: int
+    block_hash: str
+    block_time: datetime
+
+    @property
+    def asset(self) -> AssetKey:
+        return self.network, self.token

@@ -11,8 +11,8 @@ from uuid import UUID, uuid5
 
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.settling import worth
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
+from swap_settler.domain.worth import worth
 
 
 class NotClaimable(Exception):

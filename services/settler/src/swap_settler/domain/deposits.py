@@ -15,10 +15,8 @@ from swap_settler.domain.chain_facts import DepositFact, FactState
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.refunds import released
 from swap_settler.domain.relaying import with_authorization_progress, without_idle_relay
+from swap_settler.domain.settled import PayoutResources, Settled, changes_of
 from swap_settler.domain.settling import (
-    PayoutResources,
-    Settled,
-    changes_of,
     give_back_deposit,
     lock_quote,
     settle,

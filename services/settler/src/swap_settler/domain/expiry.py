@@ -7,7 +7,8 @@ from datetime import datetime
 
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import changes_of, give_back
+from swap_settler.domain.settled import changes_of
+from swap_settler.domain.settling import give_back
 from swap_settler.domain.swap import FailReason, Swap
 
 

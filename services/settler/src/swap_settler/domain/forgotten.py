@@ -13,12 +13,13 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
-from swap_settler.domain import refunds
+from swap_settler.domain import refunds, work_due
 from swap_settler.domain.chain_facts import PayoutFact
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.inventory import MAX_UNITS, AssetKey
 from swap_settler.domain.payouts import abandon_payment
-from swap_settler.domain.settling import Settled, changes_of, fill, give_back, give_back_deposit
+from swap_settler.domain.settled import Settled, changes_of
+from swap_settler.domain.settling import fill, give_back, give_back_deposit
 from swap_settler.domain.swap import DepositState, FailReason, Intent, IntentKind, Leg, Swap
 
 BECAUSE: Final = "its money was sent back by a forgotten payment"
@@ -87,7 +88,7 @@ def order_refund(
     """
     if swap.terms.refund_address is None:
         raise NotAllowed("it has no refund address: set it first, then explain the refund")
-    held = refunds.held(swap, leg)
+    held = work_due.held(swap, leg)
     least = 1 if most_cost is None else max(held - most_cost, 1)
     units = min(max(log.base_units, least), held)
     change = refunds.start(swap, leg, at=at, cost=held - units, paid_id=log.paid_id)

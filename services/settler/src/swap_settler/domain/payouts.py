@@ -15,14 +15,8 @@ from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.refuels import claim, complete, forget, order
 from swap_settler.domain.refunds import released
 from swap_settler.domain.relaying import published
-from swap_settler.domain.settling import (
-    Settled,
-    changes_of,
-    fail,
-    give_back,
-    take_back,
-    waits_again,
-)
+from swap_settler.domain.settled import Settled, changes_of
+from swap_settler.domain.settling import fail, give_back, take_back, waits_again
 from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
 
 ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)

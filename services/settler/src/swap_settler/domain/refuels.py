@@ -9,7 +9,7 @@ the chain may know as paid already is not: it waits for a person, and the swap d
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import uuid5
 
@@ -17,11 +17,11 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain import ledger, ledger_refuels
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import Settled, changes_of, worth
+from swap_settler.domain.settled import Settled, changes_of
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.domain.work_due import completion_due_at
+from swap_settler.domain.worth import worth
 
-# How long a final output waits for its refuel to leave.
-WAITS_FOR: Final = timedelta(minutes=2)
 TOO_LATE: Final = "it could not be sent in time"
 
 
@@ -68,17 +68,6 @@ def complete(done: Settled, *, at: datetime) -> Settled:
     if swap.quote.refuel is not None and (swap.refuel is None or not swap.refuel.has_left):
         return done
     return replace(done, swap=replace(swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at))
-
-
-def completion_due_at(swap: Swap) -> datetime | None:
-    """Return when a swap with a final output completes without its refuel."""
-    output = swap.output
-    if swap.status is not Status.PAYOUT_PENDING or output is None:
-        return None
-    if output.state is not IntentState.CONFIRMED:
-        return None
-    assert output.confirmed_at is not None, "a confirmed payment has its time"
-    return output.confirmed_at + WAITS_FOR
 
 
 def claim(done: Settled) -> Settled:

@@ -15,16 +15,11 @@ from swap_domain.money import Rounding, convert
 from swap_settler.domain import ledger, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import Settled, changes_of, fail, worth
-from swap_settler.domain.swap import (
-    FailReason,
-    Intent,
-    IntentKind,
-    IntentState,
-    Leg,
-    Method,
-    Swap,
-)
+from swap_settler.domain.settled import Settled, changes_of
+from swap_settler.domain.settling import fail
+from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
+from swap_settler.domain.work_due import held, is_refundable
+from swap_settler.domain.worth import worth
 
 
 def cost_of(
@@ -86,13 +81,6 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     )
 
 
-def is_refundable(swap: Swap, leg: Leg) -> bool:
-    """Whether a leg holds money that can go back, and no payment of it is under way."""
-    if not held(swap, leg) or swap.terms.refund_address is None:
-        return False
-    return swap.sends_back(leg) is None and not swap.taken_from(leg)
-
-
 def has_address(swap: Swap) -> bool:
     """Whether money of the swap came to a deposit address: it has to be swept to be sent."""
     return any(d.method is Method.DEPOSIT_ADDRESS for d in swap.deposits.values())
@@ -117,14 +105,6 @@ def abandon_refund(swap: Swap, *, at: datetime) -> Changes:
         return NOTHING
     assert swap.fail_reason is not None, "a swap is refunded for a reason"
     return changes_of(swap, fail(swap.on(at), swap.fail_reason, at))
-
-
-def held(swap: Swap, leg: Leg) -> int:
-    """Return what a leg could send back now."""
-    if leg is None:
-        return swap.refundable_base_units if swap.status is Status.REFUND_PENDING else 0
-    deposit = swap.deposits.get(leg)
-    return deposit.returned_base_units if deposit is not None and deposit.is_booked else 0
 
 
 def _not_worth_it(swap: Swap, updated_swap: Swap, leg: Leg, at: datetime) -> Changes:

@@ -15,8 +15,9 @@ from swap_domain.lifecycle import Status
 from swap_settler.domain.authorization import Authorization, SubmittedSignature
 from swap_settler.domain.chain_facts import FactState
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import Settled, worth
+from swap_settler.domain.settled import Settled
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
+from swap_settler.domain.worth import worth
 
 # So many deposits of one signer that failed on chain within a day are all we pay gas for.
 REVERTS_MAX: Final = 3

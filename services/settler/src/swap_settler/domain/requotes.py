@@ -13,7 +13,8 @@ from typing import Unpack
 
 from swap_domain.money import Rounding, convert
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import PayoutResources, changes_of, fill, give_back
+from swap_settler.domain.settled import PayoutResources, changes_of
+from swap_settler.domain.settling import fill, give_back
 from swap_settler.domain.swap import FailReason, QuoteTerms, Swap
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, NotRequired, TypedDict, Unpack
+from typing import Final, Unpack
 from uuid import uuid5
 
 from swap_domain.lifecycle import Trigger
-from swap_domain.money import Asset, Rounding, convert
 from swap_settler.domain import ledger, ledger_refuels
-from swap_settler.domain.accounts import LedgerTransaction
-from swap_settler.domain.changes import Changes
+from swap_settler.domain.settled import PayoutResources, Settled
 from swap_settler.domain.swap import (
     Deposit,
     DepositState,
@@ -19,56 +17,12 @@ from swap_settler.domain.swap import (
     Intent,
     IntentKind,
     IntentState,
-    Leg,
     Swap,
 )
+from swap_settler.domain.worth import worth
 
 # How long a user has at the least to see that a reorg took the deposit.
 WAITS_AGAIN_FOR: Final = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The swap after one more step of a fact, with what the step wrote."""
-
-    swap: Swap
-    intents: tuple[Intent, ...] = ()
-    entries: tuple[LedgerTransaction, ...] = ()
-    refunds_due: tuple[Leg, ...] = ()
-
-    def after(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
-        """Return it with what was written before."""
-        return replace(self, entries=(*entries, *self.entries), intents=(*intents, *self.intents))
-
-
-class PayoutResources(TypedDict):
-    """What a swap may be paid with, while it is locked."""
-
-    available: int  # what the destination's inventory can pay
-    paid_id: int  # what the Treasury accepts once for this swap's payout
-    refuel_available: NotRequired[int]  # of the destination's own coin, where a refuel was quoted
-
-
-def changes_of(before: Swap, done: Settled) -> Changes:
-    """Return what is to be saved of all steps of a fact."""
-    after = done.swap.deposits.values()
-    relay = done.swap.relay
-    is_relay_changed = relay is not None and before.intents.get(relay.id) != relay
-    return Changes(
-        swap=done.swap,
-        previous_status=before.status,
-        deposits=tuple(d for d in after if before.deposits.get(d.id) != d),
-        intents=(*done.intents, relay) if relay is not None and is_relay_changed else done.intents,
-        ledger=done.entries,
-        refunds_due=done.refunds_due,
-        is_requote_due=_asks_anew(before, done.swap),
-    )
-
-
-def _asks_anew(before: Swap, after: Swap) -> bool:
-    """Whether the quoter has not been asked about what the swap holds now."""
-    is_the_same = before.credited_base_units == after.credited_base_units
-    return after.asks_for_another_quote and not (is_the_same and before.asks_for_another_quote)
 
 
 def lock_quote(swap: Swap, at: datetime) -> Swap:
@@ -188,16 +142,6 @@ def _without_excess(swap: Swap) -> Settled:
             done = replace(cut.after(*done.entries), refunds_due=due)
             excess -= part
     return done
-
-
-def worth(asset: Asset, base_units: int, usd_e18: int) -> int:
-    """Return what an amount is worth in millionths of a dollar, rounded up."""
-    return convert(
-        base_units,
-        numerator=usd_e18,
-        denominator=10 ** (asset.decimals + 12),
-        rounding=Rounding.UP,
-    )
 
 
 def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:

@@ -8,39 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
 
-from swap_settler.domain.accounts import (
-    Account,
-    AccountKind,
-    Holder,
-    LedgerTransaction,
-    Posting,
-)
+from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
+from swap_settler.domain.chain_facts import Withdrawal
 from swap_settler.domain.inventory import AssetKey, Inventory, after
-
-
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
-    """The Treasury's log, as far as it got."""
-
-    id: UUID
-    version: int
-    state: str
-    network: str
-    token: str
-    treasury: str
-    to_address: str
-    base_units: int
-    transaction_hash: str
-    block_number: int
-    block_hash: str
-    block_time: datetime
-
-    @property
-    def asset(self) -> AssetKey:
-        return self.network, self.token
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
+from swap_domain.lifecycle import Status
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.refuels import completion_due_at
-from swap_settler.domain.refunds import is_refundable
-from swap_settler.domain.swap import Leg, Swap
+from swap_settler.domain.swap import IntentState, Leg, Swap
+
+# How long a final output waits for its refuel to leave.
+WAITS_FOR: Final = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,29 @@ def _refunds(final: Mapping[UUID, Swap], changes: Iterable[Changes]) -> Iterable
         swap = final[swap_id]
         if is_refundable(swap, leg):
             yield RefundDue(swap.terms.source.network, swap_id, leg)
+
+
+def is_refundable(swap: Swap, leg: Leg) -> bool:
+    """Whether a leg holds money that can go back, and no payment of it is under way."""
+    if not held(swap, leg) or swap.terms.refund_address is None:
+        return False
+    return swap.sends_back(leg) is None and not swap.taken_from(leg)
+
+
+def held(swap: Swap, leg: Leg) -> int:
+    """Return what a leg could send back now."""
+    if leg is None:
+        return swap.refundable_base_units if swap.status is Status.REFUND_PENDING else 0
+    deposit = swap.deposits.get(leg)
+    return deposit.returned_base_units if deposit is not None and deposit.is_booked else 0
+
+
+def completion_due_at(swap: Swap) -> datetime | None:
+    """Return when a swap with a final output completes without its refuel."""
+    output = swap.output
+    if swap.status is not Status.PAYOUT_PENDING or output is None:
+        return None
+    if output.state is not IntentState.CONFIRMED:
+        return None
+    assert output.confirmed_at is not None, "a confirmed payment has its time"
+    return output.confirmed_at + WAITS_FOR

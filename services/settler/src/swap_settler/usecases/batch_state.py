@@ -10,7 +10,7 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.money import Asset
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.inventory import MAX_UNITS, AssetKey, Inventory, after
-from swap_settler.domain.settling import PayoutResources
+from swap_settler.domain.settled import PayoutResources
 from swap_settler.domain.swap import Deposit, Intent, Swap
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from swap_domain.catalogue import Catalogue, UnknownToken
 from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.settling import worth
+from swap_settler.domain.worth import worth
 
 
 def dollar_value(

@@ -18,7 +18,13 @@ from swap_domain.catalogue import Catalogue, Network
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_runtime.errors import Unprocessable
-from swap_settler.domain.chain_facts import DepositFact, FactState, PayoutFact
+from swap_settler.domain.chain_facts import (
+    DepositFact,
+    FactState,
+    PayoutFact,
+    SweptFact,
+    Withdrawal,
+)
 from swap_settler.domain.swap import (
     Deposit,
     DepositState,
@@ -30,9 +36,7 @@ from swap_settler.domain.swap import (
     Swap,
     Terms,
 )
-from swap_settler.domain.sweeps import SweptFact
 from swap_settler.domain.targets import DepositTarget
-from swap_settler.domain.withdrawals import Withdrawal
 
 MAIN_LEG: Final = "main"
 METHODS: Final = {

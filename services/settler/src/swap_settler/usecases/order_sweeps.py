@@ -13,7 +13,8 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.sweeps import DueSweep, order
+from swap_settler.domain.stored_sweeps import DueSweep
+from swap_settler.domain.sweeps import order
 from swap_settler.ports import DueSweeps, SweepUnitOfWork
 
 
