@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped
-from swap_settler.adapters.recovery_statements import HELD, held_swap
+from swap_settler.adapters.holds import HELD, held_swap
 from swap_settler.adapters.statements import IS_TAKEN
 from swap_settler.adapters.swap_statements import IS_PARKED, SWAP
 

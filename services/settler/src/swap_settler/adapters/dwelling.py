@@ -11,7 +11,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped, stopped_or_silent
-from swap_settler.adapters.recovery_statements import HELD
+from swap_settler.adapters.holds import HELD
 from swap_settler.adapters.statements import IS_TAKEN, MAY_BE_OUT
 from swap_settler.domain.dwelling import Silences, Stuck
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.sql import Row
+from swap_settler.adapters import holds
 from swap_settler.adapters import recovery_statements as statements
 from swap_settler.domain.recovery import Incarnation
 from swap_settler.recovery_ports import KnownNonce, Registered
@@ -88,7 +89,7 @@ def _register(connection: Transaction, now: Incarnation, uncompared: Collection[
 def _open(connection: Transaction, reason: str | None, *, cause: str) -> None:
     if reason is not None:
         connection.post(statements.SUPERSEDE)
-        connection.post(statements.OPEN, {"cause": cause, "reason": reason, "at": None})
+        connection.post(holds.OPEN, {"cause": cause, "reason": reason, "at": None})
 
 
 async def _skip_numbers(connection: Transaction) -> None:

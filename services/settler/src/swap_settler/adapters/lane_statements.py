@@ -4,8 +4,8 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped_or_silent
+from swap_settler.adapters.holds import HELD, UNFENCED
 from swap_settler.adapters.recipient_statements import RECIPIENT_REVERTS
-from swap_settler.adapters.recovery_statements import HELD, UNFENCED
 from swap_settler.adapters.statements import HALT_REASONS_MAX, IS_TAKEN
 
 # The watcher saw what is final there change.
@@ -420,4 +420,10 @@ MOVE_LEDGER_CURSOR: Final = sql("""
 INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)
 ON CONFLICT (network) DO UPDATE SET number = excluded.number
 WHERE ledger_cursor.number < excluded.number
+""")
+# By ids, which are hashes: the first of them are as good as any, and an index has them in order.
+PAID_SAMPLE: Final = sql("""
+SELECT paid_id FROM intent
+WHERE network = :network AND state <> 'dead' AND state = 'confirmed' AND paid_id IS NOT NULL
+ORDER BY network, paid_id LIMIT 20
 """)

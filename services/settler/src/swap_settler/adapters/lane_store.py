@@ -17,10 +17,11 @@ from swap_runtime.leases import require_epoch
 from swap_runtime.sql import Row
 from swap_settler import observe
 from swap_settler.adapters import lane_statements as statements
+from swap_settler.adapters import lane_sweep_statements, recipient_statements
 from swap_settler.adapters import outflow_statements as outflow
-from swap_settler.adapters import recipient_statements, sweep_statements
+from swap_settler.adapters.holds import OPEN
+from swap_settler.adapters.lane_statements import PAID_SAMPLE
 from swap_settler.adapters.outflow import admit_payments, queue_for_outflow, record_outflow
-from swap_settler.adapters.recovery_statements import OPEN, PAID_SAMPLE
 from swap_settler.domain.caps import WithheldPayment
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
@@ -157,7 +158,7 @@ class PostgresLaneStore:
     async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
         async with reading(self._engine) as connection:
             values = {"network": self._lane.network, "limit": limit}
-            rows = await connection.execute(sweep_statements.WAITING, values)
+            rows = await connection.execute(lane_sweep_statements.WAITING, values)
         return [_sweep(row) for row in rows]
 
     async def assign_sweeps(
@@ -181,7 +182,7 @@ class PostgresLaneStore:
 
     async def unsigned_sweeps(self) -> Sequence[SweepSlot]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(sweep_statements.UNSIGNED_SLOTS, self._values())
+            rows = await connection.execute(lane_sweep_statements.UNSIGNED_SLOTS, self._values())
         return [
             SweepSlot(nonce, tuple(_sweep(row) for row in of_slot))
             for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
@@ -190,7 +191,7 @@ class PostgresLaneStore:
     async def postpone_sweeps(self, intent_ids: Sequence[object], *, pause: timedelta) -> None:
         async with transaction(self._engine) as connection:
             values = {"ids": list(intent_ids), "pause": pause}
-            await connection.execute(sweep_statements.POSTPONE, values)
+            await connection.execute(lane_sweep_statements.POSTPONE, values)
 
     async def unsigned_slots(self, *, epoch: int) -> UnsignedSlots:
         async with transaction(self._engine) as connection:

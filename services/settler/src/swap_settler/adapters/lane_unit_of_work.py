@@ -14,7 +14,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
-from swap_settler.adapters import recipient_statements, sweep_statements
+from swap_settler.adapters import lane_sweep_statements, recipient_statements
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import ClosedSlot, Owners, Snapshot
@@ -102,7 +102,7 @@ class PostgresLaneWork(PostgresWork):
             "block_hash": arrays["block_hash"],
             "succeeded": [not slot.paid_nothing for slot in closed],
         }
-        post(sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
+        post(lane_sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
 
     async def close_forgotten(self, nonces: Collection[int], final: Block) -> None:
         unseen = [None] * len(nonces)  # witnesses

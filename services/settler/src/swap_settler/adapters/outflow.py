@@ -77,12 +77,6 @@ def record_outflow(connection: Transaction, decision: OutflowDecision) -> None:
         post(statements.USE_PASSES, {"ids": passes})
 
 
-def give_back(connection: Transaction, ids: Sequence[object]) -> None:
-    """Count payments no longer that are proven not to have left. After the accounts are locked."""
-    connection.post(statements.LOCK_COUNTED, {"ids": ids})
-    connection.post(statements.GIVE_BACK, {"ids": ids})
-
-
 def queue_for_outflow(connection: Transaction, withheld: Sequence[WithheldPayment]) -> None:
     """Let payments wait for the Treasury's own limit."""
     rows = [

@@ -57,19 +57,6 @@ FROM unnest(CAST(:intent_id AS uuid[]), CAST(:cap_id AS bigint[]), CAST(:amount 
 JOIN outflow_cap AS cap ON cap.id = new.cap_id
 ON CONFLICT (intent_id, cap_id) DO NOTHING
 """)
-# Whoever counts and whoever gives back hold the caps in one order.
-LOCK_COUNTED: Final = sql("""
-SELECT cap.id AS counted_cap FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
-    SELECT cap_id FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))))
-ORDER BY cap.id FOR UPDATE
-""")
-GIVE_BACK: Final = sql("""
-WITH gone AS (DELETE FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))
-    RETURNING cap_id, until, amount)
-UPDATE outflow_spent SET spent = outflow_spent.spent - back.amount
-FROM (SELECT cap_id, until, sum(amount) AS amount FROM gone GROUP BY cap_id, until) AS back
-WHERE (outflow_spent.cap_id, outflow_spent.until) = (back.cap_id, back.until)
-""")
 DROP_COUNTED: Final = sql("""
 DELETE FROM outflow_counted USING outflow_cap AS cap
 WHERE cap.id = ANY(CAST(:ids AS bigint[])) AND outflow_counted.cap_id = cap.id

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from swap_runtime.sql import Statement, sql
-from swap_settler.adapters.recovery_statements import held_swap
+from swap_settler.adapters.holds import held_swap
 
 SWAP: Final = """
 SELECT id, app_id, sequence_number, sequence, status, method,

@@ -13,18 +13,12 @@ from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import Statement
-from swap_settler.adapters import (
-    bookings,
-    due_statements,
-    recovery_statements,
-    statements,
-    swap_statements,
-)
+from swap_settler.adapters import bookings, due_statements, holds, statements, swap_statements
 from swap_settler.adapters.batch_work import PostgresBatchWork
 from swap_settler.adapters.channels import REQUOTE_DUE, lane_channel
+from swap_settler.adapters.counted_outflow import give_back
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.adapters.loading import to_intents
-from swap_settler.adapters.outflow import give_back
 from swap_settler.adapters.rows import (
     Values,
     authorization_row,
@@ -169,7 +163,7 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
             give_back(self._connection, freed)
         self._save(statements.HALT_SIGNERS, halt_rows(changes))
         if found := evidence_row(changes):
-            self._connection.post(recovery_statements.OPEN, found)
+            self._connection.post(holds.OPEN, found)
         add_to_outbox(self._connection, [*outgoing, *news])
 
     def _save_due(self, due: WorkDue) -> None:
