@@ -23,7 +23,8 @@ from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_mov
 from swap_settler.domain.stored_sweeps import Unbooked
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
 from swap_settler.domain.work_due import WorkDue, work_due
-from swap_settler.ports import DueRefund, DueRequote, Place
+from swap_settler.ports import Place
+from swap_settler.settling_ports import DueRefund, DueRequote
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
 DEBIT = {

@@ -42,7 +42,7 @@ from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.lane_ports import Due
-from swap_settler.ports import DataFee
+from swap_settler.settling_ports import DataFee
 from swap_settler.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.close_external_nonces import CloseExternalNonces

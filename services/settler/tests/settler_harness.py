@@ -32,7 +32,8 @@ from swap_domain.catalogue import NATIVE
 from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import Swap
-from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
+from swap_settler.ports import UnitOfWork
+from swap_settler.settling_ports import DueRefund, DueRefunds, DueRequote, DueRequotes
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps

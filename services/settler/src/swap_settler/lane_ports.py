@@ -6,22 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.caps import WithheldPayment
-from swap_settler.domain.chain_facts import PayoutFact
-from swap_settler.domain.claims import Claimable
-from swap_settler.domain.external_nonces import OpenNonce
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.receipt_quorum import ReceiptQuorum
-from swap_settler.domain.recovery import PaymentId
 from swap_settler.domain.replacing import OpenSlot
-from swap_settler.domain.signer import Signer
 from swap_settler.ports import Work
 
 # Intents, with their swaps; None for a payment that is no swap's.
@@ -312,112 +305,51 @@ class LaneUnitOfWork(Protocol):
     def __call__(self) -> AbstractAsyncContextManager[LaneWork]: ...
 
 
-class ExternalNonces(Protocol):
-    """What the ledger has of nonces that others may have used. Locks nothing."""
-
-    async def is_network_halted(self, network: str) -> bool: ...
-
-    async def open_below(self, signer: Signer, nonce: int) -> Sequence[OpenNonce]: ...
-
-    async def consumed(self, signer: Signer, nonces: Collection[int]) -> Mapping[int, str]:
-        """Return by which transactions nonces were consumed, of those that are closed."""
-        ...
-
-    async def signed_here(self, transaction_hashes: Collection[str]) -> frozenset[str]:
-        """Return those that were signed here."""
-        ...
-
-    async def balance(self, signer: Signer, native: str) -> int:
-        """Return what the ledger says that a signer holds."""
-        ...
-
-
-class ExternalNonceWork(LaneWork, Protocol):
-    """A transaction that closes nonces which somebody else used, of a signer that is halted."""
-
-    async def lock_open(self, nonces: Collection[int]) -> bool:
-        """Hold these nonces. False if one is closed. After the locks of swaps and intents."""
-        ...
-
-    async def lock_halted(self, signer: Signer) -> bool:
-        """Hold the signer. False if it is not halted as it was looked at. After all other locks."""
-        ...
-
-    async def skip_nonces(self, signer: Signer, nonces: Collection[int]) -> None:
-        """Have the next nonces handed out to nothing: the chain is past them."""
-        ...
-
-    async def add_external_transactions(
-        self, named: Mapping[int, tuple[str, int]], *, by: str, reason: str
-    ) -> None:
-        """Keep who said which transaction used each nonce, and what it took."""
-        ...
-
-
-class ExternalNonceUnitOfWork(Protocol):
-    def __call__(self, signer: Signer) -> AbstractAsyncContextManager[ExternalNonceWork]: ...
-
-
-class ReconciledEnd(StrEnum):
-    """What becomes of such a payment."""
-
-    MADE = "made"  # as it was ordered
-    FAILED = "failed"  # its id was spent on something else: its money is claimable
-    LEFT = "left"  # people settle it
-
-
-@dataclass(frozen=True, slots=True)
-class ExternalPayment:
-    """A payment whose id the Treasury took by what was not signed here."""
-
-    intent_id: UUID
-    swap_id: UUID | None
-    log: PayoutFact
-    end: ReconciledEnd
-
-
-class ExternalPaymentWork(Work, Protocol):
-    """A settler's transaction in which an operator tells the ends of such payments."""
-
-    async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
-        """Return the live payments that have these ids at the Treasury. Locks nothing."""
-        ...
-
-    async def forgotten_payments(
-        self, network: str, paid_ids: Collection[int]
-    ) -> Sequence[PaymentId]:
-        """Return the payments of swaps, and of deposits without one, that an ended recovery found
-        to have these ids; with all others that were found of the same swaps. Locks nothing.
-        """
-        ...
-
-    async def claimable_of(
-        self, asset: AssetKey, *, swap_id: UUID | None, deposit_id: UUID | None
-    ) -> Claimable | None:
-        """Return what is claimable of a swap on a leg, or of a deposit without a swap.
-
-        Its swap or key is held.
-        """
-        ...
-
-    async def unreconciled(
-        self, network: str, transaction_hash: str, paid_ids: Collection[int]
-    ) -> frozenset[int]:
-        """Return the ids that the transaction paid and that are booked as nothing explains them."""
-        ...
-
-    async def add_external_payments(
-        self, payments: Sequence[ExternalPayment], *, by: str, reason: str
-    ) -> None:
-        """Keep what took each id, and who named it and why. Before the flush."""
-        ...
-
-
-class ExternalPaymentUnitOfWork(Protocol):
-    def __call__(self) -> AbstractAsyncContextManager[ExternalPaymentWork]: ...
-
-
 class Wake(Protocol):
     async def wait(self, timeout: timedelta) -> bool:  # noqa: ASYNC109 as the runtime has it
         """Return True when woken, False when the time is over."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unfenced:
+    """A signer of which forgotten transactions may still be mined."""
+
+    recovery_id: int
+    end_nonce: int | None  # up to where its nonces have to be consumed; None: the chain is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Which nonces are handed out to nothing: from the ledger's next one on."""
+
+    recovery_id: int
+    final_nonce: int  # those below it are consumed in a final block
+    final: Block
+    end_nonce: int
+    beyond: int
+
+
+class Fences(Protocol):
+    """The nonces of one lane's signer that forgotten transactions may have."""
+
+    async def find_unfenced(self) -> Unfenced | None:
+        """Return what is to be fenced, or fenced further; None also while the signer is halted."""
+        ...
+
+    async def awaits_fence(self) -> bool | None:
+        """Whether the chain may be ahead of the ledger; None until the database is known."""
+        ...
+
+    async def set(self, fence: Fence, *, epoch: int) -> int:
+        """Keep it, and return how many nonces need a no-op.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
+    async def fenced(self, nonces: Collection[int]) -> frozenset[int]:
+        """Return those of these nonces that were handed out to nothing."""
+        ...
+
+    async def is_recovering(self) -> bool: ...

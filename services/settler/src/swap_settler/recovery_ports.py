@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_chains.events import Block
 from swap_settler.domain.recovery import (
     HeldSwap,
     Incarnation,
@@ -122,47 +121,3 @@ class RecoveryProofs(Protocol):
     async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:
         """Keep up to where each network has to be read."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Unfenced:
-    """A signer of which forgotten transactions may still be mined."""
-
-    recovery_id: int
-    end_nonce: int | None  # up to where its nonces have to be consumed; None: the chain is asked
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """Which nonces are handed out to nothing: from the ledger's next one on."""
-
-    recovery_id: int
-    final_nonce: int  # those below it are consumed in a final block
-    final: Block
-    end_nonce: int
-    beyond: int
-
-
-class Fences(Protocol):
-    """The nonces of one lane's signer that forgotten transactions may have."""
-
-    async def find_unfenced(self) -> Unfenced | None:
-        """Return what is to be fenced, or fenced further; None also while the signer is halted."""
-        ...
-
-    async def awaits_fence(self) -> bool | None:
-        """Whether the chain may be ahead of the ledger; None until the database is known."""
-        ...
-
-    async def set(self, fence: Fence, *, epoch: int) -> int:
-        """Keep it, and return how many nonces need a no-op.
-
-        :raises LeaseLost: when another lane has taken over.
-        """
-        ...
-
-    async def fenced(self, nonces: Collection[int]) -> frozenset[int]:
-        """Return those of these nonces that were handed out to nothing."""
-        ...
-
-    async def is_recovering(self) -> bool: ...

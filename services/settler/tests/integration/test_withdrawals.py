@@ -25,7 +25,8 @@ from swap_contracts.envelope import Envelope
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
 from swap_settler.domain.inventory import Inventory
-from swap_settler.ports import UnitOfWork, Withdrawals
+from swap_settler.ports import UnitOfWork
+from swap_settler.sweep_ports import Withdrawals
 from swap_settler.usecases.book_withdrawals import BookWithdrawals
 
 ASSET = (ETHEREUM, USDC[ETHEREUM])

@@ -48,7 +48,8 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.work_due import WAITS_FOR
-from swap_settler.ports import DueRefunds, DueRequotes, UnitOfWork
+from swap_settler.ports import UnitOfWork
+from swap_settler.settling_ports import DueRefunds, DueRequotes
 
 BOTH = [pytest.param("fake"), pytest.param("postgres", marks=pytest.mark.connected)]
 A_SIGNER = "INSERT INTO signer (network, address, next_nonce) VALUES (:network, :address, 0)"

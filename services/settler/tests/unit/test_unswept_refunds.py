@@ -25,7 +25,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import FailReason, Swap
-from swap_settler.ports import DueRefund
+from swap_settler.settling_ports import DueRefund
 
 LONG = 3 * HOUR
 

@@ -16,7 +16,8 @@ from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.recovery import PaymentId
-from swap_settler.lane_ports import ExternalPayment, Owners, ReconciledEnd
+from swap_settler.lane_ports import Owners
+from swap_settler.operator_ports import ExternalPayment, ReconciledEnd
 
 # By what was booked when it was final: see domain/ledger.py.
 UNRECONCILED: Final = sql("""

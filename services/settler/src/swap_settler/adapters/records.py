@@ -10,7 +10,7 @@ from uuid import UUID
 
 from swap_runtime.database import Engine, reading
 from swap_runtime.sql import Row, Statement, sql
-from swap_settler.ports import Record
+from swap_settler.operator_ports import Record
 
 SWAP: Final = sql("SELECT * FROM swap WHERE id = :id")
 PARTS: Final = {

@@ -6,7 +6,8 @@ from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.dwelling import abandon_waiting_payout
-from swap_settler.ports import Dwelling, UnitOfWork
+from swap_settler.ports import UnitOfWork
+from swap_settler.settling_ports import Dwelling
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.swap_messages import SwapMessages
 

@@ -12,7 +12,7 @@ from swap_settler import observe
 from swap_settler.domain.attaching import NotAttachable, Proof
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.swap import Swap
-from swap_settler.ports import ClaimUnitOfWork, ClaimWork
+from swap_settler.operator_ports import ClaimUnitOfWork, ClaimWork
 from swap_settler.usecases.attaching import Attaching
 from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.settle_deposits import key_of

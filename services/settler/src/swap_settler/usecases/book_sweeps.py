@@ -8,7 +8,7 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.sweeps import address_key, bookable, quarantined_deposit
-from swap_settler.ports import DueSweeps, SweepUnitOfWork
+from swap_settler.sweep_ports import DueSweeps, SweepUnitOfWork
 
 
 class BookSweeps:

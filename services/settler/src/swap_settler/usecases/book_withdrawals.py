@@ -7,7 +7,8 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.withdrawals import book
-from swap_settler.ports import UnitOfWork, Withdrawals
+from swap_settler.ports import UnitOfWork
+from swap_settler.sweep_ports import Withdrawals
 
 # What came before it on the chain has been heard of by then; later, a person has to look.
 PATIENCE: Final = timedelta(minutes=10)

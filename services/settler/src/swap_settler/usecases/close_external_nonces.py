@@ -23,7 +23,7 @@ from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Intent, IntentKind, Swap
-from swap_settler.lane_ports import ExternalNonces, ExternalNonceUnitOfWork, ExternalNonceWork
+from swap_settler.operator_ports import ExternalNonces, ExternalNonceUnitOfWork, ExternalNonceWork
 from swap_settler.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.prove_external_transactions import (

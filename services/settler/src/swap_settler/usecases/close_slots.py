@@ -19,13 +19,13 @@ from swap_settler.domain.lane import GasAlarm, Payment
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.lane_ports import (
     ClosedSlot,
+    Fences,
     LaneStore,
     LaneUnitOfWork,
     LaneWork,
     SignedFor,
     Snapshot,
 )
-from swap_settler.recovery_ports import Fences
 from swap_settler.usecases.abandon_payouts import AbandonPayouts, lock_owners
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.lane_calls import LaneCalls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from swap_chains.ports import ChainReader
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe_recovery
-from swap_settler.recovery_ports import Fence, Fences
+from swap_settler.lane_ports import Fence, Fences
 
 
 class FenceNonces:

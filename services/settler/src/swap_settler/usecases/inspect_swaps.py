@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_settler.ports import Record, Records
+from swap_settler.operator_ports import Record, Records
 
 
 class InspectSwaps:

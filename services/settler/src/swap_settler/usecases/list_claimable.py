@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_settler.ports import Record, Records
+from swap_settler.operator_ports import Record, Records
 
 
 class ListClaimable:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from swap_settler import observe
 from swap_settler.domain.signer import Signer
-from swap_settler.ports import Signers
+from swap_settler.operator_ports import Signers
 
 
 class ListSigners:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from swap_settler import observe
 from swap_settler.domain.dwelling import Dwell, Stuck
-from swap_settler.ports import Dwelling
+from swap_settler.settling_ports import Dwelling
 
 
 class ListStuck:

@@ -25,7 +25,8 @@ from swap_settler.domain.forgotten import (
 )
 from swap_settler.domain.recovery import HeldSwap, PaymentId
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, Swap
-from swap_settler.lane_ports import ExternalPaymentWork, Owners
+from swap_settler.lane_ports import Owners
+from swap_settler.operator_ports import ExternalPaymentWork
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.payment_ids import LegPayment, leg_payments
 from swap_settler.usecases.refund_costs import refund_cost

@@ -15,7 +15,7 @@ from swap_settler import observe
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.stored_sweeps import DueSweep
 from swap_settler.domain.sweeps import order
-from swap_settler.ports import DueSweeps, SweepUnitOfWork
+from swap_settler.sweep_ports import DueSweeps, SweepUnitOfWork
 
 
 class OrderSweeps:

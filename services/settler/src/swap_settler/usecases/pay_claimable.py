@@ -16,8 +16,7 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Intent, IntentKind
-from swap_settler.operator_ports import Prices
-from swap_settler.ports import ClaimUnitOfWork, ClaimWork
+from swap_settler.operator_ports import ClaimUnitOfWork, ClaimWork, Prices
 from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.message_mapping import MAIN_LEG
 from swap_settler.usecases.recipients import recipient_of

@@ -13,8 +13,7 @@ from swap_settler import observe_fees
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.partner_fees import PartnerFee, pay
 from swap_settler.domain.swap import Intent, IntentKind
-from swap_settler.operator_ports import Prices
-from swap_settler.ports import FeeUnitOfWork, FeeWork
+from swap_settler.operator_ports import FeeUnitOfWork, FeeWork, Prices
 from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.pay_claimable import Order
 from swap_settler.usecases.recipients import recipient_of

@@ -13,7 +13,8 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler.domain.external_nonces import OpenNonce
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.signer import Signer
-from swap_settler.lane_ports import ClosedSlot, ExternalNonces
+from swap_settler.lane_ports import ClosedSlot
+from swap_settler.operator_ports import ExternalNonces
 
 VIEW_GAS: Final = 100_000
 NodeReceipts = Mapping[str, Sequence[NodeReceipt]]

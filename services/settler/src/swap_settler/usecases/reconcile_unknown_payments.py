@@ -27,12 +27,12 @@ from swap_settler.domain.payouts import (
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.recovery import PaymentId
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
-from swap_settler.lane_ports import (
+from swap_settler.lane_ports import Owners
+from swap_settler.operator_ports import (
     ExternalNonces,
     ExternalPayment,
     ExternalPaymentUnitOfWork,
     ExternalPaymentWork,
-    Owners,
     ReconciledEnd,
 )
 from swap_settler.usecases.batch_state import BatchState, assets_of

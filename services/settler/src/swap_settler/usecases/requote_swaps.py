@@ -16,7 +16,8 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.ledger_fees import partner_fee_basis_points_of
 from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
 from swap_settler.domain.swap import QuoteTerms, Swap
-from swap_settler.ports import DueRequote, DueRequotes, Pricing, UnitOfWork
+from swap_settler.ports import UnitOfWork
+from swap_settler.settling_ports import DueRequote, DueRequotes, Pricing
 from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.message_mapping import paid_id_of, to_quote_terms
 from swap_settler.usecases.swap_messages import SwapMessages

@@ -17,8 +17,7 @@ from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTrans
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_losses
-from swap_settler.operator_ports import Rescues, ReturnOrder, UnmatchedDeposit
-from swap_settler.ports import Record
+from swap_settler.operator_ports import Record, Rescues, ReturnOrder, UnmatchedDeposit
 from swap_settler.usecases.recipients import recipient_of
 
 VIEW_GAS: Final = 100_000

@@ -10,7 +10,7 @@ from swap_chains.ports import ChainReader
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe
 from swap_settler.domain.signer import Signer
-from swap_settler.ports import Signers
+from swap_settler.operator_ports import Signers
 from swap_settler.usecases.close_external_nonces import CloseExternalNonces
 
 

@@ -16,7 +16,8 @@ from swap_settler import observe
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.refunds import abandon_refund, has_address, is_covered, is_worth, start
 from swap_settler.domain.swap import Swap
-from swap_settler.ports import DataFee, DueRefund, DueRefunds, UnitOfWork
+from swap_settler.ports import UnitOfWork
+from swap_settler.settling_ports import DataFee, DueRefund, DueRefunds
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.message_mapping import refund_id_of
 from swap_settler.usecases.refund_costs import refund_cost

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from swap_runtime.errors import Refused
 from swap_settler import observe_stops as observe
 from swap_settler.domain.signer import EVERYWHERE, Stop
-from swap_settler.ports import Stops
+from swap_settler.operator_ports import Stops
 
 
 class StopPayouts:

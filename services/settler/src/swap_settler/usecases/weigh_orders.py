@@ -8,8 +8,7 @@ from uuid import UUID
 from swap_domain.catalogue import Catalogue
 from swap_settler.domain.signer import EVERYWHERE
 from swap_settler.domain.stakes import Amount, CapLimit, usd_micros_of, why_second
-from swap_settler.operator_ports import Prices
-from swap_settler.stake_ports import Stakes
+from swap_settler.operator_ports import Prices, Stakes
 from swap_settler.usecases.manage_caps import CapName, token_of
 
 
