@@ -13,7 +13,7 @@ from swap_runtime.leases import Lease
 from swap_runtime.screening import Screening
 from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.adapters.chains import Chain
 from swap_settler.adapters.channels import lane_channel
 from swap_settler.adapters.keys import open_keys
@@ -46,7 +46,7 @@ def add_lanes(
     for network in networks.values():
         for signer in network.signers:
             if signer not in keys:
-                observe.signer_without_key(network.name, signer)
+                observe_paying.signer_without_key(network.name, signer)
                 service.wakes.on(lane_channel(network.name))  # of the process that has its key
             else:
                 chain = Chain.of(network, nodes.get(network.name, ()), keys[signer], session)

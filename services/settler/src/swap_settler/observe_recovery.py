@@ -37,16 +37,6 @@ def state(*, is_open: bool, held: int, retained: int) -> None:
         UNCOUNTED.set(0)
 
 
-def fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
-    log.warning(
-        "nonces fenced in a recovery",
-        network=network,
-        signer=signer,
-        end_nonce=end_nonce,
-        no_ops=opened,
-    )
-
-
 def proven(proofs: Proofs) -> None:
     UNREAD.set(sum(not one.is_read for one in proofs.networks))
     UNCLOSED.set(sum(not one.is_closed for one in proofs.signers))

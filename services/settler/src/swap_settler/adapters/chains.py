@@ -14,7 +14,7 @@ from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.sender import EvmSender
 from swap_domain.catalogue import Network
 from swap_runtime.database import forbid_open_transaction
-from swap_settler.observe_roles import unknown_operators
+from swap_settler.observe_paying import unknown_operators
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.leases import require_epoch
 from swap_runtime.sql import Row
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import lane_sweep_statements, recipient_statements
 from swap_settler.adapters import outflow_statements as outflow
@@ -131,7 +131,7 @@ class PostgresLaneStore:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
                 self._hand_out(connection, carried, at=decision.at)
                 self._add_attempts(connection, fitting(signed, slots))
-        observe.payments_withheld(self._lane.network, len(decision.admission.refused_by))
+        observe_paying.payments_withheld(self._lane.network, len(decision.admission.refused_by))
         if left_out := [id for id in ids if id not in free]:
             # Otherwise they would be the first again, and have the places of what may leave.
             await self.defer_payments(left_out, pause=LEFT_OUT_PAUSE)

@@ -7,7 +7,7 @@ from typing import Final
 
 from swap_chains.evm.codec import WORD
 from swap_chains.ports import ChainReader, Simulated
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.domain.caps import beyond_limit, queue_length, withheld_payment
 from swap_settler.domain.lane import Group, Payment
 from swap_settler.lane_ports import LaneStore
@@ -83,7 +83,7 @@ class ApplyOutflowLimits:
         changed = [one for one in withheld if one.is_changed]
         if changed:
             await self._store.queue_payments(changed)
-            observe.payments_withheld(self._chain.network, len(changed))
+            observe_paying.payments_withheld(self._chain.network, len(changed))
 
     async def _capacities(self, tokens: Sequence[str]) -> Mapping[str, int]:
         calls = [self._calls.capacity(token) for token in tokens]

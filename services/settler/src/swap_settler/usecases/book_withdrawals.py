@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from swap_runtime.clock import Clock
-from swap_settler import observe
+from swap_settler import observe_sweeping
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.withdrawals import book
 from swap_settler.ports import UnitOfWork
@@ -33,7 +33,7 @@ class BookWithdrawals:
     async def __call__(self) -> bool:
         """Do one batch and return whether there may be more."""
         if not await self._withdrawals.has_unbooked():
-            observe.withdrawals_unbooked(0, is_late=False)
+            observe_sweeping.withdrawals_unbooked(0, is_late=False)
             return False
         async with self._unit_of_work() as work:
             final = await work.lock_unbooked_withdrawals(limit=self._limit)
@@ -43,10 +43,10 @@ class BookWithdrawals:
                 await work.flush([Changes(ledger=booking.entries)], ())
                 await work.mark_withdrawals_booked([one.id for one in booking.done])
         for one in booking.done:
-            observe.withdrawn(one.network, one.token, one.to_address, one.base_units)
+            observe_sweeping.withdrawn(one.network, one.token, one.to_address, one.base_units)
         for asset in booking.indebted:
-            observe.inventory_indebted(*asset)
+            observe_sweeping.inventory_indebted(*asset)
         now = self._clock()
         is_late = any(now - one.block_time > PATIENCE for one in booking.short)
-        observe.withdrawals_unbooked(len(booking.short), is_late=is_late)
+        observe_sweeping.withdrawals_unbooked(len(booking.short), is_late=is_late)
         return len(booking.done) == self._limit

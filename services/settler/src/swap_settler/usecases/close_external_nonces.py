@@ -15,7 +15,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler import observe, observe_losses
+from swap_settler import observe, observe_operator
 from swap_settler.domain import ledger_external
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import Changes
@@ -123,11 +123,11 @@ class CloseExternalNonces:
         observe.changed(changes)
         for nonce, (transaction_hash, units) in named.items():
             network, address = signer.network, signer.address
-            observe_losses.external_nonce(
+            observe_operator.external_nonce(
                 network, address, nonce, transaction_hash, units, by=by, reason=reason
             )
         for paid_id in sorted(proven.paid):
-            observe_losses.paid_externally(signer.network, signer.address, paid_id)
+            observe_operator.paid_externally(signer.network, signer.address, paid_id)
 
     async def _lost(
         self, signer: Signer, external: Sequence[ExternalNonce]

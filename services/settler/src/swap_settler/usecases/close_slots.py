@@ -12,7 +12,7 @@ from swap_chains.events import Block
 from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
-from swap_settler import observe
+from swap_settler import observe, observe_paying
 from swap_settler.domain import ledger, ledger_external
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm, Payment
@@ -101,7 +101,7 @@ class CloseSlots:
         """A consumed nonce without a receipt of ours, or with several: nodes that lag or lie, or
         the key used elsewhere.
         """
-        observe.slots_unexplained(self._chain.network, self._signer, nonces)
+        observe_paying.slots_unexplained(self._chain.network, self._signer, nonces)
         self._rounds_unexplained += 1
         # Also one that a person resumed meanwhile: it is not explained yet.
         if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
@@ -149,7 +149,7 @@ class CloseSlots:
                 proven_slots.append(replace(slot, quorum=quorum))
             elif quorum.deny:
                 agree, deny = quorum.agree, quorum.deny
-                observe.nodes_differ(
+                observe_paying.nodes_differ(
                     self._chain.network, slot.transaction_hash, agree=agree, deny=deny
                 )
         return proven_slots
@@ -166,13 +166,13 @@ class CloseSlots:
         held = Holding(self._signer, self._native)
         balance = (await self._chain.balances([held], at=final))[held]
         booked = await self._store.signer_balance(self._native)
-        observe.signer_gas(self._chain.network, self._signer, balance, self._gas_alarm)
+        observe_paying.signer_gas(self._chain.network, self._signer, balance, self._gas_alarm)
         spent = sum(slot.receipt.fee_base_units for slot in closed)
         # What an unexplained nonce spent is not known, and so no rise either.
         rise = balance + spent - booked if is_complete else 0
         lost = -rise if rise < 0 and await self._is_forgotten(forgotten) else 0
         if rise < 0 and not lost:
-            observe.signer_short(self._chain.network, self._signer, -rise)
+            observe_paying.signer_short(self._chain.network, self._signer, -rise)
         if not closed and not forgotten and not lost and rise <= 0:
             return
         relays = await self._relays(closed)

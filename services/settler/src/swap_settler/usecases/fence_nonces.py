@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swap_chains.ports import ChainReader
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe_recovery
+from swap_settler import observe_paying
 from swap_settler.lane_ports import Fence, Fences
 
 
@@ -55,7 +55,7 @@ class FenceNonces:
         fence = Fence(unfenced.recovery_id, used, final, end, self._slots_max)
         opened = await self._fences.set(fence, epoch=epoch)
         crashpoint("settler.after_fence")
-        observe_recovery.fenced(self._chain.network, self._signer, end, opened)
+        observe_paying.fenced(self._chain.network, self._signer, end, opened)
         return opened
 
     async def _latest(self, used: int, final_number: int) -> int:

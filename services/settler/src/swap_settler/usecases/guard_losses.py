@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from swap_runtime.errors import Refused
-from swap_settler import observe_losses
+from swap_settler import observe_operator
 from swap_settler.domain.signer import Stop
 from swap_settler.operator_ports import Losses
 
@@ -29,19 +29,19 @@ class GuardLosses:
         for network, budget in self._budgets.items():
             of_network = lost.get(network)
             units = 0 if of_network is None else of_network.usd_micros
-            observe_losses.lost(network, units)
+            observe_operator.lost(network, units)
             if of_network is None or units <= budget:
                 continue
             because = f"reorgs took {_dollars(units)} within {self._span} that was paid for; "
             because += f"its budget is {_dollars(budget)}"
             last = of_network.last_lifted
             if await self._losses.stop(network, because=because, last_lifted=last):
-                observe_losses.source_stopped(network, because=because)
+                observe_operator.source_stopped(network, because=because)
         await self.list_stops()
 
     async def list_stops(self) -> Sequence[Stop]:
         found = await self._losses.list_stops()
-        observe_losses.source_stops(self._budgets, {stop.network for stop in found})
+        observe_operator.source_stops(self._budgets, {stop.network for stop in found})
         return found
 
     async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
@@ -51,7 +51,7 @@ class GuardLosses:
         """
         if not await self._losses.lift(network, by=by, reason=reason):
             raise Refused(f"payments for what comes from {network} are not stopped")
-        observe_losses.source_let_go(network, by=by, reason=reason)
+        observe_operator.source_let_go(network, by=by, reason=reason)
         return await self.list_stops()
 
 

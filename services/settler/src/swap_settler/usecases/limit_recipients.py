@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.domain.lane import RECIPIENT_REVERTS_MAX, Payment, within_recipient_limits
 from swap_settler.lane_ports import LaneStore
 from swap_settler.usecases.abandon_payouts import AbandonPayouts
@@ -38,7 +38,7 @@ class LimitRecipients:
         if not ended:
             return payments
         for payment in ended:
-            observe.payment_refused(payment.swap_id, self._network, BECAUSE)
+            observe_paying.payment_refused(payment.swap_id, self._network, BECAUSE)
         await self._abandon_payouts(
             {payment.intent_id: payment.swap_id for payment in ended},
             refusals={payment.intent_id: BECAUSE for payment in ended},

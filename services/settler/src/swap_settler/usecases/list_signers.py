@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from swap_settler import observe
+from swap_settler import observe_operator
 from swap_settler.domain.signer import Signer
 from swap_settler.operator_ports import Signers
 
@@ -19,5 +19,5 @@ class ListSigners:
         halted = Counter(signer.network for signer in found if signer.halted)
         # Whichever replica's lane noticed, each shows it.
         for network in {signer.network for signer in found}:
-            observe.signers_halted(network, halted[network])
+            observe_operator.signers_halted(network, halted[network])
         return found

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
-from swap_settler import observe
+from swap_settler import observe_operator
 from swap_settler.domain.dwelling import Dwell, Stuck
 from swap_settler.settling_ports import Dwelling
 
@@ -27,10 +27,10 @@ class ListStuck:
 
     async def __call__(self) -> Sequence[Stuck]:
         silences = await self._dwelling.mark_silences(self._silent_after)
-        observe.silences(silences.newly_silent, silences.recovered)
+        observe_operator.silences(silences.newly_silent, silences.recovered)
         found = await self._dwelling.stuck(self._dwell.bounds, limit=self._limit)
         counts = Counter(one.status for one in found)
         for status in self._dwell.bounds:
-            observe.stuck(status, counts[status])
+            observe_operator.stuck(status, counts[status])
         await self._dwelling.report(Counter(one.network for one in found))
         return found

@@ -9,7 +9,7 @@ from typing import Final
 from swap_chains.evm.codec import checksum_address, has_valid_checksum
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
-from swap_settler import observe
+from swap_settler import observe_operator
 from swap_settler.domain.signer import Blocked
 from swap_settler.operator_ports import BlockedAddresses
 
@@ -41,7 +41,7 @@ class ManageBlockedAddresses:
         added = await self._blocked.block(
             addresses, order.network, by=order.by, reason=order.reason
         )
-        observe.addresses_blocked(added, order.network, by=order.by, reason=order.reason)
+        observe_operator.addresses_blocked(added, order.network, by=order.by, reason=order.reason)
         return added
 
     async def lift(self, order: BlockOrder) -> int:
@@ -50,7 +50,7 @@ class ManageBlockedAddresses:
         lifted = await self._blocked.lift(
             addresses, order.network, by=order.by, reason=order.reason
         )
-        observe.addresses_let_go(lifted, order.network, by=order.by, reason=order.reason)
+        observe_operator.addresses_let_go(lifted, order.network, by=order.by, reason=order.reason)
         return lifted
 
     def _checked(self, order: BlockOrder) -> Sequence[str]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
-from swap_settler import observe
+from swap_settler import observe_operator
 from swap_settler.domain.caps import CapState, QueuedPayment
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.operator_ports import Caps
@@ -56,7 +56,7 @@ class ManageCaps:
         if not is_set:
             raise Refused("the cap was lowered meanwhile: list the caps again")
         cap = {**asdict(name), "token": token, "units": limit.units, "span": str(limit.span)}
-        observe.cap_set(cap, by=by, reason=reason)
+        observe_operator.cap_set(cap, by=by, reason=reason)
         return await self.list_all()
 
     async def lift(self, name: CapName, *, by: str, reason: str) -> Sequence[CapState]:
@@ -66,7 +66,7 @@ class ManageCaps:
         token = token_of(self._catalogue, name)
         if not await self._caps.lift_cap(name.network, token, name.app_id, by=by, reason=reason):
             raise Refused("there is no such cap")
-        observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
+        observe_operator.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
         return await self.list_all()
 
     async def list_queued(self) -> Sequence[QueuedPayment]:
@@ -79,7 +79,7 @@ class ManageCaps:
         """
         if not await self._caps.grant_pass(intent_id, by=by, reason=reason):
             raise Refused(f"{intent_id} waits for no cap, or was let through before")
-        observe.payment_passed_caps(intent_id, by=by, reason=reason)
+        observe_operator.payment_passed_caps(intent_id, by=by, reason=reason)
 
     async def report(self) -> None:
         """Tell how long the lines are, and how long the first of each waits."""
@@ -87,7 +87,7 @@ class ManageCaps:
         networks: Collection[str] = self._catalogue.networks
         for network in networks:
             count, oldest = queues.get(network, (0, timedelta(0)))
-            observe.queue(network, count, oldest)
+            observe_operator.queue(network, count, oldest)
 
 
 def token_of(catalogue: Catalogue, name: CapName) -> str | None:

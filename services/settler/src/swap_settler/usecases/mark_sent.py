@@ -9,7 +9,7 @@ from typing import Final
 from swap_chains.ports import Broadcast
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.domain.payouts import mark_standalone_sent, sent
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.batch_state import BatchState
@@ -22,7 +22,7 @@ def unrefused_hashes(network: str, answers: Sequence[Broadcast]) -> Sequence[str
     """Log the attempts that every node refused, and return the hashes of the others."""
     for answer in answers:
         if not answer.is_out:
-            observe.broadcast_refused(network, answer.transaction_hash, answer.text)
+            observe_paying.broadcast_refused(network, answer.transaction_hash, answer.text)
     return [a.transaction_hash for a in answers if not a.is_refused]
 
 

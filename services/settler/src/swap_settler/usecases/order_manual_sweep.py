@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
-from swap_settler import observe
+from swap_settler import observe_operator
 from swap_settler.operator_ports import SweepOrders
 
 
@@ -43,4 +43,4 @@ class OrderManualSweep:
             raise Refused(f"{order.address} is not an address") from error
         if not await self._orders.order(order.network, address, token.address):
             raise Refused(f"no {token.symbol} of {order.network} stands at {address}")
-        observe.sweep_ordered({**asdict(order), "token": token.address})
+        observe_operator.sweep_ordered({**asdict(order), "token": token.address})

@@ -11,7 +11,7 @@ from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
-from swap_settler import observe
+from swap_settler import observe, observe_operator
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.domain.inventory import AssetKey
@@ -64,7 +64,7 @@ class PayClaimable:
             raise Refused(str(error)) from error
         observe.changed([change])
         [intent] = change.intents
-        observe.claim_ordered(intent, by=order.by, reason=order.reason)
+        observe_operator.claim_ordered(intent, by=order.by, reason=order.reason)
         return intent
 
     async def _pay(self, order: Order) -> Changes:

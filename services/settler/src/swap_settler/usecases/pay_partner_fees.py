@@ -9,7 +9,7 @@ from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
-from swap_settler import observe_fees
+from swap_settler import observe_operator
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.partner_fees import PartnerFee, pay
 from swap_settler.domain.swap import Intent, IntentKind
@@ -51,7 +51,7 @@ class PayPartnerFees:
         """
         change = await self._pay(order)
         [intent] = change.intents
-        observe_fees.partner_fee_ordered(intent, by=order.by, reason=order.reason)
+        observe_operator.partner_fee_ordered(intent, by=order.by, reason=order.reason)
         return intent
 
     async def _pay(self, order: Order) -> Changes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from swap_chains.ports import ChainSender
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.lane_ports import LaneStore
 from swap_settler.usecases.mark_sent import MarkSent
 
@@ -36,6 +36,6 @@ class Rebroadcast:
         waiting = await self._store.unmined(older_than=self._older_than, limit=self._limit)
         if waiting:
             answers = await self._sender.broadcast(waiting)
-            observe.rebroadcast(self._sender.network, len(waiting))
+            observe_paying.rebroadcast(self._sender.network, len(waiting))
             await self._mark_sent.record_results(self._sender.network, answers)
         return len(waiting)

@@ -15,7 +15,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler import observe, observe_losses
+from swap_settler import observe, observe_operator
 from swap_settler.domain.chain_facts import FactState, PayoutFact
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.payouts import (
@@ -118,7 +118,7 @@ class ReconcileUnknownPayments:
         changes, payments = await self._end(network, transaction_hash, logs, by=by, reason=reason)
         observe.changed(changes)
         for one in payments:
-            observe_losses.payment_reconciled(
+            observe_operator.payment_reconciled(
                 network, transaction_hash, one.intent_id, one.end.value, by=by, reason=reason
             )
         return payments

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from swap_chains.errors import ChainUnavailable
 from swap_chains.ports import ChainReader, ChainSender, Fees
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.domain.replacing import Act, OpenSlot, Patience, offered_more
 from swap_settler.lane_ports import Attempt, LaneStore
 from swap_settler.usecases.lane_calls import LaneCalls
@@ -45,7 +45,7 @@ class ReplaceStuck:
         :raises LeaseLost: when another lane has taken over.
         """
         if not await self._store.in_flight():
-            observe.nothing_stuck(self._chain.network)
+            observe_paying.nothing_stuck(self._chain.network)
             return 0
         head = await self._chain.head()
         lowest = await self._chain.nonce(self._sender.address, at=head)
@@ -71,9 +71,9 @@ class ReplaceStuck:
     def _report_stuck(self, slots: Sequence[OpenSlot], lowest: int) -> None:
         stuck = [slot for slot in slots if slot.nonce == lowest]
         if stuck:
-            observe.oldest_unmined(self._chain.network, stuck[0].assigned_for)
+            observe_paying.oldest_unmined(self._chain.network, stuck[0].assigned_for)
         else:
-            observe.nothing_stuck(self._chain.network)
+            observe_paying.nothing_stuck(self._chain.network)
 
     async def _signed(self, slot: OpenSlot, act: Act) -> Attempt | None:
         if act is Act.WAIT:
@@ -84,7 +84,7 @@ class ReplaceStuck:
         is_cancel = act is Act.CANCEL or slot.is_cancel or not slot.payments
         call = self._calls.no_op() if is_cancel else self._calls.paying(slot.payments)
         transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
-        observe.replaced(self._chain.network, slot.nonce, is_cancel=is_cancel, fees=fees)
+        observe_paying.replaced(self._chain.network, slot.nonce, is_cancel=is_cancel, fees=fees)
         intents = frozenset(() if is_cancel else (p.intent_id for p in slot.payments))
         return Attempt(transaction, fees, intents)
 
@@ -92,13 +92,13 @@ class ReplaceStuck:
         cap = self._patience.cap(act, slot)
         fees = offered_more(slot.fees, await self._chain.fees(), cap=cap)
         if fees is None:
-            observe.at_fee_cap(self._chain.network, slot.nonce, cap)
+            observe_paying.at_fee_cap(self._chain.network, slot.nonce, cap)
         return fees
 
     async def _broadcast(self, stored: Sequence[Attempt]) -> None:
         try:
             answers = await self._sender.broadcast([a.transaction for a in stored])
         except ChainUnavailable as error:
-            observe.broadcast_failed(self._chain.network, str(error))
+            observe_paying.broadcast_failed(self._chain.network, str(error))
             return  # kept: the rebroadcast sends the same bytes
         await self._mark_sent.record_results(self._chain.network, answers)

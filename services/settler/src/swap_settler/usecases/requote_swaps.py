@@ -11,7 +11,7 @@ from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe
+from swap_settler import observe, observe_settling
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.ledger_fees import partner_fee_basis_points_of
 from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
@@ -96,7 +96,7 @@ class RequoteSwaps:
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
         observe.changed(batch_state.changes)
-        observe.requoted(batch_state.changes)
+        observe_settling.requoted(batch_state.changes)
 
     def _waits(self, swap: Swap, waited: timedelta) -> bool:
         """A part waits until the swap's deadline; a promise does not wait at all."""

@@ -16,7 +16,7 @@ from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
 from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTransfers, TransferReader
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler import observe_losses
+from swap_settler import observe_operator
 from swap_settler.operator_ports import Record, Rescues, ReturnOrder, UnmatchedDeposit
 from swap_settler.usecases.recipients import recipient_of
 
@@ -137,7 +137,7 @@ class RescueTokens:
         chosen = _chosen(strange, back, to)
         order = {"returned_to": to, "by": back.by, "reason": back.reason}
         await self._rescues.order(network.name, transaction_hash, chosen, **order)
-        observe_losses.rescue_ordered(
+        observe_operator.rescue_ordered(
             network.name, transaction_hash, to, by=back.by, reason=back.reason
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler import observe
+from swap_settler import observe_operator
 from swap_settler.domain.signer import Signer
 from swap_settler.operator_ports import Signers
 from swap_settler.usecases.close_external_nonces import CloseExternalNonces
@@ -69,7 +69,7 @@ class ResumeSigners:
         resumed = await self._signers.resume(halted, by=by, reason=reason)
         for signer in halted:
             if signer.address in resumed:
-                observe.signer_resumed(signer, by=by, reason=reason)
+                observe_operator.signer_resumed(signer, by=by, reason=reason)
         if len(resumed) < len(halted):
             raise Refused("a halt changed meanwhile: list the signers again")
         return Resumed(halted, paid)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from swap_chains.errors import ChainError, ChainUnavailable
 from swap_chains.ports import ChainReader
 from swap_runtime.errors import Unavailable
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.lane_ports import LaneStore, Wake
 from swap_settler.usecases.buffer_sent_attempts import BufferSentAttempts
 from swap_settler.usecases.close_slots import CloseSlots
@@ -97,7 +97,7 @@ class RunLane:
             await self._tried(self._sent_attempts)
 
     async def _report_age(self) -> None:
-        observe.oldest_unpaid(self._chain.network, await self._store.oldest_unpaid())
+        observe_paying.oldest_unpaid(self._chain.network, await self._store.oldest_unpaid())
 
     async def _start(self) -> None:
         """A chain that is ahead of our slots was used without us: a theft, unless the database was
@@ -112,7 +112,7 @@ class RunLane:
         known = await self._store.open_signer(nonce)
         if known < nonce and not await self._awaits_fence():
             await self._store.halt(f"the chain is at nonce {nonce}, the ledger at {known}")
-            observe.signer_halted(self._chain.network, self._signer, known, nonce)
+            observe_paying.signer_halted(self._chain.network, self._signer, known, nonce)
 
     async def _awaits_fence(self) -> bool:
         """Whether it is known that a restored ledger is behind; the lane fences it then."""
@@ -132,7 +132,7 @@ class RunLane:
                 await self._check_chain()
                 return
             except ChainUnavailable as error:
-                observe.lane_waits(self._chain.network, str(error))
+                observe_paying.lane_waits(self._chain.network, str(error))
                 await asyncio.sleep(self._upkeep_interval.total_seconds())
 
     async def _nonce(self) -> int:
@@ -142,5 +142,5 @@ class RunLane:
         try:
             return await work()
         except (ChainError, Unavailable) as error:
-            observe.lane_waits(self._chain.network, str(error))
+            observe_paying.lane_waits(self._chain.network, str(error))
             return None

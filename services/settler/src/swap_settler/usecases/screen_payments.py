@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from swap_runtime.screening import Party, Screening, Verdict
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.domain.lane import Payment
 from swap_settler.lane_ports import LaneStore
 from swap_settler.usecases.abandon_payouts import AbandonPayouts
@@ -42,14 +42,14 @@ class ScreenPayments:
             return payments
         blocked = [p for p in withheld if verdicts[p.intent_id] is Verdict.BLOCKED]
         for payment in blocked:
-            observe.payment_rejected(payment.swap_id, self._network, payment.to_address)
+            observe_paying.payment_rejected(payment.swap_id, self._network, payment.to_address)
         if blocked:
             await self._abandon_payouts.reject(
                 {p.intent_id: p.swap_id for p in blocked}, epoch=epoch
             )
         unknown = [p for p in withheld if p not in blocked]
         for payment in unknown:
-            observe.payment_queued(
+            observe_paying.payment_queued(
                 payment.swap_id, self._network, "no screening answers for its recipient"
             )
         if unknown:

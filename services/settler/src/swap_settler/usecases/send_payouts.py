@@ -19,7 +19,7 @@ from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
 from swap_settler.lane_ports import Attempt, LaneStore, fitting
 from swap_settler.usecases.abandon_payouts import PAID_EXTERNALLY, AbandonPayouts
@@ -305,7 +305,7 @@ class SendPayouts:
             answer.text for _, answer in simulation if not (answer.succeeded or answer.is_revert)
         ]
         for text in unknown:
-            observe.payments_not_simulated(self._chain.network, text)
+            observe_paying.payments_not_simulated(self._chain.network, text)
         return Simulation(
             good, [(group, answer) for group, answer in simulation if answer.is_revert], allowances
         )
@@ -317,7 +317,7 @@ class SendPayouts:
         queued = [(p, NOT_NOW[a.data[:4]]) for p, a in refused if a.data[:4] in NOT_NOW]
         failed = [(p, _refusal_text(a)) for p, a in refused if a.data[:4] not in NOT_NOW]
         for payment, reason in queued:
-            observe.payment_queued(payment.swap_id, self._chain.network, reason)
+            observe_paying.payment_queued(payment.swap_id, self._chain.network, reason)
         if queued:
             await self._store.defer_payments([p.intent_id for p, _ in queued], pause=QUEUE_PAUSE)
         unknown = [p for p, a in refused if a.data[:4] == ALREADY_PAID]
@@ -326,7 +326,7 @@ class SendPayouts:
             ids = ", ".join(str(payment.intent_id) for payment in unknown)
             await self._store.halt(f"{PAID_EXTERNALLY}: intent {ids}")
         for payment, reason in failed:
-            observe.payment_refused(payment.swap_id, self._chain.network, reason)
+            observe_paying.payment_refused(payment.swap_id, self._chain.network, reason)
         relays = {p: a for p, a in refused if p.is_relay and a.data[:4] not in NOT_NOW}
         if relays:
             await self._end_relays(relays, epoch=epoch)
@@ -351,7 +351,7 @@ class SendPayouts:
         try:
             answers = await self._sender.broadcast([a.transaction for a in attempts])
         except ChainUnavailable as error:
-            observe.broadcast_failed(self._chain.network, str(error))
+            observe_paying.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
         crashpoint("settler.after_send")
         await self._result_listener.record_results(self._chain.network, answers)

@@ -15,7 +15,7 @@ from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.deposit_addresses import Sweep
 from swap_chains.ports import Call, ChainReader, ChainSender
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe
+from swap_settler import observe_paying
 from swap_settler.domain.lane import SweepSlot, WaitingSweep
 from swap_settler.lane_ports import Attempt, LaneStore
 from swap_settler.usecases.buffer_sent_attempts import BroadcastResultListener
@@ -114,7 +114,7 @@ class SendSweeps:
         for group, answer in zip(groups, answers, strict=True):
             if not answer.succeeded:
                 refused.update(sweep.intent_id for sweep in group)
-                observe.sweep_refused(self._chain.network, len(group), answer.text)
+                observe_paying.sweep_refused(self._chain.network, len(group), answer.text)
         return refused
 
     async def _sign(self, slots: Sequence[SweepSlot]) -> Sequence[Attempt]:
@@ -131,7 +131,7 @@ class SendSweeps:
         try:
             answers = await self._sender.broadcast([a.transaction for a in attempts])
         except ChainUnavailable as error:
-            observe.broadcast_failed(self._chain.network, str(error))
+            observe_paying.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
         crashpoint("settler.after_send_sweep")
         await self._result_listener.record_results(self._chain.network, answers)

@@ -12,7 +12,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe
+from swap_settler import observe, observe_settling
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.refunds import abandon_refund, has_address, is_covered, is_worth, start
 from swap_settler.domain.swap import Swap
@@ -67,7 +67,7 @@ class StartRefunds:
             max_fee = (await self._chain.fees()).max_fee_per_gas
             data_fee = 0 if self._data_fee is None else await self._data_fee.upper_bound()
         except ChainError as error:
-            observe.refunds_wait(self._network.name, len(due), str(error))
+            observe_settling.refunds_wait(self._network.name, len(due), str(error))
             await self._abandon_overdue([one for one in due if one.waited >= self._patience])
             return False
         crashpoint("settler.before_refund")

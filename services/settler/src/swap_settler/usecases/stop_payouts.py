@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from swap_runtime.errors import Refused
-from swap_settler import observe_stops as observe
+from swap_settler import observe_operator
 from swap_settler.domain.signer import EVERYWHERE, Stop
 from swap_settler.operator_ports import Stops
 
@@ -19,7 +19,7 @@ class StopPayouts:
 
     async def list_all(self) -> Sequence[Stop]:
         found = await self._stops.list_stops()
-        observe.stops(self._networks, {stop.network for stop in found})
+        observe_operator.stops(self._networks, {stop.network for stop in found})
         return found
 
     async def list_halts(self) -> Sequence[Stop]:
@@ -35,10 +35,10 @@ class StopPayouts:
         """
         self._check(network)
         if await self._stops.stop(network, by=by, reason=reason):
-            observe.payouts_stopped(network, by=by, reason=reason)
+            observe_operator.payouts_stopped(network, by=by, reason=reason)
         is_over = await self._stops.rounds_have_ended(network)
         if not is_over:
-            observe.round_outlasts_the_stop(network)
+            observe_operator.round_outlasts_the_stop(network)
         return is_over
 
     async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
@@ -50,7 +50,7 @@ class StopPayouts:
         if not await self._stops.lift(network, by=by, reason=reason):
             where = "everywhere" if network == EVERYWHERE else f"on {network}"
             raise Refused(f"payouts are not stopped {where}")
-        observe.payouts_let_go(network, by=by, reason=reason)
+        observe_operator.payouts_let_go(network, by=by, reason=reason)
         return await self.list_all()
 
     def _check(self, network: str) -> None:
