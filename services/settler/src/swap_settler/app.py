@@ -102,7 +102,7 @@ async def build(service: Service) -> None:
         above_usd_micros=group.second_operator_above_usd * MICROS,
     )
     second = SecondOperator(weigh_orders)
-    add_recovery(service, group, networks, chains, proofs, second=second)
+    add_recovery(service, group, networks, chains, proofs, ends_hold=second.ends_hold)
     _refund(service, group, catalogue, swap_messages, chains, rpcs=rpcs)
     _sweep(service, group, catalogue, chains)
     list_stuck = _watch_dwelling(service, group, catalogue, swap_messages)

@@ -8,11 +8,11 @@ from typing import Final
 
 from swap_chains.ports import ChainReader
 from swap_domain.catalogue import Network
+from swap_runtime.admin_routes import NeedsSecond
 from swap_runtime.service import Service
 from swap_settler.adapters.incarnations import PostgresIncarnations
 from swap_settler.adapters.recoveries import PostgresRecoveries, PostgresRecoveryProofs
 from swap_settler.http.recovery import RecoveryAdmin
-from swap_settler.http.second_operator import SecondOperator
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.prove_recovery import ProveRecovery
@@ -28,11 +28,12 @@ def add_recovery(
     chains: Mapping[str, ChainReader],
     proofs: Mapping[str, ChainReader],
     *,
-    second: SecondOperator,
+    ends_hold: NeedsSecond,
 ) -> None:
     """Register each start of the database before anything works, and while it does.
 
     :param proofs: what two providers report alike.
+    :param ends_hold: says why an order that ends a hold waits for a second operator.
     """
     watch_incarnation = WatchIncarnation(
         PostgresIncarnations(service.engine),
@@ -60,5 +61,5 @@ def add_recovery(
     service.every("report-recovery", group.signer_report_interval, report_recovery)
     admin = RecoveryAdmin(finish_recovery, prove_recovery)
     service.admin("GET", "/recovery", admin.show)
-    service.order("/recovery/{id}/finish", admin.finish, needs_second=second.ends_hold)
-    service.order("/recovery/retained/{id}/release", admin.release, needs_second=second.ends_hold)
+    service.order("/recovery/{id}/finish", admin.finish, needs_second=ends_hold)
+    service.order("/recovery/retained/{id}/release", admin.release, needs_second=ends_hold)
