@@ -17,11 +17,11 @@ from swap_runtime.outbox import Outgoing
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction
-from swap_settler.domain.chain_facts import SweptFact, Withdrawal
+from swap_settler.domain.chain_facts import SweptFact
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
-from swap_settler.domain.stored_sweeps import Unbooked
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
+from swap_settler.domain.treasury import Unbooked, Withdrawal
 from swap_settler.domain.work_due import WorkDue, work_due
 from swap_settler.ports import Place
 from swap_settler.settling_ports import DueRefund, DueRequote

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from swap_runtime.outbox import Outgoing
 from swap_settler.batch_ports import BatchWork
-from swap_settler.domain.chain_facts import SweptFact, Withdrawal
+from swap_settler.domain.chain_facts import SweptFact
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory
-from swap_settler.domain.stored_sweeps import Unbooked
 from swap_settler.domain.swap import Deposit, Intent, Swap
+from swap_settler.domain.treasury import Unbooked, Withdrawal
 
 Place = tuple[str, str]  # network, address
 

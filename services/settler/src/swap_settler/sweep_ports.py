@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
 
-from swap_settler.domain.stored_sweeps import DueSweep
+from swap_settler.domain.treasury import DueSweep
 from swap_settler.ports import Place, Work
 
 

@@ -40,11 +40,12 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import utc_now
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.chain_facts import SweptFact, Withdrawal
+from swap_settler.domain.chain_facts import SweptFact
 from swap_settler.domain.changes import Changes, Halt
 from swap_settler.domain.ledger import payout_unexplained
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.targets import DepositTarget
+from swap_settler.domain.treasury import Withdrawal
 from swap_settler.domain.work_due import WAITS_FOR
 from swap_settler.ports import UnitOfWork
 

@@ -10,7 +10,6 @@ import pytest
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, TREASURY, USDC
 from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
 from swap_settler.domain.chain_facts import BALANCE_MAX, SweptFact
-from swap_settler.domain.stored_sweeps import DueSweep, Unbooked
 from swap_settler.domain.swap import (
     SWEPT_WITHOUT_SWAP,
     Deposit,
@@ -28,6 +27,7 @@ from swap_settler.domain.sweeps import (
     order,
     quarantined_deposit,
 )
+from swap_settler.domain.treasury import DueSweep, Unbooked
 
 ADDRESS, OTHER = RECIPIENT, "0x" + "ad" * 20
 HERE, TOKEN = TREASURY[ETHEREUM], USDC[ETHEREUM]

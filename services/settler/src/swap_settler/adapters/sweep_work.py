@@ -13,7 +13,7 @@ from swap_settler.adapters import sweep_statements as statements
 from swap_settler.domain.accounts import Holder, LedgerTransaction
 from swap_settler.domain.chain_facts import SweptFact
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.stored_sweeps import DueSweep, Unbooked
+from swap_settler.domain.treasury import DueSweep, Unbooked
 from swap_settler.ports import Place
 
 MINED = ("seen", "confirmed")

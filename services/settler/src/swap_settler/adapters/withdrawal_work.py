@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, reading
 from swap_runtime.sql import sql
-from swap_settler.domain.chain_facts import Withdrawal
+from swap_settler.domain.treasury import Withdrawal
 
 SAVE: Final = sql("""
 INSERT INTO withdrawal AS known (id, version, state, network, token, treasury, to_address,

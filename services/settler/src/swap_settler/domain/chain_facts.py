@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Deposit
 
 
@@ -70,25 +69,3 @@ class SweptFact:
     def is_quarantined(self) -> bool:
         """Whether nobody can have had as much: it is recorded, and never booked."""
         return self.base_units > BALANCE_MAX
-
-
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
-    """The Treasury's log, as far as it got."""
-
-    id: UUID
-    version: int
-    state: str
-    network: str
-    token: str
-    treasury: str
-    to_address: str
-    base_units: int
-    transaction_hash: str
-    block_number: int
-    block_hash: str
-    block_time: datetime
-
-    @property
-    def asset(self) -> AssetKey:
-        return self.network, self.token

@@ -12,7 +12,6 @@ from datetime import datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
-from swap_settler.domain.stored_sweeps import DueSweep, Unbooked
 from swap_settler.domain.swap import (
     SWEPT_WITHOUT_SWAP,
     Deposit,
@@ -22,6 +21,7 @@ from swap_settler.domain.swap import (
     IntentState,
     Method,
 )
+from swap_settler.domain.treasury import DueSweep, Unbooked
 
 
 def address_key(place: tuple[str, str]) -> str:

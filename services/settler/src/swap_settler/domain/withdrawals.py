@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
-from swap_settler.domain.chain_facts import Withdrawal
 from swap_settler.domain.inventory import AssetKey, Inventory, after
+from swap_settler.domain.treasury import Withdrawal
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,7 @@ from swap_domain.catalogue import Catalogue, Network
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_runtime.errors import Unprocessable
-from swap_settler.domain.chain_facts import (
-    DepositFact,
-    FactState,
-    PayoutFact,
-    SweptFact,
-    Withdrawal,
-)
+from swap_settler.domain.chain_facts import DepositFact, FactState, PayoutFact, SweptFact
 from swap_settler.domain.swap import (
     Deposit,
     DepositState,
@@ -37,6 +31,7 @@ from swap_settler.domain.swap import (
     Terms,
 )
 from swap_settler.domain.targets import DepositTarget
+from swap_settler.domain.treasury import Withdrawal
 
 MAIN_LEG: Final = "main"
 METHODS: Final = {

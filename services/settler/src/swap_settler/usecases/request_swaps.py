@@ -30,10 +30,10 @@ from swap_settler.domain.deposits import attach
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
-from swap_settler.domain.stored_sweeps import Unbooked
 from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.domain.sweeps import address_key, booking_without_swap, quarantined_deposit
 from swap_settler.domain.targets import DepositTarget
+from swap_settler.domain.treasury import Unbooked
 from swap_settler.ports import Place, UnitOfWork, Work
 from swap_settler.usecases.attaching import Attaching
 from swap_settler.usecases.batch_state import BatchState, assets_of

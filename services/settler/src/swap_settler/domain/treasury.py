@@ -1,4 +1,4 @@
-"""Sweeps of deposit addresses as they are stored: what is due, and what is not booked."""
+"""Money on its way to the Treasury and out of it, apart from swaps: sweeps and withdrawals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_domain.money import Rounding, convert
+from swap_settler.domain.inventory import AssetKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +57,25 @@ class Unbooked:
     @property
     def place(self) -> tuple[str, str]:
         return self.network, self.from_address
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """The Treasury's log, as far as it got."""
+
+    id: UUID
+    version: int
+    state: str
+    network: str
+    token: str
+    treasury: str
+    to_address: str
+    base_units: int
+    transaction_hash: str
+    block_number: int
+    block_hash: str
+    block_time: datetime
+
+    @property
+    def asset(self) -> AssetKey:
+        return self.network, self.token
