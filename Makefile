@@ -151,7 +151,7 @@ lint: install-python  ## ruff, its format, and the lints of our own
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/python tools/no_float.py $(MONEY)
-	$(BIN)/python tools/thin_handlers.py services
+	$(BIN)/python tools/thin_handlers.py $(wildcard services/*/src)
 	$(BIN)/python tools/commit_in_runtime.py $(wildcard services/*/src libs/*/src)
 	$(BIN)/python tools/one_head.py $(wildcard services/*/migrations/versions)
 	$(BIN)/python tools/small_files.py libs services cli sdk deploy tests tools evm/src evm/test
