@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[1]
 SOURCES = (*sorted(ROOT.glob("libs/*/src")), *sorted(ROOT.glob("services/*/src")), ROOT / "cli/src")
 LINT = Path(sys.executable).parent / "lint-imports"
 PLANTED = [
-    ("swap_api/domain/amounts.py", "import swap_settler.domain.swap", "Services stand on libs"),
-    ("swap_settler/domain/swap.py", "import pydantic", "standard library only"),
-    ("swap_settler/domain/swap.py", "import swap_settler.ports", "imports point inward"),
+    ("swap_api/domain/amounts.py", "import swap_settler.model.swap", "Services stand on libs"),
+    ("swap_settler/model/swap.py", "import pydantic", "standard library only"),
+    ("swap_settler/model/swap.py", "import swap_settler.app", "only from the packages below"),
     ("swap_settler/handlers/deposits.py", "import sqlalchemy", "only through use cases"),
     ("swap_contracts/swaps.py", "import sqlalchemy", "pydantic and nothing else"),
     ("swap_quoter/adapters/price_file.py", "import web3", "Only swap_chains.evm speaks web3"),

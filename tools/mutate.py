@@ -71,7 +71,8 @@ PARTS: Final = {
     part.name: part
     for part in (
         Part(
-            "settler", "settler", "swap_settler", ("domain/*.py",),
+            "settler", "settler", "swap_settler",
+            ("domain/*.py", "model/[acstw]*.py", "model/ledger/*.py"),
             ("services/settler/tests/unit",), UNITS, THRESHOLD_PERCENT,
         ),
         Part(
@@ -80,9 +81,9 @@ PARTS: Final = {
         ),
         Part(
             "settler-sql", "settler", "swap_settler",
-            ("adapters/bookings.py", "adapters/lane_store.py", "adapters/lane_unit_of_work.py",
-             "adapters/loading.py", "adapters/records.py", "adapters/rows.py",
-             "adapters/unit_of_work.py"),
+            ("model/store/bookings.py", "adapters/lane_store.py", "adapters/lane_unit_of_work.py",
+             "model/store/loading.py", "adapters/records.py", "model/store/rows.py",
+             "model/store/unit_of_work.py"),
             ("services/settler/tests/integration",), "connected", None,
         ),
     )

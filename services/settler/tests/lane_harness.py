@@ -38,10 +38,12 @@ from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.recoveries import PostgresRecoveries
 from swap_settler.adapters.signers import PostgresSigners
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.lane_ports import Due
+from swap_settler.model.messages.message_mapping import MessageMapper
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.settling_ports import DataFee
 from swap_settler.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.usecases.book_sweeps import BookSweeps
@@ -51,7 +53,6 @@ from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
-from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.prove_external_transactions import ProveExternalTransactions
 from swap_settler.usecases.rebroadcast import Rebroadcast
@@ -64,7 +65,6 @@ from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
-from swap_settler.usecases.swap_messages import SwapMessages
 
 SOURCE, DESTINATION = "ETHEREUM_DEVNET", "BASE_DEVNET"
 EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"

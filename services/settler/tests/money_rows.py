@@ -29,7 +29,7 @@ from swap_contracts.quoting import FundingMethod
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import FailReason
+from swap_settler.model.swap import FailReason
 
 NUMBER: Final = 7
 BY_NUMBER: Final = {"kind": "deposited", "sequence_number": NUMBER}

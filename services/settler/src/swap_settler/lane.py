@@ -12,6 +12,7 @@ from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
+from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.usecases.buffer_sent_attempts import BufferSentAttempts
@@ -28,7 +29,6 @@ from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
-from swap_settler.usecases.swap_messages import SwapMessages
 
 NAME = "settler"
 

@@ -15,7 +15,7 @@ from swap_settler.domain.caps import WithheldPayment
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.receipt_quorum import ReceiptQuorum
 from swap_settler.domain.replacing import OpenSlot
-from swap_settler.ports import Work
+from swap_settler.model.ports import Work
 
 # Intents, with their swaps; None for a payment that is no swap's.
 Owners = Mapping[UUID, UUID | None]

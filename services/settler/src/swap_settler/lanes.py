@@ -15,12 +15,12 @@ from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
 from swap_settler import observe_paying
 from swap_settler.adapters.chains import Chain
-from swap_settler.adapters.channels import lane_channel
 from swap_settler.adapters.keys import open_keys
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.lane import Lane
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.store.channels import lane_channel
 from swap_settler.settings import SettlerGroup
-from swap_settler.usecases.swap_messages import SwapMessages
 
 LEASE_TERM = timedelta(seconds=6)
 

@@ -11,7 +11,7 @@ import structlog
 from swap_domain.lifecycle import Status
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.signer import EVERYWHERE, Signer
-from swap_settler.domain.swap import Intent
+from swap_settler.model.swap import Intent
 
 log = structlog.get_logger()
 

@@ -12,7 +12,7 @@ from swap_chains.evm.check_roles import UnknownOperator
 from swap_chains.ports import Fees
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.lane import GasAlarm
-from swap_settler.observe import HALTS
+from swap_settler.model.observe_changes import HALTS
 
 log = structlog.get_logger()
 

@@ -8,8 +8,8 @@ import structlog
 
 from swap_runtime.metrics import counter
 from swap_settler.domain.attaching import Proof
-from swap_settler.domain.changes import Changes
-from swap_settler.observe import REFUNDS
+from swap_settler.model.changes import Changes
+from swap_settler.model.observe_changes import REFUNDS
 
 log = structlog.get_logger()
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import structlog
 
 from swap_runtime.metrics import counter, gauge
-from swap_settler.domain.treasury import DueSweep
+from swap_settler.model.treasury import DueSweep
 
 log = structlog.get_logger()
 

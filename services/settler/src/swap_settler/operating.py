@@ -34,6 +34,7 @@ from swap_settler.http.second_operator import SecondOperator
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
+from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.close_external_nonces import CloseExternalNonces
@@ -49,7 +50,6 @@ from swap_settler.usecases.reconcile_unknown_payments import ReconcileUnknownPay
 from swap_settler.usecases.rescue_tokens import RescueTokens
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.stop_payouts import StopPayouts
-from swap_settler.usecases.swap_messages import SwapMessages
 from swap_settler.usecases.weigh_orders import WeighOrders
 
 CONSUMER: Final = "settler"

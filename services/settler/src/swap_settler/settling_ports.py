@@ -12,7 +12,7 @@ from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
 from swap_settler.domain.dwelling import Silences, Stuck
 from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import Leg
+from swap_settler.model.swap import Leg
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
 
-from swap_settler.domain.treasury import DueSweep
-from swap_settler.ports import Place, Work
+from swap_settler.model.ports import Place, Work
+from swap_settler.model.treasury import DueSweep
 
 
 class SweepWork(Work, Protocol):

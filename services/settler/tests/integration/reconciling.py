@@ -8,8 +8,8 @@ from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_settler.adapters.external_nonces import PostgresExternalNonces
 from swap_settler.adapters.external_payments import PostgresExternalPaymentUnitOfWork
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.usecases.message_mapping import MessageMapper
+from swap_settler.model.messages.message_mapping import MessageMapper
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
 from swap_settler.usecases.settle_payouts import SettlePayouts
 

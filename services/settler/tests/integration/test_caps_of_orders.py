@@ -22,7 +22,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.domain.stakes import CapLimit
-from swap_settler.domain.swap import Intent
+from swap_settler.model.swap import Intent
 from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
 

@@ -28,7 +28,6 @@ from swap_settler.adapters import (
     blocked,
     caps,
     claims,
-    due_statements,
     dwelling,
     external_nonces,
     external_payments,
@@ -39,14 +38,17 @@ from swap_settler.adapters import (
     records,
     rescues,
     signers,
-    statements,
     stops,
-    swap_statements,
     sweep_orders,
+)
+from swap_settler.model.store import (
+    due_statements,
+    statements,
+    swap_statements,
     sweep_statements,
     withdrawal_work,
 )
-from swap_settler.adapters.swap_statements import Loading
+from swap_settler.model.store.swap_statements import Loading
 from tests.plugins.plans import Question, Readers
 
 pytestmark = pytest.mark.connected

@@ -14,7 +14,7 @@ from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Engine
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected
 

@@ -28,7 +28,7 @@ from swap_runtime.errors import Refused
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.domain.stakes import CapLimit
-from swap_settler.domain.swap import Intent
+from swap_settler.model.swap import Intent
 from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.pay_claimable import Order
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees

@@ -38,12 +38,12 @@ from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain import payouts
-from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Leg
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Leg
 
 pytestmark = pytest.mark.connected
 

@@ -22,8 +22,8 @@ from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.requotes import Refused
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.usecases import requote_swaps
 from tests.support.crashes import Killed
 

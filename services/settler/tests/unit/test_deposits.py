@@ -28,17 +28,10 @@ from services.settler.tests.factories import (
 )
 from swap_domain.lifecycle import Status
 from swap_settler.domain import payouts
-from swap_settler.domain.accounts import Account, AccountKind, Holder
-from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.deposits import attach, decide, decide_unmatched
-from swap_settler.domain.swap import (
-    DepositState,
-    FailReason,
-    IntentKind,
-    IntentState,
-    Method,
-    Swap,
-)
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger.accounts import Account, AccountKind, Holder
+from swap_settler.model.swap import DepositState, FailReason, IntentKind, IntentState, Method, Swap
 
 PAID_ID = 2**256 - 1
 

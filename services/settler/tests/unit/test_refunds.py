@@ -23,13 +23,14 @@ from services.settler.tests.factories import (
 )
 from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits, payouts
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.refunds import cost_of, start
 from swap_settler.domain.requests import set_refund_address
 from swap_settler.domain.requotes import Refused, refuse
-from swap_settler.domain.swap import (
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.messages.message_mapping import paid_id_of, refund_id_of
+from swap_settler.model.swap import (
     DepositState,
     FailReason,
     Intent,
@@ -38,7 +39,6 @@ from swap_settler.domain.swap import (
     Leg,
     Swap,
 )
-from swap_settler.usecases.message_mapping import paid_id_of, refund_id_of
 
 COST = 190
 HASH = "0x" + "11" * 32

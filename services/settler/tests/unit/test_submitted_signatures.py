@@ -26,9 +26,6 @@ from swap_domain.authorization_status import AuthorizationStatus, AuthorizationT
 from swap_domain.gasless import MINED_WITHIN
 from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits
-from swap_settler.domain.authorization import Authorization, SubmittedSignature
-from swap_settler.domain.chain_facts import FactState
-from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.relaying import (
     REVERTS_MAX,
     ended,
@@ -37,7 +34,10 @@ from swap_settler.domain.relaying import (
     submit,
     with_authorization_progress,
 )
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.model.authorization import Authorization, SubmittedSignature
+from swap_settler.model.chain_facts import FactState
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 
 FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
 VALID_BEFORE = NOON + 30 * MINUTE

@@ -8,17 +8,6 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, TREASURY, USDC
-from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
-from swap_settler.domain.chain_facts import BALANCE_MAX, SweptFact
-from swap_settler.domain.swap import (
-    SWEPT_WITHOUT_SWAP,
-    Deposit,
-    DepositState,
-    Intent,
-    IntentKind,
-    IntentState,
-    Method,
-)
 from swap_settler.domain.sweeps import (
     address_key,
     bookable,
@@ -27,7 +16,24 @@ from swap_settler.domain.sweeps import (
     order,
     quarantined_deposit,
 )
-from swap_settler.domain.treasury import DueSweep, Unbooked
+from swap_settler.model.chain_facts import BALANCE_MAX, SweptFact
+from swap_settler.model.ledger.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
+from swap_settler.model.swap import (
+    SWEPT_WITHOUT_SWAP,
+    Deposit,
+    DepositState,
+    Intent,
+    IntentKind,
+    IntentState,
+    Method,
+)
+from swap_settler.model.treasury import DueSweep, Unbooked
 
 ADDRESS, OTHER = RECIPIENT, "0x" + "ad" * 20
 HERE, TOKEN = TREASURY[ETHEREUM], USDC[ETHEREUM]

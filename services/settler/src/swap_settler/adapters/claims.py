@@ -10,8 +10,8 @@ from uuid import UUID
 from swap_runtime.database import Engine, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.domain.claims import Claimable
+from swap_settler.model.store.unit_of_work import PostgresWork
 
 CLAIMABLE: Final = sql("""
 SELECT id, network, token, swap_id, deposit_id, -balance AS base_units FROM account

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_runtime.database import Engine, reading
-from swap_settler.adapters import due_statements as statements
+from swap_settler.model.store import due_statements as statements
 from swap_settler.settling_ports import DueRequote
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swap_runtime.database import Engine, reading
-from swap_settler.adapters import sweep_statements as statements
+from swap_settler.model.store import sweep_statements as statements
 
 
 class PostgresDueSweeps:

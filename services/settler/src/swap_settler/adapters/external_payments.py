@@ -11,15 +11,16 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
-from swap_settler.adapters import proof_statements, statements, swap_statements
-from swap_settler.adapters.unit_of_work import PostgresWork
+from swap_settler.adapters import proof_statements
 from swap_settler.domain.claims import Claimable
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.recovery import PaymentId
 from swap_settler.lane_ports import Owners
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.store import statements, swap_statements
+from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.operator_ports import ExternalPayment, ReconciledEnd
 
-# By what was booked when it was final: see domain/ledger.py.
+# By what was booked when it was final: see model/ledger/ledger.py.
 UNRECONCILED: Final = sql("""
 SELECT wanted.paid_id FROM unnest(CAST(:paid_ids AS text[])) AS wanted(paid_id)
 WHERE EXISTS (SELECT FROM ledger_transaction WHERE dedupe_key

@@ -9,9 +9,9 @@ from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.leases import require_epoch
 from swap_runtime.sql import sql
 from swap_settler.adapters import lane_statements
-from swap_settler.adapters.holds import LAST_FORGOTTEN
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.lane_ports import Fence, Unfenced
+from swap_settler.model.store.holds import LAST_FORGOTTEN
 
 # Not while the database is another one than was registered, nor for a signer that is halted.
 UNFENCED: Final = sql(f"""

@@ -8,9 +8,9 @@ from typing import Final
 
 from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.sql import Row
-from swap_settler.adapters import holds
 from swap_settler.adapters import recovery_statements as statements
 from swap_settler.domain.recovery import Incarnation
+from swap_settler.model.store import holds
 from swap_settler.recovery_ports import KnownNonce, Registered
 
 # More than a sequence can have handed out between a backup and its restore.

@@ -3,10 +3,10 @@
 from typing import Final
 
 from swap_runtime.sql import sql
-from swap_settler.adapters.clocks import stopped_or_silent
-from swap_settler.adapters.holds import HELD, UNFENCED
 from swap_settler.adapters.recipient_statements import RECIPIENT_REVERTS
-from swap_settler.adapters.statements import HALT_REASONS_MAX, IS_TAKEN
+from swap_settler.model.store.clocks import stopped_or_silent
+from swap_settler.model.store.holds import HELD, UNFENCED
+from swap_settler.model.store.statements import HALT_REASONS_MAX, IS_TAKEN
 
 # The watcher saw what is final there change.
 _IS_HALTED: Final = """

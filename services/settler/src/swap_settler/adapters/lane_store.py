@@ -19,13 +19,13 @@ from swap_settler import observe_paying
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import lane_sweep_statements, recipient_statements
 from swap_settler.adapters import outflow_statements as outflow
-from swap_settler.adapters.holds import OPEN
 from swap_settler.adapters.lane_statements import PAID_SAMPLE
 from swap_settler.adapters.outflow import admit_payments, queue_for_outflow, record_outflow
 from swap_settler.domain.caps import WithheldPayment
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.lane_ports import Attempt, Due, SignedFor, UnsignedSlots, fitting
+from swap_settler.model.store.holds import OPEN
 
 LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
 

@@ -16,8 +16,8 @@ from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import lane_sweep_statements, recipient_statements
 from swap_settler.adapters.lane_store import LaneName
-from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import ClosedSlot, Owners, Snapshot
+from swap_settler.model.store.unit_of_work import PostgresWork
 
 
 class PostgresLaneWork(PostgresWork):

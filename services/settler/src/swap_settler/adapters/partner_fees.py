@@ -9,8 +9,8 @@ from typing import Final
 from swap_runtime.database import Engine, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters.claims import PostgresClaimWork
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.partner_fees import PartnerFee
+from swap_settler.model.ledger.inventory import AssetKey
 
 FEE: Final = "SELECT id, app_id, network, token, -balance AS base_units FROM account"
 FEES: Final = sql(f"""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
-from swap_settler.adapters.holds import LAST_FORGOTTEN, PAYMENTS
+from swap_settler.model.store.holds import LAST_FORGOTTEN, PAYMENTS
 
 HEADS: Final = sql("""
 SELECT network, number FROM recovery_head

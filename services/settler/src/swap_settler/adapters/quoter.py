@@ -13,8 +13,8 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
 from swap_runtime.database import forbid_open_transaction
 from swap_settler import observe_settling
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.requotes import Refused
+from swap_settler.model.ledger.inventory import AssetKey
 
 ANSWER_SECONDS: Final = 2.0
 REFUSALS: Final[Mapping[str, Refused]] = {

@@ -25,7 +25,7 @@ from swap_settler.domain.recovery import (
     SignerProof,
     UnexplainedPayment,
 )
-from swap_settler.domain.swap import IntentKind
+from swap_settler.model.swap import IntentKind
 from swap_settler.recovery_ports import Findings
 
 CLAIM = IntentKind.CLAIM.value

@@ -3,7 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
-from swap_settler.adapters.holds import HELD, held_swap
+from swap_settler.model.store.holds import HELD, held_swap
 
 # Another restore forgets what the open recovery has proven.
 SUPERSEDE: Final = sql("""
@@ -60,7 +60,7 @@ FINISH: Final = sql("""
 UPDATE recovery SET ended_at = now(), ended_by = :by, ended_because = :reason
 WHERE id = :id AND ended_at IS NULL AND evidence = :evidence
 """)
-# As domain/ledger.py names what it books: the network, the id and the transaction.
+# As model/ledger/ledger.py names what it books: the network, the id and the transaction.
 UNEXPLAINED: Final = sql("""
 WITH booked AS (
     SELECT DISTINCT split_part(paid.dedupe_key, '/', 2) AS network,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from swap_settler.domain.swap import Deposit, DepositState, Method, Swap
+from swap_settler.model.swap import Deposit, DepositState, Method, Swap
 
 LIVE = (DepositState.SEEN, DepositState.CREDITED)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
-from swap_settler.domain import ledger
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
-from swap_settler.domain.worth import worth
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger import ledger
+from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
+from swap_settler.model.worth import worth
 
 
 class NotClaimable(Exception):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from swap_settler.domain import ledger_fees
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.swap import Intent, IntentKind, IntentState
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger import ledger_fees
+from swap_settler.model.swap import Intent, IntentKind, IntentState
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from uuid import uuid5
 
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain import ledger, ledger_refuels
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settled import Settled, changes_of
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
-from swap_settler.domain.work_due import completion_due_at
-from swap_settler.domain.worth import worth
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.model.work_due import completion_due_at
+from swap_settler.model.worth import worth
 
 TOO_LATE: Final = "it could not be sent in time"
 

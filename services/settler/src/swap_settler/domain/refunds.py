@@ -12,14 +12,14 @@ from uuid import uuid5
 
 from swap_domain.lifecycle import Status
 from swap_domain.money import Rounding, convert
-from swap_settler.domain import ledger, ledger_refuels
-from swap_settler.domain.accounts import LedgerTransaction
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settled import Settled, changes_of
 from swap_settler.domain.settling import fail
-from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
-from swap_settler.domain.work_due import held, is_refundable
-from swap_settler.domain.worth import worth
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.ledger.accounts import LedgerTransaction
+from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
+from swap_settler.model.work_due import held, is_refundable
+from swap_settler.model.worth import worth
 
 
 def cost_of(

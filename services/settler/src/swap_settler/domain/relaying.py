@@ -12,12 +12,12 @@ from uuid import UUID, uuid5
 
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_domain.lifecycle import Status
-from swap_settler.domain.authorization import Authorization, SubmittedSignature
-from swap_settler.domain.chain_facts import FactState
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settled import Settled
-from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
-from swap_settler.domain.worth import worth
+from swap_settler.model.authorization import Authorization, SubmittedSignature
+from swap_settler.model.chain_facts import FactState
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.settled import Settled
+from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Swap
+from swap_settler.model.worth import worth
 
 # So many deposits of one signer that failed on chain within a day are all we pay gas for.
 REVERTS_MAX: Final = 3

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain import ledger
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.swap import FailReason, Leg, Swap
-from swap_settler.domain.targets import DepositTarget
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger
+from swap_settler.model.swap import FailReason, Leg, Swap
+from swap_settler.model.targets import DepositTarget
 
 
 def begin(swap: Swap, target: DepositTarget | None = None) -> Changes:

@@ -8,9 +8,9 @@ from typing import Final, Unpack
 from uuid import uuid5
 
 from swap_domain.lifecycle import Trigger
-from swap_settler.domain import ledger, ledger_refuels
-from swap_settler.domain.settled import PayoutResources, Settled
-from swap_settler.domain.swap import (
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.settled import PayoutResources, Settled
+from swap_settler.model.swap import (
     Deposit,
     DepositState,
     FailReason,
@@ -19,7 +19,7 @@ from swap_settler.domain.swap import (
     IntentState,
     Swap,
 )
-from swap_settler.domain.worth import worth
+from swap_settler.model.worth import worth
 
 # How long a user has at the least to see that a reorg took the deposit.
 WAITS_AGAIN_FOR: Final = timedelta(hours=1)

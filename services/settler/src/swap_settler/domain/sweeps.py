@@ -11,8 +11,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
-from swap_settler.domain.swap import (
+from swap_settler.model.ledger.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
+from swap_settler.model.swap import (
     SWEPT_WITHOUT_SWAP,
     Deposit,
     DepositState,
@@ -21,7 +27,7 @@ from swap_settler.domain.swap import (
     IntentState,
     Method,
 )
-from swap_settler.domain.treasury import DueSweep, Unbooked
+from swap_settler.model.treasury import DueSweep, Unbooked
 
 
 def address_key(place: tuple[str, str]) -> str:

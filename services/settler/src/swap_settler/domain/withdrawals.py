@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction, Posting
-from swap_settler.domain.inventory import AssetKey, Inventory, after
-from swap_settler.domain.treasury import Withdrawal
+from swap_settler.model.ledger.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
+from swap_settler.model.ledger.inventory import AssetKey, Inventory, after
+from swap_settler.model.treasury import Withdrawal
 
 
 @dataclass(frozen=True, slots=True)

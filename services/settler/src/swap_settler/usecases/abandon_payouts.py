@@ -10,8 +10,6 @@ from uuid import UUID
 
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
-from swap_settler import observe
-from swap_settler.domain.changes import Changes, Halt
 from swap_settler.domain.lane import Retries
 from swap_settler.domain.payouts import (
     abandon_payment,
@@ -19,11 +17,13 @@ from swap_settler.domain.payouts import (
     mark_standalone_sent,
     sent,
 )
-from swap_settler.domain.swap import FailReason, Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork, Owners
-from swap_settler.ports import Work
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.changes import Changes, Halt
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import Work
+from swap_settler.model.swap import FailReason, Intent, Swap
 
 REJECTED: Final = "its recipient must not be paid"
 # The chain knows a payment that the ledger does not: for a person, never paid again.
@@ -71,7 +71,7 @@ class AbandonPayouts:
             else:
                 changes = await self._count(work, owners, failures, because)
             await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
-        observe.changed(changes)
+        observe_changes.changed(changes)
 
     async def reject(self, intents: Owners, *, epoch: int) -> None:
         """End unsent intents whose recipients must not be paid.
@@ -88,7 +88,7 @@ class AbandonPayouts:
                 self._end(batch_state, owners[i], i, REJECTED, failures, fails_for=reason)
             changes = batch_state.changes
             await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
-        observe.changed(changes)
+        observe_changes.changed(changes)
 
     async def of_dead_slots(
         self,

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
-from swap_settler import observe
 from swap_settler.domain.dwelling import abandon_waiting_payout
-from swap_settler.ports import UnitOfWork
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork
 from swap_settler.settling_ports import Dwelling
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.swap_messages import SwapMessages
 
 
 class AbandonWaitingPayouts:
@@ -61,6 +61,6 @@ class AbandonWaitingPayouts:
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
         # What was signed meanwhile is not given up, and would be found at once again.
         return len(batch_state.changes) == self._limit

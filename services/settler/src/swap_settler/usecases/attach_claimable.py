@@ -8,15 +8,15 @@ from uuid import UUID
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
-from swap_settler import observe
 from swap_settler.domain.attaching import NotAttachable, Proof
 from swap_settler.domain.claims import Claimable
-from swap_settler.domain.swap import Swap
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState, assets_of
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Swap
 from swap_settler.operator_ports import ClaimUnitOfWork, ClaimWork
 from swap_settler.usecases.attaching import Attaching
-from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.settle_deposits import key_of
-from swap_settler.usecases.swap_messages import SwapMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class AttachClaimable:
                 batch_state = await self._attach(work, order)
             except NotAttachable as error:
                 raise Refused(str(error)) from error
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
         return batch_state.swaps[order.swap_id]
 
     async def _attach(self, work: ClaimWork, order: AttachOrder) -> BatchState:

@@ -16,10 +16,10 @@ from swap_runtime.errors import Unprocessable
 from swap_settler import observe_settling
 from swap_settler.domain.attaching import NotAttachable, Proof, check
 from swap_settler.domain.deposits import take
-from swap_settler.domain.swap import Deposit, Swap
-from swap_settler.ports import Work
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.message_mapping import paid_id_of
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.messages.message_mapping import paid_id_of
+from swap_settler.model.ports import Work
+from swap_settler.model.swap import Deposit, Swap
 
 
 class Attaching:

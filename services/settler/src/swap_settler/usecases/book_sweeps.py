@@ -5,9 +5,9 @@ from __future__ import annotations
 from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe
-from swap_settler.domain.changes import Changes
 from swap_settler.domain.sweeps import address_key, bookable, quarantined_deposit
+from swap_settler.model import observe_changes
+from swap_settler.model.changes import Changes
 from swap_settler.sweep_ports import DueSweeps, SweepUnitOfWork
 
 
@@ -55,5 +55,5 @@ class BookSweeps:
                 await work.mark_swept_booked(booked)
                 crashpoint("settler.before_book_sweep")
             await work.confirm_sweeps(network)
-        observe.changed([change])
+        observe_changes.changed([change])
         return bool(booked) and len(final) == self._limit

@@ -5,9 +5,9 @@ from typing import Final
 
 from swap_runtime.clock import Clock
 from swap_settler import observe_sweeping
-from swap_settler.domain.changes import Changes
 from swap_settler.domain.withdrawals import book
-from swap_settler.ports import UnitOfWork
+from swap_settler.model.changes import Changes
+from swap_settler.model.ports import UnitOfWork
 from swap_settler.sweep_ports import Withdrawals
 
 # What came before it on the chain has been heard of by then; later, a person has to look.

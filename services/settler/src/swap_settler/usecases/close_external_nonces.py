@@ -15,23 +15,24 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler import observe, observe_operator
-from swap_settler.domain import ledger_external
-from swap_settler.domain.accounts import LedgerTransaction
-from swap_settler.domain.changes import Changes
+from swap_settler import observe_operator
 from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
-from swap_settler.domain.swap import Intent, IntentKind, Swap
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger import ledger_external
+from swap_settler.model.ledger.accounts import LedgerTransaction
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Intent, IntentKind, Swap
 from swap_settler.operator_ports import ExternalNonces, ExternalNonceUnitOfWork, ExternalNonceWork
 from swap_settler.usecases.abandon_payouts import leave_for_operators, lock_owners
-from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.prove_external_transactions import (
     ExternalNonce,
     ProveExternalTransactions,
     Proven,
 )
-from swap_settler.usecases.swap_messages import SwapMessages
 
 BECAUSE: Final = "its nonce was used by a transaction that was not signed here"
 CHANGED: Final = "the signer changed meanwhile: look at it again"
@@ -120,7 +121,7 @@ class CloseExternalNonces:
             }
             await work.add_external_transactions(named, by=by, reason=reason)
         crashpoint("settler.after_foreign")
-        observe.changed(changes)
+        observe_changes.changed(changes)
         for nonce, (transaction_hash, units) in named.items():
             network, address = signer.network, signer.address
             observe_operator.external_nonce(

@@ -12,9 +12,7 @@ from swap_chains.events import Block
 from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
-from swap_settler import observe, observe_paying
-from swap_settler.domain import ledger, ledger_external
-from swap_settler.domain.changes import Changes
+from swap_settler import observe_paying
 from swap_settler.domain.lane import GasAlarm, Payment
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.lane_ports import (
@@ -26,10 +24,13 @@ from swap_settler.lane_ports import (
     SignedFor,
     Snapshot,
 )
+from swap_settler.model import observe_changes
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger import ledger, ledger_external
+from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.usecases.abandon_payouts import AbandonPayouts, lock_owners
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.lane_calls import LaneCalls
-from swap_settler.usecases.swap_messages import SwapMessages
 
 ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 
@@ -191,7 +192,7 @@ class CloseSlots:
             await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
-        observe.changed(changes)
+        observe_changes.changed(changes)
 
     async def _is_forgotten(self, forgotten: frozenset[int]) -> bool:
         """Whether transactions that a restored ledger has forgotten spent what is missing."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swap_domain.catalogue import Catalogue, UnknownToken
-from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.worth import worth
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.worth import worth
 
 
 def dollar_value(

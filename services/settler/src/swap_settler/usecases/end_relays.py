@@ -11,14 +11,14 @@ from swap_chains.ports import ChainReader, Holding, Simulated
 from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
-from swap_settler import observe
-from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import Payment
 from swap_settler.domain.relaying import ended, finished
-from swap_settler.domain.swap import Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.changes import Changes
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Intent, Swap
 
 # What the Paymaster says of a permit whose nonce another one of the signer has used meanwhile.
 OVERTAKEN: Final = (
@@ -71,7 +71,7 @@ class EndRelays:
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
 
     async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:
         """Return those whose signer does not hold the amount now."""

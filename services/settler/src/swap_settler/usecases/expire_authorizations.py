@@ -3,11 +3,11 @@ from __future__ import annotations
 from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
-from swap_settler import observe
 from swap_settler.domain.relaying import ended
-from swap_settler.ports import UnitOfWork
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork
 
 
 class ExpireAuthorizations:
@@ -47,5 +47,5 @@ class ExpireAuthorizations:
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
         return len(ids) == self._limit

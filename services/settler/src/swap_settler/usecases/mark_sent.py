@@ -12,8 +12,8 @@ from swap_runtime.clock import Clock
 from swap_settler import observe_paying
 from swap_settler.domain.payouts import mark_standalone_sent, sent
 from swap_settler.lane_ports import LaneUnitOfWork
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.messages.swap_messages import SwapMessages
 
 NO_DELAY: Final = timedelta(0)
 

@@ -10,8 +10,6 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
-from swap_settler.domain.chain_facts import PayoutFact
-from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.domain.forgotten import (
     NotAllowed,
@@ -24,13 +22,15 @@ from swap_settler.domain.forgotten import (
     order_refund,
 )
 from swap_settler.domain.recovery import HeldSwap, PaymentId
-from swap_settler.domain.swap import Deposit, Intent, IntentKind, Swap
 from swap_settler.lane_ports import Owners
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.chain_facts import PayoutFact
+from swap_settler.model.changes import Changes
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Deposit, Intent, IntentKind, Swap
 from swap_settler.operator_ports import ExternalPaymentWork
-from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.payment_ids import LegPayment, leg_payments
 from swap_settler.usecases.refund_costs import refund_cost
-from swap_settler.usecases.swap_messages import SwapMessages
 
 Key = tuple[str, int]  # the network, and the id at its Treasury
 

@@ -12,9 +12,9 @@ from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe_sweeping
-from swap_settler.domain.changes import Changes
 from swap_settler.domain.sweeps import order
-from swap_settler.domain.treasury import DueSweep
+from swap_settler.model.changes import Changes
+from swap_settler.model.treasury import DueSweep
 from swap_settler.sweep_ports import DueSweeps, SweepUnitOfWork
 
 

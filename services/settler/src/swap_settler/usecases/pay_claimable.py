@@ -11,17 +11,18 @@ from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
-from swap_settler import observe, observe_operator
-from swap_settler.domain.changes import Changes
+from swap_settler import observe_operator
 from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
-from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.swap import Intent, IntentKind
+from swap_settler.model import observe_changes
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.messages.message_mapping import MAIN_LEG
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Intent, IntentKind
 from swap_settler.operator_ports import ClaimUnitOfWork, ClaimWork, Prices
 from swap_settler.usecases.dollar_value import dollar_value
-from swap_settler.usecases.message_mapping import MAIN_LEG
 from swap_settler.usecases.recipients import recipient_of
 from swap_settler.usecases.settle_deposits import key_of
-from swap_settler.usecases.swap_messages import SwapMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class PayClaimable:
             change = await self._pay(order)
         except NotClaimable as error:
             raise Refused(str(error)) from error
-        observe.changed([change])
+        observe_changes.changed([change])
         [intent] = change.intents
         observe_operator.claim_ordered(intent, by=order.by, reason=order.reason)
         return intent

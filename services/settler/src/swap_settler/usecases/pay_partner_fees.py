@@ -10,14 +10,14 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
 from swap_settler import observe_operator
-from swap_settler.domain.changes import Changes
 from swap_settler.domain.partner_fees import PartnerFee, pay
-from swap_settler.domain.swap import Intent, IntentKind
+from swap_settler.model.changes import Changes
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Intent, IntentKind
 from swap_settler.operator_ports import FeeUnitOfWork, FeeWork, Prices
 from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.pay_claimable import Order
 from swap_settler.usecases.recipients import recipient_of
-from swap_settler.usecases.swap_messages import SwapMessages
 
 LISTED_MAX = 1000
 

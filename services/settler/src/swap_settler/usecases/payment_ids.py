@@ -9,8 +9,8 @@ from uuid import UUID
 from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import NATIVE
 from swap_settler.domain.recovery import Asset, HeldSwap, PaymentId
-from swap_settler.domain.swap import IntentKind, Leg
-from swap_settler.usecases.message_mapping import MAIN_LEG
+from swap_settler.model.messages.message_mapping import MAIN_LEG
+from swap_settler.model.swap import IntentKind, Leg
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler import observe, observe_operator
-from swap_settler.domain.chain_facts import FactState, PayoutFact
-from swap_settler.domain.changes import Changes
+from swap_settler import observe_operator
 from swap_settler.domain.payouts import (
     confirm_external_payment,
     fail_spent_payment,
@@ -26,8 +24,14 @@ from swap_settler.domain.payouts import (
 )
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.recovery import PaymentId
-from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.lane_ports import Owners
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState, assets_of
+from swap_settler.model.chain_facts import FactState, PayoutFact
+from swap_settler.model.changes import Changes
+from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id_of
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.operator_ports import (
     ExternalNonces,
     ExternalPayment,
@@ -35,11 +39,8 @@ from swap_settler.operator_ports import (
     ExternalPaymentWork,
     ReconciledEnd,
 )
-from swap_settler.usecases.batch_state import BatchState, assets_of
-from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
 from swap_settler.usecases.order_forgotten import OrderForgotten, save_new
 from swap_settler.usecases.settle_deposits import key_of
-from swap_settler.usecases.swap_messages import SwapMessages
 
 VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.
@@ -116,7 +117,7 @@ class ReconcileUnknownPayments:
         except ChainError as error:
             raise Unavailable(str(error)) from error
         changes, payments = await self._end(network, transaction_hash, logs, by=by, reason=reason)
-        observe.changed(changes)
+        observe_changes.changed(changes)
         for one in payments:
             observe_operator.payment_reconciled(
                 network, transaction_hash, one.intent_id, one.end.value, by=by, reason=reason

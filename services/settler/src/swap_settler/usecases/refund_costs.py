@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swap_domain.catalogue import Network
 from swap_settler.domain.refunds import cost_of, has_address
-from swap_settler.domain.swap import Swap
+from swap_settler.model.swap import Swap
 
 
 def refund_cost(network: Network, swap: Swap, *, fee: int, data_fee: int) -> int:

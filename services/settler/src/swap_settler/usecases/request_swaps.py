@@ -23,24 +23,24 @@ from swap_domain.catalogue import NATIVE, Catalogue, UnknownNetwork
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable, Unprocessable
 from swap_runtime.outbox import Outgoing
-from swap_settler import observe
-from swap_settler.batch_ports import OpenedRequests
-from swap_settler.domain.changes import Changes
 from swap_settler.domain.deposits import attach
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
-from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.domain.sweeps import address_key, booking_without_swap, quarantined_deposit
-from swap_settler.domain.targets import DepositTarget
-from swap_settler.domain.treasury import Unbooked
-from swap_settler.ports import Place, UnitOfWork, Work
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_ports import OpenedRequests
+from swap_settler.model.batch_state import BatchState, assets_of
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.messages.message_mapping import MessageMapper, paid_id_of, to_swap
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import Place, UnitOfWork, Work
+from swap_settler.model.swap import Deposit, match_key
+from swap_settler.model.targets import DepositTarget
+from swap_settler.model.treasury import Unbooked
 from swap_settler.usecases.attaching import Attaching
-from swap_settler.usecases.batch_state import BatchState, assets_of
-from swap_settler.usecases.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.usecases.settle_deposits import key_of
 from swap_settler.usecases.submissions import to_submitted_signature
-from swap_settler.usecases.swap_messages import SwapMessages
 
 Message = Envelope[SwapRequest]
 SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by then
@@ -83,7 +83,7 @@ class RequestSwaps:
             opened = await _open(work, messages, targets.values())
             new_messages = [message for message in messages if message.message_id in opened.fresh]
             batch_state = await self._apply(work, new_messages, opened, targets)
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
 
     def _targets(self, messages: Sequence[Message]) -> Mapping[UUID, DepositTarget]:
         """Return the deposit addresses of swaps; which cannot have one is said when it begins."""

@@ -11,16 +11,17 @@ from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe, observe_settling
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.ledger_fees import partner_fee_basis_points_of
+from swap_settler import observe_settling
 from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
-from swap_settler.domain.swap import QuoteTerms, Swap
-from swap_settler.ports import UnitOfWork
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState, assets_of
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.ledger_fees import partner_fee_basis_points_of
+from swap_settler.model.messages.message_mapping import paid_id_of, to_quote_terms
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.swap import QuoteTerms, Swap
 from swap_settler.settling_ports import DueRequote, DueRequotes, Pricing
-from swap_settler.usecases.batch_state import BatchState, assets_of
-from swap_settler.usecases.message_mapping import paid_id_of, to_quote_terms
-from swap_settler.usecases.swap_messages import SwapMessages
 
 Answer = QuoteAnswer | Refused
 
@@ -95,7 +96,7 @@ class RequoteSwaps:
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
         observe_settling.requoted(batch_state.changes)
 
     def _waits(self, swap: Swap, waited: timedelta) -> bool:

@@ -8,23 +8,23 @@ from uuid import UUID
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_runtime.clock import Clock
-from swap_settler import observe
-from swap_settler.batch_ports import OpenedDeposits
-from swap_settler.domain.chain_facts import DepositFact, FactState
 from swap_settler.domain.deposits import decide, decide_unmatched
-from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
 from swap_settler.domain.sweeps import address_key
-from swap_settler.ports import UnitOfWork, Work
-from swap_settler.usecases.batch_state import BatchState, assets_of
-from swap_settler.usecases.message_mapping import (
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_ports import OpenedDeposits
+from swap_settler.model.batch_state import BatchState, assets_of
+from swap_settler.model.chain_facts import DepositFact, FactState
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.messages.message_mapping import (
     NO_DEPOSITS,
     SWEPT,
     WITHDRAWN,
     MessageMapper,
     paid_id_of,
 )
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
 
 Message = Envelope[DepositChanged]
 
@@ -83,7 +83,7 @@ class SettleDeposits:
             await self._save_others(work, new_messages)
             new_facts = [decoded[m.message_id] for m in new_messages if m.message_id in decoded]
             batch_state = await self._apply(work, new_facts, opened, now)
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
 
     async def _decode(
         self, work: Work, messages: Sequence[Message], now: datetime

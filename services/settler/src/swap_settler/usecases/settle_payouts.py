@@ -7,16 +7,16 @@ from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
-from swap_settler import observe
-from swap_settler.batch_ports import OpenedPayouts
-from swap_settler.domain.chain_facts import FactState, PayoutFact
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.payouts import decide
-from swap_settler.domain.swap import Swap
-from swap_settler.ports import UnitOfWork, Work
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_ports import OpenedPayouts
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.chain_facts import FactState, PayoutFact
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id_of
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.swap import Swap
 
 
 class SettlePayouts:
@@ -43,7 +43,7 @@ class SettlePayouts:
             )
             new_messages = [message for message in messages if message.message_id in opened.fresh]
             batch_state = await self._apply(work, new_messages, opened)
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
 
     async def _apply(
         self, work: Work, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts

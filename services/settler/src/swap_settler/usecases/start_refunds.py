@@ -12,16 +12,17 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe, observe_settling
-from swap_settler.domain.inventory import AssetKey
+from swap_settler import observe_settling
 from swap_settler.domain.refunds import abandon_refund, has_address, is_covered, is_worth, start
-from swap_settler.domain.swap import Swap
-from swap_settler.ports import UnitOfWork
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.messages.message_mapping import refund_id_of
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.swap import Swap
 from swap_settler.settling_ports import DataFee, DueRefund, DueRefunds
-from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.message_mapping import refund_id_of
 from swap_settler.usecases.refund_costs import refund_cost
-from swap_settler.usecases.swap_messages import SwapMessages
 
 # What is to be sent back may stand at its deposit address still.
 SWEEP_PAUSE: Final = timedelta(seconds=1)
@@ -89,7 +90,7 @@ class StartRefunds:
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
 
     async def _start(self, due: Sequence[DueRefund], *, fee: int, data_fee: int) -> None:
         now = self._clock()
@@ -116,7 +117,7 @@ class StartRefunds:
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
-        observe.changed(batch_state.changes)
+        observe_changes.changed(batch_state.changes)
 
     def _waits_for_a_sweep(self, batch_state: BatchState, one: DueRefund, *, cost: int) -> bool:
         """Whether it is worth sending, and stands where it cannot be sent from."""

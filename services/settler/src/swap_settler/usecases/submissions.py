@@ -12,8 +12,8 @@ from swap_contracts.swaps import AuthorizationSubmitted
 from swap_domain.catalogue import Network
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.errors import Unprocessable
-from swap_settler.domain.authorization import SubmittedSignature
-from swap_settler.domain.swap import Method, Swap
+from swap_settler.model.authorization import SubmittedSignature
+from swap_settler.model.swap import Method, Swap
 
 
 def to_submitted_signature(
