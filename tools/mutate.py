@@ -72,7 +72,7 @@ PARTS: Final = {
     for part in (
         Part(
             "settler", "settler", "swap_settler",
-            ("domain/*.py", "model/[acstw]*.py", "model/ledger/*.py"),
+            ("domain/*.py", "*/decide/*.py", "model/[acstw]*.py", "model/ledger/*.py"),
             ("services/settler/tests/unit",), UNITS, THRESHOLD_PERCENT,
         ),
         Part(

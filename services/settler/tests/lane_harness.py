@@ -28,7 +28,6 @@ from swap_runtime.database import Engine
 from swap_runtime.screening import BlockList, FreshList, Screening
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
-from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.external_nonces import (
     PostgresExternalNonces,
     PostgresExternalNonceUnitOfWork,
@@ -45,15 +44,16 @@ from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.settling_ports import DataFee
+from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
+from swap_settler.sweeping.usecases.book_sweeps import BookSweeps
+from swap_settler.sweeping.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.abandon_payouts import AbandonPayouts
-from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
-from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.prove_external_transactions import ProveExternalTransactions
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck

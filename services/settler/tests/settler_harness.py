@@ -31,12 +31,12 @@ from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE
 from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.requotes import Refused
+from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.swap import Swap
 from swap_settler.settling_ports import DueRefund, DueRefunds, DueRequote, DueRequotes
 from swap_settler.usecases.complete_swaps import CompleteSwaps
-from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps

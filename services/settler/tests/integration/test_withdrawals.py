@@ -26,8 +26,8 @@ from swap_settler.model.ledger.inventory import Inventory
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
-from swap_settler.sweep_ports import Withdrawals
-from swap_settler.usecases.book_withdrawals import BookWithdrawals
+from swap_settler.sweeping.ports import Withdrawals
+from swap_settler.sweeping.usecases.book_withdrawals import BookWithdrawals
 
 ASSET = (ETHEREUM, USDC[ETHEREUM])
 

@@ -26,7 +26,7 @@ from swap_domain.authorization_status import AuthorizationStatus, AuthorizationT
 from swap_domain.gasless import MINED_WITHIN
 from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits
-from swap_settler.domain.relaying import (
+from swap_settler.gasless.decide.relaying import (
     REVERTS_MAX,
     ended,
     finished,

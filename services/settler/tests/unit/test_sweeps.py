@@ -8,14 +8,6 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, TREASURY, USDC
-from swap_settler.domain.sweeps import (
-    address_key,
-    bookable,
-    booking,
-    booking_without_swap,
-    order,
-    quarantined_deposit,
-)
 from swap_settler.model.chain_facts import BALANCE_MAX, SweptFact
 from swap_settler.model.ledger.accounts import (
     Account,
@@ -34,6 +26,14 @@ from swap_settler.model.swap import (
     Method,
 )
 from swap_settler.model.treasury import DueSweep, Unbooked
+from swap_settler.sweeping.decide.sweeps import (
+    address_key,
+    bookable,
+    booking,
+    booking_without_swap,
+    order,
+    quarantined_deposit,
+)
 
 ADDRESS, OTHER = RECIPIENT, "0x" + "ad" * 20
 HERE, TOKEN = TREASURY[ETHEREUM], USDC[ETHEREUM]

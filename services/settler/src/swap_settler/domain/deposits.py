@@ -10,7 +10,6 @@ from typing import Unpack
 
 from swap_domain.lifecycle import Status
 from swap_settler.domain.refunds import released
-from swap_settler.domain.relaying import with_authorization_progress, without_idle_relay
 from swap_settler.domain.settling import (
     give_back_deposit,
     lock_quote,
@@ -20,6 +19,7 @@ from swap_settler.domain.settling import (
     waits_again,
     with_time,
 )
+from swap_settler.gasless.decide.relaying import with_authorization_progress, without_idle_relay
 from swap_settler.model.chain_facts import DepositFact, FactState
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger

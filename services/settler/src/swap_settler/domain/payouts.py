@@ -10,8 +10,8 @@ from uuid import UUID
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain.refuels import claim, complete, forget, order
 from swap_settler.domain.refunds import released
-from swap_settler.domain.relaying import published
 from swap_settler.domain.settling import fail, give_back, take_back, waits_again
+from swap_settler.gasless.decide.relaying import published
 from swap_settler.model.chain_facts import FactState, PayoutFact
 from swap_settler.model.changes import NOTHING, Changes, Halt
 from swap_settler.model.ledger import ledger, ledger_external, ledger_fees, ledger_refuels

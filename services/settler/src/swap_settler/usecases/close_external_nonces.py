@@ -17,8 +17,8 @@ from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_operator
 from swap_settler.domain.payouts import abandon_payment
-from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
+from swap_settler.gasless.decide.relaying import ended
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.changes import Changes

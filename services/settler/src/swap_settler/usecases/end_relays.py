@@ -12,7 +12,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
 from swap_settler.domain.lane import Payment
-from swap_settler.domain.relaying import ended, finished
+from swap_settler.gasless.decide.relaying import ended, finished
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState

@@ -24,9 +24,9 @@ from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable, Unprocessable
 from swap_runtime.outbox import Outgoing
 from swap_settler.domain.deposits import attach
-from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
-from swap_settler.domain.sweeps import address_key, booking_without_swap, quarantined_deposit
+from swap_settler.gasless.decide.relaying import submit
+from swap_settler.gasless.usecases.submissions import to_submitted_signature
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_ports import OpenedRequests
 from swap_settler.model.batch_state import BatchState, assets_of
@@ -38,9 +38,13 @@ from swap_settler.model.ports import Place, UnitOfWork, Work
 from swap_settler.model.swap import Deposit, match_key
 from swap_settler.model.targets import DepositTarget
 from swap_settler.model.treasury import Unbooked
+from swap_settler.sweeping.decide.sweeps import (
+    address_key,
+    booking_without_swap,
+    quarantined_deposit,
+)
 from swap_settler.usecases.attaching import Attaching
 from swap_settler.usecases.settle_deposits import key_of
-from swap_settler.usecases.submissions import to_submitted_signature
 
 Message = Envelope[SwapRequest]
 SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by then

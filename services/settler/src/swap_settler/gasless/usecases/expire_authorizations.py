@@ -3,7 +3,7 @@ from __future__ import annotations
 from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
-from swap_settler.domain.relaying import ended
+from swap_settler.gasless.decide.relaying import ended
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages

@@ -5,10 +5,10 @@ from __future__ import annotations
 from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler.domain.sweeps import address_key, bookable, quarantined_deposit
 from swap_settler.model import observe_changes
 from swap_settler.model.changes import Changes
-from swap_settler.sweep_ports import DueSweeps, SweepUnitOfWork
+from swap_settler.sweeping.decide.sweeps import address_key, bookable, quarantined_deposit
+from swap_settler.sweeping.ports import DueSweeps, SweepUnitOfWork
 
 
 class BookSweeps:

@@ -11,11 +11,11 @@ from swap_chains.ports import ChainReader
 from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe_sweeping
-from swap_settler.domain.sweeps import order
 from swap_settler.model.changes import Changes
 from swap_settler.model.treasury import DueSweep
-from swap_settler.sweep_ports import DueSweeps, SweepUnitOfWork
+from swap_settler.sweeping import observe
+from swap_settler.sweeping.decide.sweeps import order
+from swap_settler.sweeping.ports import DueSweeps, SweepUnitOfWork
 
 
 class OrderSweeps:
@@ -56,7 +56,7 @@ class OrderSweeps:
         try:
             max_fee = (await self._chain.fees()).max_fee_per_gas
         except ChainError as error:
-            observe_sweeping.sweeps_wait(self._network.name, str(error))
+            observe.sweeps_wait(self._network.name, str(error))
             return False
         crashpoint("settler.before_order_sweep")
         return await self._order(min(max_fee, self._network.max_fee_per_gas), self._clock())
@@ -79,10 +79,8 @@ class OrderSweeps:
             poor = _without(there, [*out, *worth])
             await work.settle_sweeps_due(_without(due, [*out, *poor]), out, pause=self._again_after)
             await work.settle_sweeps_due((), poor, pause=self._worthless_after)
-        observe_sweeping.sweeps_unpriced(
-            self._network.name, [one for one in poor if one.decimals is None]
-        )
-        observe_sweeping.sweeps_ordered(self._network.name, len(worth), waiting=len(poor))
+        observe.sweeps_unpriced(self._network.name, [one for one in poor if one.decimals is None])
+        observe.sweeps_ordered(self._network.name, len(worth), waiting=len(poor))
         return len(due) == self._limit
 
     def _is_worth(self, due: DueSweep, fee: int) -> bool:

@@ -4,11 +4,11 @@ from datetime import timedelta
 from typing import Final
 
 from swap_runtime.clock import Clock
-from swap_settler import observe_sweeping
-from swap_settler.domain.withdrawals import book
 from swap_settler.model.changes import Changes
 from swap_settler.model.ports import UnitOfWork
-from swap_settler.sweep_ports import Withdrawals
+from swap_settler.sweeping import observe
+from swap_settler.sweeping.decide.withdrawals import book
+from swap_settler.sweeping.ports import Withdrawals
 
 # What came before it on the chain has been heard of by then; later, a person has to look.
 PATIENCE: Final = timedelta(minutes=10)
@@ -33,7 +33,7 @@ class BookWithdrawals:
     async def __call__(self) -> bool:
         """Do one batch and return whether there may be more."""
         if not await self._withdrawals.has_unbooked():
-            observe_sweeping.withdrawals_unbooked(0, is_late=False)
+            observe.withdrawals_unbooked(0, is_late=False)
             return False
         async with self._unit_of_work() as work:
             final = await work.lock_unbooked_withdrawals(limit=self._limit)
@@ -43,10 +43,10 @@ class BookWithdrawals:
                 await work.flush([Changes(ledger=booking.entries)], ())
                 await work.mark_withdrawals_booked([one.id for one in booking.done])
         for one in booking.done:
-            observe_sweeping.withdrawn(one.network, one.token, one.to_address, one.base_units)
+            observe.withdrawn(one.network, one.token, one.to_address, one.base_units)
         for asset in booking.indebted:
-            observe_sweeping.inventory_indebted(*asset)
+            observe.inventory_indebted(*asset)
         now = self._clock()
         is_late = any(now - one.block_time > PATIENCE for one in booking.short)
-        observe_sweeping.withdrawals_unbooked(len(booking.short), is_late=is_late)
+        observe.withdrawals_unbooked(len(booking.short), is_late=is_late)
         return len(booking.done) == self._limit
