@@ -25,7 +25,7 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.parking import Parking
 from swap_runtime.relay import Producer
 from swap_settler.model.ports import UnitOfWork
-from swap_settler.settling_ports import DueRefunds, DueRequotes
+from swap_settler.settling.ports import DueRefunds, DueRequotes
 
 
 def of_runtime() -> tuple[Parking, Producer]:

@@ -20,7 +20,7 @@ PLANTED = [
     ("swap_api/domain/amounts.py", "import swap_settler.model.swap", "Services stand on libs"),
     ("swap_settler/model/swap.py", "import pydantic", "standard library only"),
     ("swap_settler/model/swap.py", "import swap_settler.app", "only from the packages below"),
-    ("swap_settler/handlers/deposits.py", "import sqlalchemy", "only through use cases"),
+    ("swap_settler/settling/handlers/deposits.py", "import sqlalchemy", "only through use cases"),
     ("swap_contracts/swaps.py", "import sqlalchemy", "pydantic and nothing else"),
     ("swap_quoter/adapters/price_file.py", "import web3", "Only swap_chains.evm speaks web3"),
     ("swapctl/app.py", "import swap_runtime.clock", "imports the contracts and nothing else"),

@@ -24,7 +24,7 @@ from swap_settler.model.store.inventory_news import inventory_news
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
 from swap_settler.model.treasury import Unbooked, Withdrawal
 from swap_settler.model.work_due import WorkDue, work_due
-from swap_settler.settling_ports import DueRefund, DueRequote
+from swap_settler.settling.ports import DueRefund, DueRequote
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
 DEBIT = {

@@ -27,7 +27,6 @@ from swap_domain.catalogue_document import catalogue_from
 from swap_runtime.database import Engine
 from swap_runtime.screening import BlockList, FreshList, Screening
 from swap_runtime.sql import sql
-from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.external_nonces import (
     PostgresExternalNonces,
     PostgresExternalNonceUnitOfWork,
@@ -43,7 +42,12 @@ from swap_settler.lane_ports import Due
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
-from swap_settler.settling_ports import DataFee
+from swap_settler.settling.ports import DataFee
+from swap_settler.settling.store.due_refunds import PostgresDueRefunds
+from swap_settler.settling.usecases.request_swaps import RequestSwaps
+from swap_settler.settling.usecases.settle_deposits import SettleDeposits
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
+from swap_settler.settling.usecases.start_refunds import StartRefunds
 from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 from swap_settler.sweeping.usecases.book_sweeps import BookSweeps
 from swap_settler.sweeping.usecases.order_sweeps import OrderSweeps
@@ -57,14 +61,10 @@ from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.prove_external_transactions import ProveExternalTransactions
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
-from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
-from swap_settler.usecases.settle_deposits import SettleDeposits
-from swap_settler.usecases.settle_payouts import SettlePayouts
-from swap_settler.usecases.start_refunds import StartRefunds
 
 SOURCE, DESTINATION = "ETHEREUM_DEVNET", "BASE_DEVNET"
 EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"

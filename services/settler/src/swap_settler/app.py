@@ -24,16 +24,10 @@ from swap_runtime.screening import (
 )
 from swap_runtime.service import Service, run
 from swap_settler.adapters.chains import open_reader, open_rpc
-from swap_settler.adapters.due_refunds import PostgresDueRefunds
-from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.adapters.quoter import HttpPrices, HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.stakes import PostgresStakes
-from swap_settler.domain.dwelling import Dwell
 from swap_settler.domain.stakes import MICROS
 from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
-from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
 from swap_settler.http.second_operator import SecondOperator
 from swap_settler.lanes import add_lanes
@@ -45,21 +39,27 @@ from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
 from swap_settler.operating import serve_orders
 from swap_settler.recovering import add_recovery
 from swap_settler.settings import SettlerGroup, SettlerSettings
+from swap_settler.settling.adapters.quoter import HttpPrices, HttpPricing
+from swap_settler.settling.decide.dwelling import Dwell
+from swap_settler.settling.handlers import deposits, payouts, requests
+from swap_settler.settling.store.due_refunds import PostgresDueRefunds
+from swap_settler.settling.store.due_requotes import PostgresDueRequotes
+from swap_settler.settling.store.dwelling import PostgresDwelling
+from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
+from swap_settler.settling.usecases.expire_swaps import ExpireSwaps
+from swap_settler.settling.usecases.request_swaps import RequestSwaps
+from swap_settler.settling.usecases.requote_swaps import RequoteSwaps
+from swap_settler.settling.usecases.settle_deposits import SettleDeposits
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
+from swap_settler.settling.usecases.start_refunds import StartRefunds
 from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 from swap_settler.sweeping.usecases.book_sweeps import BookSweeps
 from swap_settler.sweeping.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.sweeping.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
-from swap_settler.usecases.complete_swaps import CompleteSwaps
-from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_stuck import ListStuck
-from swap_settler.usecases.request_swaps import RequestSwaps
-from swap_settler.usecases.requote_swaps import RequoteSwaps
-from swap_settler.usecases.settle_deposits import SettleDeposits
-from swap_settler.usecases.settle_payouts import SettlePayouts
-from swap_settler.usecases.start_refunds import StartRefunds
 from swap_settler.usecases.weigh_orders import WeighOrders
 
 CONSUMER = "settler"

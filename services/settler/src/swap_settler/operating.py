@@ -19,7 +19,6 @@ from swap_settler.adapters.external_nonces import (
 from swap_settler.adapters.external_payments import PostgresExternalPaymentUnitOfWork
 from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
-from swap_settler.adapters.quoter import HttpPrices
 from swap_settler.adapters.rescues import PostgresRescues
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.stops import PostgresStops
@@ -36,6 +35,7 @@ from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.settings import SettlerGroup
+from swap_settler.settling.adapters.quoter import HttpPrices
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.usecases.guard_losses import GuardLosses

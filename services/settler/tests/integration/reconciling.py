@@ -10,8 +10,8 @@ from swap_settler.adapters.external_nonces import PostgresExternalNonces
 from swap_settler.adapters.external_payments import PostgresExternalPaymentUnitOfWork
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
-from swap_settler.usecases.settle_payouts import SettlePayouts
 
 
 def explaining(world: World, catalogue: Catalogue | None = None) -> ReconcileUnknownPayments:

@@ -28,7 +28,6 @@ from swap_settler.adapters import (
     blocked,
     caps,
     claims,
-    dwelling,
     external_nonces,
     external_payments,
     lane_statements,
@@ -49,6 +48,7 @@ from swap_settler.model.store import (
     withdrawal_work,
 )
 from swap_settler.model.store.swap_statements import Loading
+from swap_settler.settling.store import dwelling
 from tests.plugins.plans import Question, Readers
 
 pytestmark = pytest.mark.connected

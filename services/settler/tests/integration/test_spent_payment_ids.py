@@ -34,7 +34,7 @@ from swap_settler.lane_ports import Attempt
 from swap_settler.model import observe_changes
 from swap_settler.model.changes import Changes
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
-from swap_settler.usecases.complete_swaps import CompleteSwaps
+from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected

@@ -29,8 +29,13 @@ from services.settler.tests.factories import (
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
-from swap_settler.domain import deposits, payouts
-from swap_settler.domain.refunds import (
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Method, Swap
+from swap_settler.model.work_due import is_refundable
+from swap_settler.model.worth import worth
+from swap_settler.settling.decide import deposits, payouts
+from swap_settler.settling.decide.refunds import (
     abandon_refund,
     cost_of,
     has_address,
@@ -38,11 +43,6 @@ from swap_settler.domain.refunds import (
     is_worth,
     start,
 )
-from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.ledger import ledger, ledger_refuels
-from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Method, Swap
-from swap_settler.model.work_due import is_refundable
-from swap_settler.model.worth import worth
 
 PAYOUT, PAID_ID, COST = 980_000, 77, 190
 DOLLAR = 10**18

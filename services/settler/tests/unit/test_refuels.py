@@ -27,12 +27,12 @@ from services.settler.tests.factories import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, payouts, refuels
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import WAITS_FOR, work_due
+from swap_settler.settling.decide import deposits, payouts, refuels
 
 HASH = "0x" + "11" * 32
 

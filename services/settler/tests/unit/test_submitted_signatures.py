@@ -25,7 +25,6 @@ from services.settler.tests.factories import (
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_domain.gasless import MINED_WITHIN
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits
 from swap_settler.gasless.decide.relaying import (
     REVERTS_MAX,
     ended,
@@ -38,6 +37,7 @@ from swap_settler.model.authorization import Authorization, SubmittedSignature
 from swap_settler.model.chain_facts import FactState
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide import deposits
 
 FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
 VALID_BEFORE = NOON + 30 * MINUTE

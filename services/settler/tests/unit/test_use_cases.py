@@ -32,7 +32,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.errors import Unavailable, Unprocessable
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.swap import DepositState, IntentState
-from swap_settler.usecases.request_swaps import SWEPT_WITHIN
+from swap_settler.settling.usecases.request_swaps import SWEPT_WITHIN
 
 
 @pytest.fixture

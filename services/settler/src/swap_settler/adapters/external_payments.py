@@ -62,7 +62,7 @@ SELECT new.*, :by, :reason FROM unnest(
     CAST(:base_units AS numeric[]), CAST(:outcome AS text[])) AS new
 ON CONFLICT (intent_id) DO NOTHING -- what was left is told once
 """)
-# See domain/payouts.py: when a payment got its nonce, only the lane and this write.
+# See settling/decide/payouts.py: when a payment got its nonce, only the lane and this write.
 GIVE_TIME: Final = sql("""
 UPDATE intent SET slot_at = new.at
 FROM unnest(CAST(:intent_id AS uuid[]), CAST(:at AS timestamptz[])) AS new(intent_id, at)

@@ -13,15 +13,15 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
-from swap_settler.domain import refunds
-from swap_settler.domain.payouts import abandon_payment
-from swap_settler.domain.settling import fill, give_back, give_back_deposit
 from swap_settler.model import work_due
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey
 from swap_settler.model.settled import Settled, changes_of
 from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, Leg, Swap
+from swap_settler.settling.decide import refunds
+from swap_settler.settling.decide.payouts import abandon_payment
+from swap_settler.settling.decide.settling import fill, give_back, give_back_deposit
 
 BECAUSE: Final = "its money was sent back by a forgotten payment"
 

@@ -11,12 +11,6 @@ from uuid import UUID
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler.domain.lane import Retries
-from swap_settler.domain.payouts import (
-    abandon_payment,
-    abandon_standalone_intent,
-    mark_standalone_sent,
-    sent,
-)
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork, Owners
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
@@ -24,6 +18,12 @@ from swap_settler.model.changes import Changes, Halt
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import Work
 from swap_settler.model.swap import FailReason, Intent, Swap
+from swap_settler.settling.decide.payouts import (
+    abandon_payment,
+    abandon_standalone_intent,
+    mark_standalone_sent,
+    sent,
+)
 
 REJECTED: Final = "its recipient must not be paid"
 # The chain knows a payment that the ledger does not: for a person, never paid again.

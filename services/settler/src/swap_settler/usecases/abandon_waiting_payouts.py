@@ -4,12 +4,12 @@ from datetime import timedelta
 
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
-from swap_settler.domain.dwelling import abandon_waiting_payout
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
-from swap_settler.settling_ports import Dwelling
+from swap_settler.settling.decide.dwelling import abandon_waiting_payout
+from swap_settler.settling.ports import Dwelling
 
 
 class AbandonWaitingPayouts:

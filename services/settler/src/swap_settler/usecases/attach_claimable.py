@@ -8,15 +8,15 @@ from uuid import UUID
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
-from swap_settler.domain.attaching import NotAttachable, Proof
 from swap_settler.domain.claims import Claimable
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Swap
 from swap_settler.operator_ports import ClaimUnitOfWork, ClaimWork
-from swap_settler.usecases.attaching import Attaching
-from swap_settler.usecases.settle_deposits import key_of
+from swap_settler.settling.decide.attaching import NotAttachable, Proof
+from swap_settler.settling.usecases.attaching import Attaching
+from swap_settler.settling.usecases.settle_deposits import key_of
 
 
 @dataclass(frozen=True, slots=True)

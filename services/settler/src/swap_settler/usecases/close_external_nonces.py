@@ -16,7 +16,6 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_operator
-from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.signer import Signer
 from swap_settler.gasless.decide.relaying import ended
 from swap_settler.model import observe_changes
@@ -27,6 +26,7 @@ from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind, Swap
 from swap_settler.operator_ports import ExternalNonces, ExternalNonceUnitOfWork, ExternalNonceWork
+from swap_settler.settling.decide.payouts import abandon_payment
 from swap_settler.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.usecases.prove_external_transactions import (
     ExternalNonce,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from swap_settler import observe_operator
-from swap_settler.domain.dwelling import Dwell, Stuck
-from swap_settler.settling_ports import Dwelling
+from swap_settler.settling.decide.dwelling import Dwell, Stuck
+from swap_settler.settling.ports import Dwelling
 
 
 class ListStuck:

@@ -10,10 +10,10 @@ from swap_chains.ports import Broadcast
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe_paying
-from swap_settler.domain.payouts import mark_standalone_sent, sent
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.settling.decide.payouts import mark_standalone_sent, sent
 
 NO_DELAY: Final = timedelta(0)
 

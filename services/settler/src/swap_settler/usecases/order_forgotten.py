@@ -29,8 +29,8 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Deposit, Intent, IntentKind, Swap
 from swap_settler.operator_ports import ExternalPaymentWork
+from swap_settler.settling.usecases.refund_costs import refund_cost
 from swap_settler.usecases.payment_ids import LegPayment, leg_payments
-from swap_settler.usecases.refund_costs import refund_cost
 
 Key = tuple[str, int]  # the network, and the id at its Treasury
 

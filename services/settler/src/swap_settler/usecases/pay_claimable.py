@@ -20,9 +20,9 @@ from swap_settler.model.messages.message_mapping import MAIN_LEG
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind
 from swap_settler.operator_ports import ClaimUnitOfWork, ClaimWork, Prices
+from swap_settler.settling.usecases.settle_deposits import key_of
 from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.recipients import recipient_of
-from swap_settler.usecases.settle_deposits import key_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,6 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_operator
-from swap_settler.domain.payouts import (
-    confirm_external_payment,
-    fail_spent_payment,
-    is_as_ordered,
-    leave_to_operators,
-)
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.recovery import PaymentId
 from swap_settler.lane_ports import Owners
@@ -39,8 +33,14 @@ from swap_settler.operator_ports import (
     ExternalPaymentWork,
     ReconciledEnd,
 )
+from swap_settler.settling.decide.payouts import (
+    confirm_external_payment,
+    fail_spent_payment,
+    is_as_ordered,
+    leave_to_operators,
+)
+from swap_settler.settling.usecases.settle_deposits import key_of
 from swap_settler.usecases.order_forgotten import OrderForgotten, save_new
-from swap_settler.usecases.settle_deposits import key_of
 
 VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.

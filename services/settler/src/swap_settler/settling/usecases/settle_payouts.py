@@ -7,7 +7,6 @@ from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
-from swap_settler.domain.payouts import decide
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_ports import OpenedPayouts
 from swap_settler.model.batch_state import BatchState
@@ -17,6 +16,7 @@ from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.model.swap import Swap
+from swap_settler.settling.decide.payouts import decide
 
 
 class SettlePayouts:

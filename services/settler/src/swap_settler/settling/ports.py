@@ -10,9 +10,9 @@ from uuid import UUID
 
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
-from swap_settler.domain.dwelling import Silences, Stuck
-from swap_settler.domain.requotes import Refused
 from swap_settler.model.swap import Leg
+from swap_settler.settling.decide.dwelling import Silences, Stuck
+from swap_settler.settling.decide.requotes import Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from swap_domain.catalogue import Network
-from swap_settler.domain.refunds import cost_of, has_address
 from swap_settler.model.swap import Swap
+from swap_settler.settling.decide.refunds import cost_of, has_address
 
 
 def refund_cost(network: Network, swap: Swap, *, fee: int, data_fee: int) -> int:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_runtime.consuming import Subscriptions, consume
 from swap_runtime.parking import Parking
-from swap_settler.usecases.settle_deposits import SettleDeposits
+from swap_settler.settling.usecases.settle_deposits import SettleDeposits
 
 
 def subscribe(to: Subscriptions, *, settle_deposits: SettleDeposits, parking: Parking) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import structlog
 
 from swap_runtime.metrics import counter
-from swap_settler.domain.attaching import Proof
 from swap_settler.model.changes import Changes
 from swap_settler.model.observe_changes import REFUNDS
+from swap_settler.settling.decide.attaching import Proof
 
 log = structlog.get_logger()
 

@@ -12,9 +12,9 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
-from swap_settler.domain.payouts import abandon_payment
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.swap import Swap
+from swap_settler.settling.decide.payouts import abandon_payment
 
 # The watcher's blocks are behind our clock, and what was seen has to become final.
 DEADLINE_GRACE: Final = timedelta(minutes=15)

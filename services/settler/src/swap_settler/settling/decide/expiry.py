@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain.settling import give_back
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import changes_of
 from swap_settler.model.swap import FailReason, Swap
+from swap_settler.settling.decide.settling import give_back
 
 
 def decide(swap: Swap, *, at: datetime) -> Changes:

@@ -12,8 +12,6 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe_settling
-from swap_settler.domain.refunds import abandon_refund, has_address, is_covered, is_worth, start
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.ledger.inventory import AssetKey
@@ -21,8 +19,16 @@ from swap_settler.model.messages.message_mapping import refund_id_of
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.swap import Swap
-from swap_settler.settling_ports import DataFee, DueRefund, DueRefunds
-from swap_settler.usecases.refund_costs import refund_cost
+from swap_settler.settling import observe
+from swap_settler.settling.decide.refunds import (
+    abandon_refund,
+    has_address,
+    is_covered,
+    is_worth,
+    start,
+)
+from swap_settler.settling.ports import DataFee, DueRefund, DueRefunds
+from swap_settler.settling.usecases.refund_costs import refund_cost
 
 # What is to be sent back may stand at its deposit address still.
 SWEEP_PAUSE: Final = timedelta(seconds=1)
@@ -68,7 +74,7 @@ class StartRefunds:
             max_fee = (await self._chain.fees()).max_fee_per_gas
             data_fee = 0 if self._data_fee is None else await self._data_fee.upper_bound()
         except ChainError as error:
-            observe_settling.refunds_wait(self._network.name, len(due), str(error))
+            observe.refunds_wait(self._network.name, len(due), str(error))
             await self._abandon_overdue([one for one in due if one.waited >= self._patience])
             return False
         crashpoint("settler.before_refund")

@@ -11,8 +11,6 @@ from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_settler import observe_settling
-from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.changes import Changes
@@ -21,7 +19,9 @@ from swap_settler.model.messages.message_mapping import paid_id_of, to_quote_ter
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.swap import QuoteTerms, Swap
-from swap_settler.settling_ports import DueRequote, DueRequotes, Pricing
+from swap_settler.settling import observe
+from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
+from swap_settler.settling.ports import DueRequote, DueRequotes, Pricing
 
 Answer = QuoteAnswer | Refused
 
@@ -97,7 +97,7 @@ class RequoteSwaps:
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
         observe_changes.changed(batch_state.changes)
-        observe_settling.requoted(batch_state.changes)
+        observe.requoted(batch_state.changes)
 
     def _waits(self, swap: Swap, waited: timedelta) -> bool:
         """A part waits until the swap's deadline; a promise does not wait at all."""

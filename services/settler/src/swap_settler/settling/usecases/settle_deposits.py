@@ -8,7 +8,6 @@ from uuid import UUID
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_runtime.clock import Clock
-from swap_settler.domain.deposits import decide, decide_unmatched
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_ports import OpenedDeposits
 from swap_settler.model.batch_state import BatchState, assets_of
@@ -24,6 +23,7 @@ from swap_settler.model.messages.message_mapping import (
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.model.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
+from swap_settler.settling.decide.deposits import decide, decide_unmatched
 from swap_settler.sweeping.decide.sweeps import address_key
 
 Message = Envelope[DepositChanged]

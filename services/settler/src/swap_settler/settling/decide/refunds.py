@@ -12,7 +12,6 @@ from uuid import uuid5
 
 from swap_domain.lifecycle import Status
 from swap_domain.money import Rounding, convert
-from swap_settler.domain.settling import fail
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger, ledger_refuels
 from swap_settler.model.ledger.accounts import LedgerTransaction
@@ -20,6 +19,7 @@ from swap_settler.model.settled import Settled, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
 from swap_settler.model.work_due import held, is_refundable
 from swap_settler.model.worth import worth
+from swap_settler.settling.decide.settling import fail
 
 
 def cost_of(

@@ -13,13 +13,13 @@ from swap_contracts.swaps import DepositAttached
 from swap_domain.attaching import Destined, Given, text_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unprocessable
-from swap_settler import observe_settling
-from swap_settler.domain.attaching import NotAttachable, Proof, check
-from swap_settler.domain.deposits import take
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.message_mapping import paid_id_of
 from swap_settler.model.ports import Work
 from swap_settler.model.swap import Deposit, Swap
+from swap_settler.settling import observe
+from swap_settler.settling.decide.attaching import NotAttachable, Proof, check
+from swap_settler.settling.decide.deposits import take
 
 
 class Attaching:
@@ -56,7 +56,7 @@ class Attaching:
                 _check_signature(body, deposit, swap, catalogue)
             self.require(proof, trace_id=trace_id, at=at)
         except NotAttachable as why:
-            observe_settling.attachment_refused(proof, str(why))
+            observe.attachment_refused(proof, str(why))
 
     def require(self, proof: Proof, *, trace_id: str, at: datetime) -> None:
         """
@@ -78,7 +78,7 @@ class Attaching:
         """Keep with the deposits what proves them. After the flush."""
         for proof in self._done:
             await work.store_attachment(proof.deposit_id, by=proof.by, because=proof.because)
-            observe_settling.attached(proof)
+            observe.attached(proof)
 
 
 def _proof_of(body: DepositAttached) -> Proof:

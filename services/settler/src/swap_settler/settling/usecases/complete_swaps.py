@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
-from swap_settler.domain.refuels import overdue
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
+from swap_settler.settling.decide.refuels import overdue
 
 
 class CompleteSwaps:

@@ -8,9 +8,6 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain.refuels import claim, complete, forget, order
-from swap_settler.domain.refunds import released
-from swap_settler.domain.settling import fail, give_back, take_back, waits_again
 from swap_settler.gasless.decide.relaying import published
 from swap_settler.model.chain_facts import FactState, PayoutFact
 from swap_settler.model.changes import NOTHING, Changes, Halt
@@ -18,6 +15,9 @@ from swap_settler.model.ledger import ledger, ledger_external, ledger_fees, ledg
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.settled import Settled, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide.refuels import claim, complete, forget, order
+from swap_settler.settling.decide.refunds import released
+from swap_settler.settling.decide.settling import fail, give_back, take_back, waits_again
 
 ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
 

@@ -23,8 +23,6 @@ from swap_domain.catalogue import NATIVE, Catalogue, UnknownNetwork
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable, Unprocessable
 from swap_runtime.outbox import Outgoing
-from swap_settler.domain.deposits import attach
-from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.gasless.decide.relaying import submit
 from swap_settler.gasless.usecases.submissions import to_submitted_signature
 from swap_settler.model import observe_changes
@@ -38,13 +36,15 @@ from swap_settler.model.ports import Place, UnitOfWork, Work
 from swap_settler.model.swap import Deposit, match_key
 from swap_settler.model.targets import DepositTarget
 from swap_settler.model.treasury import Unbooked
+from swap_settler.settling.decide.deposits import attach
+from swap_settler.settling.decide.requests import begin, set_refund_address
+from swap_settler.settling.usecases.attaching import Attaching
+from swap_settler.settling.usecases.settle_deposits import key_of
 from swap_settler.sweeping.decide.sweeps import (
     address_key,
     booking_without_swap,
     quarantined_deposit,
 )
-from swap_settler.usecases.attaching import Attaching
-from swap_settler.usecases.settle_deposits import key_of
 
 Message = Envelope[SwapRequest]
 SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by then

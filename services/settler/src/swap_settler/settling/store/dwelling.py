@@ -10,10 +10,10 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
-from swap_settler.domain.dwelling import Silences, Stuck
 from swap_settler.model.store.clocks import stopped, stopped_or_silent
 from swap_settler.model.store.holds import HELD
 from swap_settler.model.store.statements import IS_TAKEN, MAY_BE_OUT
+from swap_settler.settling.decide.dwelling import Silences, Stuck
 
 _SWAPS_PAUSED: Final = stopped_or_silent(
     since="entered.at", networks="swap.source_network, swap.destination_network"

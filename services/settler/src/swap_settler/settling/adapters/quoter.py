@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
 from swap_runtime.database import forbid_open_transaction
-from swap_settler import observe_settling
-from swap_settler.domain.requotes import Refused
 from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.settling import observe
+from swap_settler.settling.decide.requotes import Refused
 
 ANSWER_SECONDS: Final = 2.0
 REFUSALS: Final[Mapping[str, Refused]] = {
@@ -41,9 +41,9 @@ class HttpPricing:
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
                 return _refused(Refusal.model_validate_json(content))
         except (aiohttp.ClientError, TimeoutError, OSError, ValidationError) as error:
-            observe_settling.quoter_away(str(error) or type(error).__name__)
+            observe.quoter_away(str(error) or type(error).__name__)
             return Refused.NO_ANSWER
-        observe_settling.quoter_away(f"status {status}")
+        observe.quoter_away(f"status {status}")
         return Refused.NO_ANSWER
 
     async def _post(self, body: bytes) -> tuple[int, bytes]:
@@ -69,7 +69,7 @@ class HttpPrices:
                 response.raise_for_status()
                 answer = PricesAnswer.model_validate_json(await response.read())
         except (aiohttp.ClientError, TimeoutError, OSError, ValidationError) as error:
-            observe_settling.quoter_away(str(error) or type(error).__name__)
+            observe.quoter_away(str(error) or type(error).__name__)
             return {}
         return {(price.network, price.token): int(price.usd_e18) for price in answer.prices}
 

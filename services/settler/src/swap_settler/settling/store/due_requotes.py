@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from swap_runtime.database import Engine, reading
 from swap_settler.model.store import due_statements as statements
-from swap_settler.settling_ports import DueRequote
+from swap_settler.settling.ports import DueRequote
 
 
 class PostgresDueRequotes:

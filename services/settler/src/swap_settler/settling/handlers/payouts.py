@@ -3,7 +3,7 @@
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_runtime.consuming import Subscriptions, consume
 from swap_runtime.parking import Parking
-from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 
 
 def subscribe(to: Subscriptions, *, settle_payouts: SettlePayouts, parking: Parking) -> None:

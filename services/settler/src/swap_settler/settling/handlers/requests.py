@@ -3,7 +3,7 @@
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_runtime.consuming import Subscriptions, consume
 from swap_runtime.parking import Parking
-from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.settling.usecases.request_swaps import RequestSwaps
 
 
 def subscribe(to: Subscriptions, *, request_swaps: RequestSwaps, parking: Parking) -> None:

@@ -9,8 +9,15 @@ from enum import Enum
 from typing import Unpack
 
 from swap_domain.lifecycle import Status
-from swap_settler.domain.refunds import released
-from swap_settler.domain.settling import (
+from swap_settler.gasless.decide.relaying import with_authorization_progress, without_idle_relay
+from swap_settler.model.chain_facts import DepositFact, FactState
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger
+from swap_settler.model.ledger.accounts import LedgerTransaction
+from swap_settler.model.settled import PayoutResources, Settled, changes_of
+from swap_settler.model.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
+from swap_settler.settling.decide.refunds import released
+from swap_settler.settling.decide.settling import (
     give_back_deposit,
     lock_quote,
     settle,
@@ -19,13 +26,6 @@ from swap_settler.domain.settling import (
     waits_again,
     with_time,
 )
-from swap_settler.gasless.decide.relaying import with_authorization_progress, without_idle_relay
-from swap_settler.model.chain_facts import DepositFact, FactState
-from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.ledger import ledger
-from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import PayoutResources, Settled, changes_of
-from swap_settler.model.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
 
 
 class NotReversible(Exception):
