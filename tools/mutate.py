@@ -81,9 +81,9 @@ PARTS: Final = {
         ),
         Part(
             "settler-sql", "settler", "swap_settler",
-            ("model/store/bookings.py", "adapters/lane_store.py", "adapters/lane_unit_of_work.py",
-             "model/store/loading.py", "adapters/records.py", "model/store/rows.py",
-             "model/store/unit_of_work.py"),
+            ("model/store/bookings.py", "model/store/loading.py", "model/store/rows.py",
+             "model/store/unit_of_work.py", "paying/store/lane_store.py",
+             "paying/store/lane_unit_of_work.py", "adapters/records.py"),
             ("services/settler/tests/integration",), "connected", None,
         ),
     )

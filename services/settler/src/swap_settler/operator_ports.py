@@ -11,17 +11,17 @@ from typing import Protocol
 from uuid import UUID
 
 from swap_chains.ports import ReportedTransfer
-from swap_settler.domain.caps import CapState, QueuedPayment
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.external_nonces import OpenNonce
 from swap_settler.domain.partner_fees import PartnerFee
 from swap_settler.domain.recovery import PaymentId
 from swap_settler.domain.signer import Blocked, Signer, Stop
 from swap_settler.domain.stakes import Amount, CapLimit
-from swap_settler.lane_ports import LaneWork, Owners
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.ports import Work
+from swap_settler.paying.decide.caps import CapState, QueuedPayment
+from swap_settler.paying.ports import LaneWork, Owners
 
 
 class Caps(Protocol):

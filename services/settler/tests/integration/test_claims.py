@@ -31,8 +31,8 @@ from swap_runtime.errors import Refused, Unprocessable
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.http.claims import ClaimAdmin
 from swap_settler.model.swap import Intent
+from swap_settler.paying.usecases import send_payouts
 from swap_settler.settling.decide.deposits import NotReversible
-from swap_settler.usecases import send_payouts
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
 from tests.support.crashes import Killed, killed_at

@@ -30,9 +30,7 @@ from swap_settler.adapters import (
     claims,
     external_nonces,
     external_payments,
-    lane_statements,
     losses,
-    outflow_statements,
     partner_fees,
     records,
     rescues,
@@ -48,6 +46,7 @@ from swap_settler.model.store import (
     withdrawal_work,
 )
 from swap_settler.model.store.swap_statements import Loading
+from swap_settler.paying.store import lane_statements, outflow_statements
 from swap_settler.settling.store import dwelling
 from tests.plugins.plans import Question, Readers
 

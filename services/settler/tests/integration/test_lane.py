@@ -27,9 +27,9 @@ from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
 from swap_runtime.leases import Lease, LeaseLost
 from swap_runtime.sql import sql
-from swap_settler.adapters.lane_store import LaneName
 from swap_settler.model import observe_changes
-from swap_settler.usecases import send_payouts
+from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.usecases import send_payouts
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected

@@ -42,10 +42,10 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.sql import Row
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.paying.usecases import replace_stuck, send_payouts
 from swap_settler.settling.decide.deposits import NotReversible
 from swap_settler.settling.usecases import start_refunds
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
-from swap_settler.usecases import replace_stuck, send_payouts
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected

@@ -29,11 +29,11 @@ from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
-from swap_settler.adapters.lane_store import PostgresLaneStore
-from swap_settler.lane_ports import Attempt
 from swap_settler.model import observe_changes
 from swap_settler.model.changes import Changes
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.paying.ports import Attempt
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}

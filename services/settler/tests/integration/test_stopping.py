@@ -30,9 +30,9 @@ from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.adapters.stops import PATIENCE, PostgresStops
 from swap_settler.domain.signer import EVERYWHERE
 from swap_settler.http.stops import StopAdmin
+from swap_settler.paying.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
-from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.stop_payouts import StopPayouts
 
 pytestmark = pytest.mark.connected

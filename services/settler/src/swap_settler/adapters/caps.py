@@ -10,9 +10,9 @@ from uuid import UUID
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import Row, sql
-from swap_settler.domain.caps import CapState, QueuedPayment
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.model.store.channels import lane_channel
+from swap_settler.paying.decide.caps import CapState, QueuedPayment
 
 CAPS: Final = sql("""
 SELECT cap.network, cap.token, cap.app_id, cap.units, cap.span, used.spent, line.waiting,

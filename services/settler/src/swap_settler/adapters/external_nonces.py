@@ -10,11 +10,11 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
-from swap_settler.adapters import lane_statements
-from swap_settler.adapters.lane_store import LaneName
-from swap_settler.adapters.lane_unit_of_work import PostgresLaneWork
 from swap_settler.domain.external_nonces import OpenNonce
 from swap_settler.domain.signer import Signer
+from swap_settler.paying.store import lane_statements
+from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneWork
 
 OPEN_BELOW: Final = sql("""
 SELECT slot.nonce, signed.attempts, carried.mined, carried.paid_ids FROM nonce_slot AS slot

@@ -14,11 +14,11 @@ from swap_runtime.sql import sql
 from swap_settler.adapters import proof_statements
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.recovery import PaymentId
-from swap_settler.lane_ports import Owners
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.store import statements, swap_statements
 from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.operator_ports import ExternalPayment, ReconciledEnd
+from swap_settler.paying.ports import Owners
 
 # By what was booked when it was final: see model/ledger/ledger.py.
 UNRECONCILED: Final = sql("""

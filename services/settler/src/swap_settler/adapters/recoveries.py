@@ -12,7 +12,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import Row
-from swap_settler.adapters import lane_statements, proof_statements
+from swap_settler.adapters import proof_statements
 from swap_settler.adapters import recovery_statements as statements
 from swap_settler.domain.recovery import (
     Ended,
@@ -26,6 +26,7 @@ from swap_settler.domain.recovery import (
     UnexplainedPayment,
 )
 from swap_settler.model.swap import IntentKind
+from swap_settler.paying.store import lane_statements
 from swap_settler.recovery_ports import Findings
 
 CLAIM = IntentKind.CLAIM.value

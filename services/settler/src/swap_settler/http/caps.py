@@ -11,9 +11,9 @@ from aiohttp import web
 from pydantic import Field
 
 from swap_runtime.admin_routes import Order
-from swap_settler.domain.caps import CapState
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.http.forms import OrderForm, read_form, wrong
+from swap_settler.paying.decide.caps import CapState
 from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.weigh_orders import WeighOrders
 

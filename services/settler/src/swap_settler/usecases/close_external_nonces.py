@@ -26,8 +26,8 @@ from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind, Swap
 from swap_settler.operator_ports import ExternalNonces, ExternalNonceUnitOfWork, ExternalNonceWork
+from swap_settler.paying.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.settling.decide.payouts import abandon_payment
-from swap_settler.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.usecases.prove_external_transactions import (
     ExternalNonce,
     ProveExternalTransactions,

@@ -11,9 +11,9 @@ from uuid import UUID
 from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
 from swap_settler import observe_operator
-from swap_settler.domain.caps import CapState, QueuedPayment
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.operator_ports import Caps
+from swap_settler.paying.decide.caps import CapState, QueuedPayment
 
 LISTED_MAX: Final = 1000
 

@@ -22,13 +22,13 @@ from swap_settler.domain.forgotten import (
     order_refund,
 )
 from swap_settler.domain.recovery import HeldSwap, PaymentId
-from swap_settler.lane_ports import Owners
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Deposit, Intent, IntentKind, Swap
 from swap_settler.operator_ports import ExternalPaymentWork
+from swap_settler.paying.ports import Owners
 from swap_settler.settling.usecases.refund_costs import refund_cost
 from swap_settler.usecases.payment_ids import LegPayment, leg_payments
 

@@ -11,10 +11,10 @@ from swap_chains.evm.codec import encode_is_paid
 from swap_chains.ports import Call, ChainReader, FoundTransaction, NodeReceipt, Receipt
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.domain.external_nonces import OpenNonce
-from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.signer import Signer
-from swap_settler.lane_ports import ClosedSlot
 from swap_settler.operator_ports import ExternalNonces
+from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
+from swap_settler.paying.ports import ClosedSlot
 
 VIEW_GAS: Final = 100_000
 NodeReceipts = Mapping[str, Sequence[NodeReceipt]]

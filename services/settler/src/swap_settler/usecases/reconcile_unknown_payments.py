@@ -16,9 +16,7 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_operator
-from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.recovery import PaymentId
-from swap_settler.lane_ports import Owners
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.chain_facts import FactState, PayoutFact
@@ -33,6 +31,8 @@ from swap_settler.operator_ports import (
     ExternalPaymentWork,
     ReconciledEnd,
 )
+from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
+from swap_settler.paying.ports import Owners
 from swap_settler.settling.decide.payouts import (
     confirm_external_payment,
     fail_spent_payment,

@@ -53,7 +53,7 @@ HELD: Final = f"""
 
 
 # Of a row of `signer`: the ledger may be behind the chain's nonce. Nothing gets one until the
-# signer's nonces are fenced (usecases/fence_nonces.py).
+# signer's nonces are fenced (paying/usecases/fence_nonces.py).
 UNFENCED: Final = """
 EXISTS (SELECT FROM recovery_hold AS hold
     WHERE hold.before IS NULL OR hold.recovery_id IS NOT NULL

@@ -1,0 +1,91 @@
+"""The sender lanes: one per network and hot key, each under its lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from datetime import timedelta
+
+import aiohttp
+
+from swap_domain.catalogue import Network
+from swap_runtime.leases import Lease
+from swap_runtime.screening import Screening
+from swap_runtime.service import Service
+from swap_runtime.supervision import Beat
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.store.channels import lane_channel
+from swap_settler.paying import observe
+from swap_settler.paying.adapters.chains import Chain
+from swap_settler.paying.adapters.keys import open_keys
+from swap_settler.paying.lane import Lane
+from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.settings import SettlerGroup
+
+LEASE_TERM = timedelta(seconds=6)
+
+
+def add_lanes(
+    service: Service,
+    group: SettlerGroup,
+    *,
+    networks: Mapping[str, Network],
+    nodes: Mapping[str, tuple[str, ...]],
+    session: aiohttp.ClientSession,
+    swap_messages: SwapMessages,
+    screening: Screening,
+) -> None:
+    """Add a lane for every signer of the catalogue whose key this process was given.
+
+    :raises ValueError: when a retired signer is none of the catalogue's.
+    """
+    known = {signer.lower() for network in networks.values() for signer in network.signers}
+    if unknown := sorted(one for one in group.retired_signers if one.lower() not in known):
+        raise ValueError(f"RETIRED_SIGNERS: no signer of the catalogue: {', '.join(unknown)}")
+    keys = open_keys(group, session, clock=service.clock)
+    for network in networks.values():
+        for signer in network.signers:
+            if signer not in keys:
+                observe.signer_without_key(network.name, signer)
+                service.wakes.on(lane_channel(network.name))  # of the process that has its key
+            else:
+                chain = Chain.of(network, nodes.get(network.name, ()), keys[signer], session)
+                _add_lane(service, group, chain, swap_messages=swap_messages, screening=screening)
+
+
+def _add_lane(
+    service: Service,
+    group: SettlerGroup,
+    chain: Chain,
+    *,
+    swap_messages: SwapMessages,
+    screening: Screening,
+) -> None:
+    name = LaneName(chain.network.name, chain.sender.address)
+    wake = service.wakes.on(lane_channel(name.network))
+
+    async def run(beat: Beat, lease: Lease) -> None:
+        assert lease.epoch is not None
+        wake.alone_while(lambda: lease.is_held)
+        lane = Lane(service, group, chain, name, swap_messages=swap_messages, screening=screening)
+        work = lane.running()
+        await _until_one_ends(
+            work.send(wake, epoch=lease.epoch, beat=beat),
+            work.look_after(epoch=lease.epoch, beat=beat),
+            work.mark_sent_attempts(beat=beat),
+        )
+
+    service.lead(name.lease, run, term=LEASE_TERM)
+
+
+async def _until_one_ends(*works: Coroutine[None, None, None]) -> None:
+    """Run them side by side; what one raises ends the others and is raised as it is."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
