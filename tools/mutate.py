@@ -72,7 +72,7 @@ PARTS: Final = {
     for part in (
         Part(
             "settler", "settler", "swap_settler",
-            ("domain/*.py", "*/decide/*.py", "model/[acstw]*.py", "model/ledger/*.py"),
+            ("*/decide/*.py", "model/[acstw]*.py", "model/ledger/*.py"),
             ("services/settler/tests/unit",), UNITS, THRESHOLD_PERCENT,
         ),
         Part(
@@ -83,7 +83,7 @@ PARTS: Final = {
             "settler-sql", "settler", "swap_settler",
             ("model/store/bookings.py", "model/store/loading.py", "model/store/rows.py",
              "model/store/unit_of_work.py", "paying/store/lane_store.py",
-             "paying/store/lane_unit_of_work.py", "adapters/records.py"),
+             "paying/store/lane_unit_of_work.py", "operator/store/records.py"),
             ("services/settler/tests/integration",), "connected", None,
         ),
     )

@@ -23,22 +23,26 @@ from swap_runtime.screening import (
     ScreeningService,
 )
 from swap_runtime.service import Service, run
-from swap_settler.adapters.records import PostgresRecords
-from swap_settler.adapters.stakes import PostgresStakes
-from swap_settler.domain.stakes import MICROS
 from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
-from swap_settler.http.admin import Admin
-from swap_settler.http.second_operator import SecondOperator
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import REQUOTE_DUE
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
-from swap_settler.operating import serve_orders
+from swap_settler.operator.build import serve_orders
+from swap_settler.operator.decide.stakes import MICROS
+from swap_settler.operator.http.admin import Admin
+from swap_settler.operator.http.second_operator import SecondOperator
+from swap_settler.operator.store.records import PostgresRecords
+from swap_settler.operator.store.stakes import PostgresStakes
+from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
+from swap_settler.operator.usecases.list_claimable import ListClaimable
+from swap_settler.operator.usecases.list_stuck import ListStuck
+from swap_settler.operator.usecases.weigh_orders import WeighOrders
 from swap_settler.paying.adapters.chains import open_reader, open_rpc
 from swap_settler.paying.build import add_lanes
 from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
-from swap_settler.recovering import add_recovery
+from swap_settler.recovery.build import add_recovery
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.settling.adapters.quoter import HttpPrices, HttpPricing
 from swap_settler.settling.decide.dwelling import Dwell
@@ -57,10 +61,6 @@ from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 from swap_settler.sweeping.usecases.book_sweeps import BookSweeps
 from swap_settler.sweeping.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.sweeping.usecases.order_sweeps import OrderSweeps
-from swap_settler.usecases.inspect_swaps import InspectSwaps
-from swap_settler.usecases.list_claimable import ListClaimable
-from swap_settler.usecases.list_stuck import ListStuck
-from swap_settler.usecases.weigh_orders import WeighOrders
 
 CONSUMER = "settler"
 STUCK_INTERVAL = timedelta(seconds=10)

@@ -21,13 +21,13 @@ from services.settler.tests.lane_harness import (
 from swap_domain.catalogue import NATIVE
 from swap_runtime.metrics import REGISTRY
 from swap_runtime.sql import sql
-from swap_settler import observe_operator
-from swap_settler.adapters.caps import PostgresCaps
-from swap_settler.domain.stakes import CapLimit
 from swap_settler.model import observe_changes
-from swap_settler.paying import observe
+from swap_settler.operator import observe as observe_operator
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.store.caps import PostgresCaps
+from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.paying import observe as observe_paying
 from swap_settler.paying.decide.lane import GasAlarm
-from swap_settler.usecases.manage_caps import CapName, ManageCaps
 
 pytestmark = pytest.mark.connected
 
@@ -47,7 +47,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return the errors that are logged, which a person is called by."""
     heard: list[dict[str, Any]] = []
-    for module in (observe_changes, observe, observe_operator):
+    for module in (observe_changes, observe_paying, observe_operator):
         monkeypatch.setattr(
             module.log, "error", lambda event, **more: heard.append({"event": event, **more})
         )

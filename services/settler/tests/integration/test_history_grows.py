@@ -24,7 +24,15 @@ from services.settler.tests.integration.long_history import (
 )
 from swap_runtime.database import Engine
 from swap_runtime.sql import Statement
-from swap_settler.adapters import (
+from swap_settler.model.store import (
+    due_statements,
+    statements,
+    swap_statements,
+    sweep_statements,
+    withdrawal_work,
+)
+from swap_settler.model.store.swap_statements import Loading
+from swap_settler.operator.store import (
     blocked,
     caps,
     claims,
@@ -38,14 +46,6 @@ from swap_settler.adapters import (
     stops,
     sweep_orders,
 )
-from swap_settler.model.store import (
-    due_statements,
-    statements,
-    swap_statements,
-    sweep_statements,
-    withdrawal_work,
-)
-from swap_settler.model.store.swap_statements import Loading
 from swap_settler.paying.store import lane_statements, outflow_statements
 from swap_settler.settling.store import dwelling
 from tests.plugins.plans import Question, Readers

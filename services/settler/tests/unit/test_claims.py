@@ -26,7 +26,6 @@ from services.settler.tests.factories import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import (
@@ -39,6 +38,7 @@ from swap_settler.model.swap import (
     Method,
     Swap,
 )
+from swap_settler.operator.decide.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.settling.decide.deposits import NotReversible, decide_unmatched
 
 PAID_ID, LEG = 77, UUID(int=3)

@@ -20,7 +20,7 @@ STOPPED: Final = f"""
 HALTED: Final = sql(f"SELECT {_IS_HALTED}")
 _MAY_SIGN: Final = f"halted_reason IS NULL AND NOT {STOPPED} AND NOT {UNFENCED}"
 # What is paid for a deposit on a network that took back too much of what was paid for: see
-# usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
+# operator/usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
 # OFFSET: asked of each payment; without it, every swap and every dead payment there ever was is
 # read and hashed first, once there are many to ask about.
 _OVER_BUDGET: Final = """
