@@ -10,6 +10,7 @@ from swap_chains.evm.reader import EvmReader
 from swap_domain.catalogue import Catalogue
 from swap_runtime.service import Service
 from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.http.claims import ClaimAdmin
@@ -30,6 +31,7 @@ from swap_settler.operator.store.external_nonces import (
 from swap_settler.operator.store.external_payments import PostgresExternalPaymentUnitOfWork
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork
+from swap_settler.operator.store.records import PostgresRecords
 from swap_settler.operator.store.rescues import PostgresRescues
 from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.store.stops import PostgresStops
@@ -37,7 +39,10 @@ from swap_settler.operator.store.sweep_orders import PostgresSweepOrders
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable
 from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.operator.usecases.guard_losses import GuardLosses
+from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
+from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_signers import ListSigners
+from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
 from swap_settler.operator.usecases.manage_caps import ManageCaps
 from swap_settler.operator.usecases.order_manual_sweep import OrderManualSweep
@@ -51,11 +56,14 @@ from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 from swap_settler.settings import SettlerGroup
 from swap_settler.settling.adapters.quoter import HttpPrices
+from swap_settler.settling.decide.dwelling import Dwell
+from swap_settler.settling.store.dwelling import PostgresDwelling
 
 CONSUMER: Final = "settler"
+STUCK_INTERVAL: Final = timedelta(seconds=10)
 
 
-def serve_orders(
+def build(
     service: Service,
     group: SettlerGroup,
     catalogue: Catalogue,
@@ -78,6 +86,28 @@ def serve_orders(
     _serve_blocked(service, catalogue)
     _serve_sweeps(service, catalogue)
     _serve_rescues(service, catalogue, chains)
+    _serve_records(service, group, catalogue)
+
+
+def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:
+    records = PostgresRecords(service.engine)
+    list_stuck = ListStuck(
+        PostgresDwelling(service.engine, networks=list(catalogue.networks)),
+        Dwell(payment=group.payout_dwell, requote=group.requote_patience),
+    )
+
+    async def report_stuck() -> None:
+        await list_stuck()
+
+    service.every("report-stuck", STUCK_INTERVAL, report_stuck)
+    admin = Admin(
+        inspect_swaps=InspectSwaps(records),
+        list_claimable=ListClaimable(records),
+        list_stuck=list_stuck,
+    )
+    service.admin("GET", "/swaps/{id}", admin.swap)
+    service.admin("GET", "/claimable", admin.claimable)
+    service.admin("GET", "/stuck", admin.stuck)
 
 
 def _serve_signers(

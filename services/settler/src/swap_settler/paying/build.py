@@ -1,31 +1,70 @@
-"""The sender lanes: one per network and hot key, each under its lease."""
+"""The sender lanes, one per network and hot key, each under its lease."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
 from datetime import timedelta
+from typing import Final
 
 import aiohttp
 
-from swap_domain.catalogue import Network
+from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.leases import Lease
-from swap_runtime.screening import Screening
+from swap_runtime.screening import (
+    BlockList,
+    FreshList,
+    NobodysAddresses,
+    Screening,
+    Screenings,
+    ScreeningService,
+)
 from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import lane_channel
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.paying import observe
 from swap_settler.paying.adapters.chains import Chain
 from swap_settler.paying.adapters.keys import open_keys
 from swap_settler.paying.lane import Lane
 from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
 from swap_settler.settings import SettlerGroup
+from swap_settler.settling.store.dwelling import PostgresDwelling
 
+CONSUMER: Final = "settler"
 LEASE_TERM = timedelta(seconds=6)
+STUCK_INTERVAL = timedelta(seconds=10)
 
 
-def add_lanes(
+def build(
+    service: Service,
+    group: SettlerGroup,
+    catalogue: Catalogue,
+    swap_messages: SwapMessages,
+    session: aiohttp.ClientSession,
+) -> None:
+    _add_lanes(
+        service,
+        group,
+        networks=catalogue.networks,
+        nodes=service.settings.node_urls(),
+        session=session,
+        swap_messages=swap_messages,
+        screening=_screening(service, session, environment=catalogue.environment),
+    )
+    abandon_waiting_payouts = AbandonWaitingPayouts(
+        PostgresUnitOfWork(service.engine, consumer=CONSUMER),
+        dwelling=PostgresDwelling(service.engine, networks=list(catalogue.networks)),
+        clock=service.clock,
+        swap_messages=swap_messages,
+        dwell=group.payout_dwell,
+    )
+    service.every("abandon-waiting-payouts", STUCK_INTERVAL, abandon_waiting_payouts)
+
+
+def _add_lanes(
     service: Service,
     group: SettlerGroup,
     *,
@@ -89,3 +128,14 @@ async def _until_one_ends(*works: Coroutine[None, None, None]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _screening(service: Service, session: aiohttp.ClientSession, *, environment: str) -> Screening:
+    settings = service.settings.screening
+    screenings: list[Screening] = [
+        NobodysAddresses(environment=environment),
+        FreshList(BlockList(service.engine)),
+    ]
+    if settings.url:
+        screenings.append(ScreeningService(settings, session))
+    return Screenings(*screenings)

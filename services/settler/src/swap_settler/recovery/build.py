@@ -21,7 +21,7 @@ from swap_settler.settings import SettlerGroup
 WATCH_INTERVAL: Final = timedelta(seconds=1)
 
 
-def add_recovery(
+def build(
     service: Service,
     group: SettlerGroup,
     networks: Mapping[str, Network],
