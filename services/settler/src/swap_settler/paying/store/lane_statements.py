@@ -421,9 +421,3 @@ INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)
 ON CONFLICT (network) DO UPDATE SET number = excluded.number
 WHERE ledger_cursor.number < excluded.number
 """)
-# By ids, which are hashes: the first of them are as good as any, and an index has them in order.
-PAID_SAMPLE: Final = sql("""
-SELECT paid_id FROM intent
-WHERE network = :network AND state <> 'dead' AND state = 'confirmed' AND paid_id IS NOT NULL
-ORDER BY network, paid_id LIMIT 20
-""")
