@@ -24,7 +24,8 @@ from swap_chains.ports import ChainReader, ChainSender, TransferReader
 from swap_domain.catalogue import Catalogue
 from swap_runtime.parking import Parking
 from swap_runtime.relay import Producer
-from swap_settler.ports import DueRefunds, DueRequotes, UnitOfWork
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.settling.ports import DueRefunds, DueRequotes
 
 
 def of_runtime() -> tuple[Parking, Producer]:

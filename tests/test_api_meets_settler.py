@@ -44,7 +44,7 @@ from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.catalogue import Network
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.screening import Screenings
-from swap_settler.usecases.message_mapping import to_swap
+from swap_settler.model.messages.message_mapping import to_swap
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FLAGS = ("refuel", "use_depository", "use_gasless", "use_deposit_address")

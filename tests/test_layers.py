@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,10 +18,12 @@ ROOT = Path(__file__).parents[1]
 SOURCES = (*sorted(ROOT.glob("libs/*/src")), *sorted(ROOT.glob("services/*/src")), ROOT / "cli/src")
 LINT = Path(sys.executable).parent / "lint-imports"
 PLANTED = [
-    ("swap_api/domain/amounts.py", "import swap_settler.domain.swap", "Services stand on libs"),
-    ("swap_settler/domain/swap.py", "import pydantic", "standard library only"),
-    ("swap_settler/domain/swap.py", "import swap_settler.ports", "imports point inward"),
-    ("swap_settler/handlers/deposits.py", "import sqlalchemy", "only through use cases"),
+    ("swap_api/domain/amounts.py", "import swap_settler.model.swap", "Services stand on libs"),
+    ("swap_settler/model/swap.py", "import pydantic", "standard library only"),
+    ("swap_settler/model/swap.py", "import swap_settler.app", "only from the packages below"),
+    ("swap_settler/settling/handlers/deposits.py", "import sqlalchemy", "only through use cases"),
+    ("swap_settler/gasless/decide/relaying.py", "import asyncio", "standard library only"),
+    ("swap_settler/operator/http/admin.py", "import swap_settler.operator.store.caps", "only thr"),
     ("swap_contracts/swaps.py", "import sqlalchemy", "pydantic and nothing else"),
     ("swap_quoter/adapters/price_file.py", "import web3", "Only swap_chains.evm speaks web3"),
     ("swapctl/app.py", "import swap_runtime.clock", "imports the contracts and nothing else"),
@@ -60,6 +63,17 @@ def test_an_import_across_a_wall_breaks_its_contract(
     broken = [line for line in checked.stdout.splitlines() if line.endswith("BROKEN")]
     assert checked.returncode != 0
     assert any(wall in line for line in broken), checked.stdout
+
+
+def test_the_settlers_model_is_pure_up_to_its_ports() -> None:
+    """What the lowest layer of the model names is what has to be standard library only."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    by_id = {one["id"]: one for one in settings["contracts"]}
+    lowest = by_id["settler-model"]["layers"][-1].split(" : ")
+    pure = by_id["pure-domain"]["source_modules"]
+    assert [one for one in pure if one.startswith("swap_settler.model.")] == [
+        f"swap_settler.model.{one}" for one in lowest
+    ]
 
 
 def imported_by(path: Path) -> Iterator[str]:

@@ -45,10 +45,18 @@ def test_a_lint_tells_bad_from_good(
     assert (nothing.returncode, nothing.stdout) == (0, "")
 
 
+@pytest.mark.parametrize("tool", ["no_float", "thin_handlers", "commit_in_runtime", "small_files"])
+def test_a_lint_fails_where_it_finds_no_file(tmp_path: Path, tool: str) -> None:
+    found = run(tool, tmp_path)
+
+    assert (found.returncode, str(tmp_path) in found.stdout) == (1, True)
+
+
 def test_the_public_models_may_have_doubles(tmp_path: Path) -> None:
     public = tmp_path / "swap_contracts/public"
     public.mkdir(parents=True)
     (public / "doubles.py").write_text("half = 0.5\n")
+    (tmp_path / "amounts.py").write_text("half = 1 // 2\n")
 
     assert run("no_float", tmp_path).returncode == 0
 

@@ -17,6 +17,8 @@ TESTS: Final = ("test_", "Test")  # their names are sentences
 COLUMNS: Final = 4  # term, meaning, avoid, class
 WITHOUT_ENTRY: Final = "## Classes without an entry"
 SEGMENT: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# In `model/`, beside the data of decisions.
+NOT_PURE: Final = ("batch_ports", "batch_state", "observe_changes", "ports")
 QUOTED: Final = re.compile(r"`([^`]+)`( alone)?")
 
 
@@ -97,7 +99,10 @@ def package_of(path: PurePath) -> str:
 
 
 def is_domain(path: PurePath) -> bool:
-    return "src" in path.parts and ("domain" in path.parts[3:] or "swap_domain" in path.parts)
+    rooms = path.parts[3:-1]
+    is_model = rooms[-1:] == ("model",) and path.stem not in NOT_PURE
+    is_pure = is_model or any(room in rooms for room in ("domain", "decide", "ledger"))
+    return "src" in path.parts and (is_pure or "swap_domain" in path.parts)
 
 
 def avoided_names(paths: Sequence[Path], avoided: Sequence[Avoided]) -> set[str]:

@@ -29,7 +29,8 @@ def _opens(function: ast.Attribute) -> bool:
 
 
 def main(roots: list[str]) -> int:
-    found = [
+    found = [f"{root}: no file to check" for root in roots if not [*Path(root).rglob("*.py")]]
+    found += [
         f"{path}:{line}: only swap_runtime opens and commits a transaction, or notifies"
         for root in roots
         for path in sorted(Path(root).rglob("*.py"))

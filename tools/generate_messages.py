@@ -44,7 +44,7 @@ def senders(topic: Topic[Any]) -> list[str]:
 
 def handlers(topic: Topic[Any]) -> list[str]:
     """Return a link to each service's handler file that subscribes to the topic."""
-    files = sorted(Path("services").glob("*/src/*/handlers/*.py"))
+    files = sorted(Path("services").glob("*/src/**/handlers/*.py"))
     return [f"[{file.parts[1]}](../{file})" for file in files if mentions(file, topic)]
 
 

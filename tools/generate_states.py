@@ -12,7 +12,7 @@ HEAD = """# States
 
 Generated from the tables in `libs/domain/src/swap_domain` by `make generate`. A pair of status and
 trigger that has no arrow here is refused. Where more than one arrow leaves a status, pure functions
-in `services/settler/src/swap_settler/domain` choose the trigger.
+in the `decide` packages of `services/settler/src/swap_settler` choose the trigger.
 """
 
 

@@ -71,18 +71,19 @@ PARTS: Final = {
     part.name: part
     for part in (
         Part(
-            "settler", "settler", "swap_settler", ("domain/*",),
+            "settler", "settler", "swap_settler",
+            ("*/decide/*.py", "model/[acstw]*.py", "model/ledger/*.py"),
             ("services/settler/tests/unit",), UNITS, THRESHOLD_PERCENT,
         ),
         Part(
-            "watcher", "chain-watcher", "swap_chain_watcher", ("domain/*",),
+            "watcher", "chain-watcher", "swap_chain_watcher", ("domain/*.py",),
             ("services/chain-watcher/tests/unit",), UNITS, THRESHOLD_PERCENT,
         ),
         Part(
             "settler-sql", "settler", "swap_settler",
-            ("adapters/bookings.py", "adapters/lane_store.py", "adapters/lane_unit_of_work.py",
-             "adapters/loading.py", "adapters/records.py", "adapters/rows.py",
-             "adapters/unit_of_work.py"),
+            ("model/store/bookings.py", "model/store/loading.py", "model/store/rows.py",
+             "model/store/unit_of_work.py", "paying/store/lane_store.py",
+             "paying/store/lane_unit_of_work.py", "operator/store/records.py"),
             ("services/settler/tests/integration",), "connected", None,
         ),
     )
@@ -184,11 +185,11 @@ def settings_of(part: Part) -> str:
         "--output=json",
         "--no-error-summary",
         "--no-warn-unused-ignores",
-        f"src/{part.package}/domain",
+        *mutated_files(part),
     ]
     lists = {
         "source_paths": ["src"],
-        "only_mutate": [f"src/{part.package}/{pattern}" for pattern in part.mutated],
+        "only_mutate": mutated_files(part),
         "also_copy": [*COPIED, *SINGLE_FILES],
         "pytest_add_cli_args": [
             "-p", "no:cacheprovider", "-m", part.marker, "--hypothesis-profile=mutation",
@@ -200,6 +201,21 @@ def settings_of(part: Part) -> str:
     for key, values in lists.items():
         lines += [f"{key} =", *(f"    {value}" for value in values)]
     return "\n".join([*lines, "use_git_change_detection = false", ""])
+
+
+def mutated_files(part: Part) -> list[str]:
+    """Return the files of a part, from the root of its workspace.
+
+    :raises ValueError: when a pattern finds none.
+    """
+    source = ROOT / f"services/{part.service}/src"
+    found: list[str] = []
+    for pattern in part.mutated:
+        files = sorted((source / part.package).glob(pattern))
+        if not files:
+            raise ValueError(f"{part.name}: nothing to mutate at {part.package}/{pattern}")
+        found += [f"src/{file.relative_to(source).as_posix()}" for file in files]
+    return found
 
 
 def forget_survivors(part: Part) -> None:

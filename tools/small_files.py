@@ -11,15 +11,19 @@ def is_generated(path: Path) -> bool:
     return "Generated from " in path.read_text().partition("\n")[0]
 
 
-def main(roots: list[str]) -> int:
-    files = [
+def files_of(root: str) -> list[Path]:
+    return [
         path
-        for root in roots
         for pattern in ("*.py", "*.sol")
         for path in sorted(Path(root).rglob(pattern))
         if "node_modules" not in path.parts and not is_generated(path)
     ]
-    found = [
+
+
+def main(roots: list[str]) -> int:
+    files = [path for root in roots for path in files_of(root)]
+    found = [f"{root}: no file to check" for root in roots if not files_of(root)]
+    found += [
         f"{path}: {lines} lines, at most {LINES_MAX}"
         for path in files
         if (lines := path.read_text().count("\n")) > LINES_MAX

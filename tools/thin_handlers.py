@@ -26,14 +26,16 @@ def offences(path: Path) -> list[str]:
     return found
 
 
+def handler_files(root: str) -> list[Path]:
+    files = sorted(Path(root).rglob("handlers/*.py"))
+    return [path for path in files if path.name != "__init__.py"]
+
+
 def main(roots: list[str]) -> int:
-    files = [
-        path
-        for root in roots
-        for path in sorted(Path(root).rglob("handlers/*.py"))
-        if path.name != "__init__.py"
+    found = [f"{root}: no handler to check" for root in roots if not handler_files(root)]
+    found += [
+        offence for root in roots for path in handler_files(root) for offence in offences(path)
     ]
-    found = [offence for path in files for offence in offences(path)]
     print(*found, sep="\n", end="\n" if found else "")
     return bool(found)
 

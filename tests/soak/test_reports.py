@@ -81,7 +81,7 @@ def test_the_page_shows_what_caught_the_mutants_of_each_file(generator: ModuleTy
         "percent": 91,
         "valid": 11,
         "files": {"domain/caps.py": {"judged": 1, "killed": 9, "survived": 1, "timeout": 0}},
-        "judged": [["swap_settler.domain.caps.Cap.fits", "- return True\n+ a | b", "why"]],
+        "judged": [["swap_settler.paying.decide.caps.Cap.fits", "- return True\n+ a | b", "why"]],
     }
 
     section = generator.mutation_section({"settler": result})

@@ -27,7 +27,7 @@ def glossary() -> Glossary:
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    path = Path("services/settler/src/swap_settler/domain/model.py")
+    path = Path("services/settler/src/swap_settler/settling/decide/part.py")
     path.parent.mkdir(parents=True)
     path.write_text("class Reconcile: ...\n\n\nclass Part: ...\n")
     return path

@@ -10,7 +10,7 @@ from swap_chains.evm.check import check_chain
 from swap_chains.evm.check_roles import check_roles
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Network
-from swap_settler.adapters.chains import derivation_of, open_rpc, roles_of
+from swap_settler.paying.adapters.chains import derivation_of, open_rpc, roles_of
 
 
 async def check_contracts(

@@ -8,8 +8,8 @@ from services.settler.tests.fakes import FixedPrices
 from swap_domain.catalogue import Catalogue
 from swap_runtime.admin_routes import CarryOut, Handler, Order
 from swap_runtime.database import Engine
-from swap_settler.adapters.stakes import PostgresStakes
-from swap_settler.usecases.weigh_orders import WeighOrders
+from swap_settler.operator.store.stakes import PostgresStakes
+from swap_settler.operator.usecases.weigh_orders import WeighOrders
 
 DOLLAR = 10**18
 ABOVE = 10**18  # micro-dollars: nothing in these tests is worth so much

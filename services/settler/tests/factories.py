@@ -21,9 +21,9 @@ from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.attaching import Destined, Given, text_of
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
-from swap_settler.domain.chain_facts import DepositFact, PayoutFact
-from swap_settler.domain.swap import Deposit, Intent, IntentState, Swap
-from swap_settler.usecases.message_mapping import MessageMapper, paid_id_of, to_swap
+from swap_settler.model.chain_facts import DepositFact, PayoutFact
+from swap_settler.model.messages.message_mapping import MessageMapper, paid_id_of, to_swap
+from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

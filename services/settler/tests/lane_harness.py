@@ -27,44 +27,44 @@ from swap_domain.catalogue_document import catalogue_from
 from swap_runtime.database import Engine
 from swap_runtime.screening import BlockList, FreshList, Screening
 from swap_runtime.sql import sql
-from swap_settler.adapters.due_refunds import PostgresDueRefunds
-from swap_settler.adapters.due_sweeps import PostgresDueSweeps
-from swap_settler.adapters.external_nonces import (
+from swap_settler.model.messages.message_mapping import MessageMapper
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.operator.store.external_nonces import (
     PostgresExternalNonces,
     PostgresExternalNonceUnitOfWork,
 )
-from swap_settler.adapters.fences import PostgresFences
-from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
-from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
-from swap_settler.adapters.recoveries import PostgresRecoveries
-from swap_settler.adapters.signers import PostgresSigners
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
-from swap_settler.domain.replacing import Patience
-from swap_settler.lane_ports import Due
-from swap_settler.ports import DataFee
-from swap_settler.usecases.abandon_payouts import AbandonPayouts
-from swap_settler.usecases.book_sweeps import BookSweeps
-from swap_settler.usecases.close_external_nonces import CloseExternalNonces
-from swap_settler.usecases.close_slots import CloseSlots
-from swap_settler.usecases.end_relays import EndRelays
-from swap_settler.usecases.finish_recovery import FinishRecovery
-from swap_settler.usecases.lane_calls import LaneCalls
-from swap_settler.usecases.mark_sent import MarkSent
-from swap_settler.usecases.message_mapping import MessageMapper
-from swap_settler.usecases.order_sweeps import OrderSweeps
-from swap_settler.usecases.prove_external_transactions import ProveExternalTransactions
-from swap_settler.usecases.rebroadcast import Rebroadcast
-from swap_settler.usecases.replace_stuck import ReplaceStuck
-from swap_settler.usecases.request_swaps import RequestSwaps
-from swap_settler.usecases.resume_signers import ResumeSigners
-from swap_settler.usecases.screen_payments import ScreenPayments
-from swap_settler.usecases.send_payouts import SendPayouts
-from swap_settler.usecases.send_sweeps import SendSweeps
-from swap_settler.usecases.settle_deposits import SettleDeposits
-from swap_settler.usecases.settle_payouts import SettlePayouts
-from swap_settler.usecases.start_refunds import StartRefunds
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.operator.store.signers import PostgresSigners
+from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
+from swap_settler.operator.usecases.prove_external_transactions import ProveExternalTransactions
+from swap_settler.operator.usecases.resume_signers import ResumeSigners
+from swap_settler.paying.decide.lane import GasAlarm, GasUnits, Retries
+from swap_settler.paying.decide.replacing import Patience
+from swap_settler.paying.ports import Due
+from swap_settler.paying.store.fences import PostgresFences
+from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
+from swap_settler.paying.usecases.close_slots import CloseSlots
+from swap_settler.paying.usecases.end_relays import EndRelays
+from swap_settler.paying.usecases.lane_calls import LaneCalls
+from swap_settler.paying.usecases.mark_sent import MarkSent
+from swap_settler.paying.usecases.rebroadcast import Rebroadcast
+from swap_settler.paying.usecases.replace_stuck import ReplaceStuck
+from swap_settler.paying.usecases.screen_payments import ScreenPayments
+from swap_settler.paying.usecases.send_payouts import SendPayouts
+from swap_settler.paying.usecases.send_sweeps import SendSweeps
+from swap_settler.recovery.store.recoveries import PostgresRecoveries
+from swap_settler.recovery.usecases.finish_recovery import FinishRecovery
+from swap_settler.settling.ports import DataFee
+from swap_settler.settling.store.due_refunds import PostgresDueRefunds
+from swap_settler.settling.usecases.request_swaps import RequestSwaps
+from swap_settler.settling.usecases.settle_deposits import SettleDeposits
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
+from swap_settler.settling.usecases.start_refunds import StartRefunds
+from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
+from swap_settler.sweeping.usecases.book_sweeps import BookSweeps
+from swap_settler.sweeping.usecases.order_sweeps import OrderSweeps
 
 SOURCE, DESTINATION = "ETHEREUM_DEVNET", "BASE_DEVNET"
 EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"

@@ -48,17 +48,17 @@ from swap_runtime.errors import Refused as OrderRefused
 from swap_runtime.errors import Unavailable
 from swap_runtime.leases import LeaseLost
 from swap_runtime.sql import sql
-from swap_settler.adapters.claims import PostgresClaimUnitOfWork
-from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.stops import PostgresStops
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.signer import EVERYWHERE
-from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
-from swap_settler.usecases.expire_swaps import ExpireSwaps
-from swap_settler.usecases.pay_claimable import Order, PayClaimable
-from swap_settler.usecases.requote_swaps import RequoteSwaps
-from swap_settler.usecases.stop_payouts import StopPayouts
+from swap_settler.operator.decide.signer import EVERYWHERE
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
+from swap_settler.operator.store.stops import PostgresStops
+from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.operator.usecases.stop_payouts import StopPayouts
+from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.settling.decide.deposits import NotReversible
+from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.store.due_requotes import PostgresDueRequotes
+from swap_settler.settling.usecases.expire_swaps import ExpireSwaps
+from swap_settler.settling.usecases.requote_swaps import RequoteSwaps
 from tests.plugins.postgres import emptying
 
 BY: Final = {"by": "ann", "reason": "the model"}

@@ -20,8 +20,8 @@ from services.settler.tests.money_rows import AFTER, METHODS, NUMBER, Comes, Row
 from services.settler.tests.settler_harness import Settler
 from swap_contracts.quoting import FundingMethod
 from swap_domain.lifecycle import Status
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Leg, Swap
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Leg, Swap
 
 PATIENCE: Final = timedelta(hours=1)
 SOURCE_OWED: Final = (AccountKind.SWAP_LIABILITY, AccountKind.CLAIMABLE)

@@ -28,8 +28,8 @@ from swap_chains.evm.memos import encode_memo
 from swap_contracts.quoting import FundingMethod
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import FailReason
+from swap_settler.model.swap import FailReason
+from swap_settler.settling.decide.requotes import Refused
 
 NUMBER: Final = 7
 BY_NUMBER: Final = {"kind": "deposited", "sequence_number": NUMBER}

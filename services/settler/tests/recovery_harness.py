@@ -10,13 +10,13 @@ from swap_chains.ports import Call, Fees, SignedTransaction
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.fences import PostgresFences
-from swap_settler.adapters.incarnations import PostgresIncarnations
-from swap_settler.adapters.recoveries import PostgresRecoveries, PostgresRecoveryProofs
-from swap_settler.usecases.fence_nonces import FenceNonces
-from swap_settler.usecases.finish_recovery import FinishRecovery
-from swap_settler.usecases.prove_recovery import ProveRecovery
-from swap_settler.usecases.watch_incarnation import WatchIncarnation
+from swap_settler.paying.store.fences import PostgresFences
+from swap_settler.paying.usecases.fence_nonces import FenceNonces
+from swap_settler.recovery.store.incarnations import PostgresIncarnations
+from swap_settler.recovery.store.recoveries import PostgresRecoveries, PostgresRecoveryProofs
+from swap_settler.recovery.usecases.finish_recovery import FinishRecovery
+from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
+from swap_settler.recovery.usecases.watch_incarnation import WatchIncarnation
 
 SLOTS_MAX = 4
 FEES = Fees(10**10, 10**10)

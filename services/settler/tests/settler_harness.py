@@ -29,19 +29,20 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE
-from swap_settler.domain.payouts import abandon_payment
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import Swap
-from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
-from swap_settler.usecases.complete_swaps import CompleteSwaps
-from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
-from swap_settler.usecases.expire_swaps import ExpireSwaps
-from swap_settler.usecases.request_swaps import RequestSwaps
-from swap_settler.usecases.requote_swaps import RequoteSwaps
-from swap_settler.usecases.settle_deposits import SettleDeposits
-from swap_settler.usecases.settle_payouts import SettlePayouts
-from swap_settler.usecases.start_refunds import StartRefunds
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.swap import Swap
+from swap_settler.settling.decide.payouts import abandon_payment
+from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.ports import DueRefund, DueRefunds, DueRequote, DueRequotes
+from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
+from swap_settler.settling.usecases.expire_swaps import ExpireSwaps
+from swap_settler.settling.usecases.request_swaps import RequestSwaps
+from swap_settler.settling.usecases.requote_swaps import RequoteSwaps
+from swap_settler.settling.usecases.settle_deposits import SettleDeposits
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
+from swap_settler.settling.usecases.start_refunds import StartRefunds
 
 PPM: Final = 1_000_000
 QUOTED_MIN: Final = 100

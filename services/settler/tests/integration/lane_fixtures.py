@@ -13,7 +13,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import create_engine
 from swap_runtime.leases import Lease
 from swap_runtime.sql import sql
-from swap_settler.adapters.lane_store import LaneName
+from swap_settler.paying.store.lane_store import LaneName
 from tests.plugins.postgres import emptying
 
 EMPTY = sql(

@@ -7,9 +7,9 @@ from typing import Final
 from services.settler.tests.factories import SIGNER, swap_id
 from services.settler.tests.fakes import FakeUnitOfWork
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.swap import Intent
-from swap_settler.ports import UnitOfWork
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import Intent
 
 HASH: Final = "0x" + "11" * 32
 ASSIGN: Final = (

@@ -19,7 +19,7 @@ from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.sender import EvmSender
 from swap_chains.ports import Call, Fees, Holding, SignedTransaction
 from swap_domain.catalogue import NATIVE, Catalogue
-from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from tests.plugins.processes import Program, accepts, free_port
 
 EVM = Path(__file__).parents[4] / "evm"

@@ -12,9 +12,9 @@ from services.settler.tests.integration.lanes import ASSIGN, SIGN
 from services.settler.tests.money_rows import NUMBER
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.swap import Intent, Leg, Swap
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import Intent, Leg, Swap
 
 BALANCE = sql("""
 SELECT coalesce(sum(-balance), 0) AS owed FROM account

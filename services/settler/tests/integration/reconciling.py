@@ -6,12 +6,12 @@ from services.settler.tests.lane_harness import NOW, PAYOUT, World
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE, Catalogue
-from swap_settler.adapters.external_nonces import PostgresExternalNonces
-from swap_settler.adapters.external_payments import PostgresExternalPaymentUnitOfWork
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.usecases.message_mapping import MessageMapper
-from swap_settler.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
-from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.model.messages.message_mapping import MessageMapper
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.operator.store.external_nonces import PostgresExternalNonces
+from swap_settler.operator.store.external_payments import PostgresExternalPaymentUnitOfWork
+from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 
 
 def explaining(world: World, catalogue: Catalogue | None = None) -> ReconcileUnknownPayments:

@@ -21,11 +21,13 @@ from services.settler.tests.lane_harness import (
 from swap_domain.catalogue import NATIVE
 from swap_runtime.metrics import REGISTRY
 from swap_runtime.sql import sql
-from swap_settler import observe
-from swap_settler.adapters.caps import PostgresCaps
-from swap_settler.domain.lane import GasAlarm
-from swap_settler.domain.stakes import CapLimit
-from swap_settler.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.model import observe_changes
+from swap_settler.operator import observe as observe_operator
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.store.caps import PostgresCaps
+from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.paying import observe as observe_paying
+from swap_settler.paying.decide.lane import GasAlarm
 
 pytestmark = pytest.mark.connected
 
@@ -45,9 +47,10 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return the errors that are logged, which a person is called by."""
     heard: list[dict[str, Any]] = []
-    monkeypatch.setattr(
-        observe.log, "error", lambda event, **more: heard.append({"event": event, **more})
-    )
+    for module in (observe_changes, observe_paying, observe_operator):
+        monkeypatch.setattr(
+            module.log, "error", lambda event, **more: heard.append({"event": event, **more})
+        )
     return heard
 
 
@@ -150,15 +153,15 @@ class TestTheLineOfACap:
         count, oldest = in_line()
         assert count == 2
         assert oldest is not None
-        assert 0 <= oldest < observe.QUEUE_TOO_SLOW.total_seconds()
+        assert 0 <= oldest < observe_operator.QUEUE_TOO_SLOW.total_seconds()
         assert records == []
 
-        await has_waited(world, observe.QUEUE_TOO_SLOW)
+        await has_waited(world, observe_operator.QUEUE_TOO_SLOW)
         await caps.report()
         count, oldest = in_line()
         assert count == 2
         assert oldest is not None
-        assert oldest >= observe.QUEUE_TOO_SLOW.total_seconds()
+        assert oldest >= observe_operator.QUEUE_TOO_SLOW.total_seconds()
         [alarm] = records
         assert alarm["event"] == "payments wait long for a cap"
         assert (alarm["network"], alarm["count"]) == (DESTINATION, 2)

@@ -40,12 +40,12 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
 from swap_runtime.sql import sql
-from swap_settler.adapters.claims import PostgresClaimUnitOfWork
-from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.http.claims import ClaimAdmin
-from swap_settler.usecases.attach_claimable import AttachClaimable, AttachOrder
-from swap_settler.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.operator.http.claims import ClaimAdmin
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
+from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
+from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 
 pytestmark = pytest.mark.connected
 

@@ -22,17 +22,20 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_runtime.leases import Lease
 from swap_runtime.sql import sql
-from swap_settler.adapters.blocked import PostgresBlocked
-from swap_settler.adapters.caps import PostgresCaps
-from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
-from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
-from swap_settler.adapters.losses import PostgresLosses
-from swap_settler.domain.stakes import CapLimit
-from swap_settler.http.caps import CapAdmin
-from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
-from swap_settler.usecases.manage_caps import CapName, ManageCaps
-from swap_settler.usecases.mark_sent import MarkSent
-from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.http.caps import CapAdmin
+from swap_settler.operator.store.blocked import PostgresBlocked
+from swap_settler.operator.store.caps import PostgresCaps
+from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.operator.usecases.manage_blocked_addresses import (
+    BlockOrder,
+    ManageBlockedAddresses,
+)
+from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.paying.usecases.mark_sent import MarkSent
+from swap_settler.paying.usecases.send_payouts import SendPayouts
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "as agreed"}

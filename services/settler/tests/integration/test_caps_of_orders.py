@@ -19,12 +19,12 @@ from services.settler.tests.lane_harness import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_runtime.sql import sql
-from swap_settler.adapters.caps import PostgresCaps
-from swap_settler.adapters.claims import PostgresClaimUnitOfWork
-from swap_settler.domain.stakes import CapLimit
-from swap_settler.domain.swap import Intent
-from swap_settler.usecases.manage_caps import CapName, ManageCaps
-from swap_settler.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.model.swap import Intent
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.store.caps import PostgresCaps
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
+from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 
 pytestmark = pytest.mark.connected
 

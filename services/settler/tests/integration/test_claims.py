@@ -28,13 +28,13 @@ from services.settler.tests.lane_harness import (
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Refused, Unprocessable
-from swap_settler.adapters.claims import PostgresClaimUnitOfWork
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.domain.swap import Intent
-from swap_settler.http.claims import ClaimAdmin
-from swap_settler.usecases import send_payouts
-from swap_settler.usecases.attach_claimable import AttachClaimable
-from swap_settler.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.model.swap import Intent
+from swap_settler.operator.http.claims import ClaimAdmin
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
+from swap_settler.operator.usecases.attach_claimable import AttachClaimable
+from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.paying.usecases import send_payouts
+from swap_settler.settling.decide.deposits import NotReversible
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected

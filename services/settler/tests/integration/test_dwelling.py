@@ -15,11 +15,11 @@ from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SOURCE, Wor
 from swap_domain.lifecycle import Status
 from swap_runtime.database import create_engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.domain.dwelling import Dwell
-from swap_settler.usecases import send_payouts
-from swap_settler.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
-from swap_settler.usecases.list_stuck import ListStuck
+from swap_settler.operator.usecases.list_stuck import ListStuck
+from swap_settler.paying.usecases import send_payouts
+from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
+from swap_settler.settling.decide.dwelling import Dwell
+from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected

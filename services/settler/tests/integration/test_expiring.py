@@ -29,7 +29,7 @@ from swap_chains.evm.memos import encode_memo
 from swap_contracts.envelope import Envelope
 from swap_runtime.database import Engine, create_engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected
 

@@ -32,8 +32,8 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import transaction
 from swap_runtime.errors import Refused
 from swap_runtime.sql import sql
-from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.settling.store.dwelling import PostgresDwelling
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "a transfer made by hand"}

@@ -32,11 +32,11 @@ from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler.adapters.claims import PostgresClaimUnitOfWork
-from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.adapters.records import PostgresRecords
-from swap_settler.http.reconciliation import ReconciliationAdmin
-from swap_settler.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.operator.http.reconciliation import ReconciliationAdmin
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
+from swap_settler.operator.store.records import PostgresRecords
+from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.settling.store.dwelling import PostgresDwelling
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected

@@ -25,13 +25,13 @@ from services.settler.tests.lane_harness import (
 from swap_runtime.database import Engine, create_engine
 from swap_runtime.errors import Refused
 from swap_runtime.sql import Statement, sql
-from swap_settler.adapters import lane_statements, outflow_statements
-from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.adapters.losses import PostgresLosses
-from swap_settler.adapters.stops import PostgresStops
-from swap_settler.http.stops import StopAdmin
-from swap_settler.usecases.guard_losses import GuardLosses
-from swap_settler.usecases.stop_payouts import StopPayouts
+from swap_settler.operator.http.stops import StopAdmin
+from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.operator.store.stops import PostgresStops
+from swap_settler.operator.usecases.guard_losses import GuardLosses
+from swap_settler.operator.usecases.stop_payouts import StopPayouts
+from swap_settler.paying.store import lane_statements, outflow_statements
+from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected

@@ -24,29 +24,31 @@ from services.settler.tests.integration.long_history import (
 )
 from swap_runtime.database import Engine
 from swap_runtime.sql import Statement
-from swap_settler.adapters import (
+from swap_settler.model.store import (
+    counted_outflow,
+    due_statements,
+    statements,
+    swap_statements,
+    sweep_statements,
+    withdrawal_work,
+)
+from swap_settler.model.store.swap_statements import Loading
+from swap_settler.operator.store import (
     blocked,
     caps,
     claims,
-    due_statements,
-    dwelling,
     external_nonces,
     external_payments,
-    lane_statements,
     losses,
-    outflow_statements,
     partner_fees,
     records,
     rescues,
     signers,
-    statements,
     stops,
-    swap_statements,
     sweep_orders,
-    sweep_statements,
-    withdrawal_work,
 )
-from swap_settler.adapters.swap_statements import Loading
+from swap_settler.paying.store import lane_statements, lane_sweep_statements, outflow_statements
+from swap_settler.settling.store import dwelling
 from tests.plugins.plans import Question, Readers
 
 pytestmark = pytest.mark.connected
@@ -55,6 +57,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements, losses,
     outflow_statements, partner_fees, records, rescues, signers, statements, stops,
     swap_statements, sweep_orders, sweep_statements, external_payments, withdrawal_work,
+    counted_outflow, lane_sweep_statements,
 )  # fmt: skip
 AT_MOST: Final = 150  # pages, and rows of each step: most ask for seven things
 # These are given everything that is open.
@@ -228,8 +231,8 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "sweep_statements.DROP_DUE": PLACES,
     "sweep_statements.POSTPONE_DUE": PLACES,
     "sweep_statements.POSTPONE_REFUNDS": {"ids": [1, 2]},
-    "sweep_statements.POSTPONE": {"ids": SWEEPS},
-    "sweep_statements.CLOSE_SWEEPS": {
+    "lane_sweep_statements.POSTPONE": {"ids": SWEEPS},
+    "lane_sweep_statements.CLOSE_SWEEPS": {
         "nonce": NONCES,
         "transaction_hash": HASHES,
         "block_number": ASKED,

@@ -13,10 +13,10 @@ from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_other_nonces
 from swap_chains.ports import Call, Fees
 from swap_runtime.leases import Lease
-from swap_settler.adapters.lane_store import LaneName
-from swap_settler.lane import Lane
+from swap_settler.paying.lane import Lane
+from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.usecases.send_payouts import SendPayouts
 from swap_settler.settings import SettlerGroup
-from swap_settler.usecases.send_payouts import SendPayouts
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("M13")]
 NEW_SIGNER = "0x0000000000000000000000000000000000000033"

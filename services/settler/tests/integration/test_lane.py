@@ -27,9 +27,9 @@ from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
 from swap_runtime.leases import Lease, LeaseLost
 from swap_runtime.sql import sql
-from swap_settler import observe
-from swap_settler.adapters.lane_store import LaneName
-from swap_settler.usecases import send_payouts
+from swap_settler.model import observe_changes
+from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.usecases import send_payouts
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
@@ -173,7 +173,7 @@ class TestARecipientThatRefuses:
     async def test_s22_holds_up_nobody_and_is_given_up_in_the_end(self, world: World) -> None:
         await world.confirmed_swaps(3)
         world.chain.refuse(a_recipient(2))
-        counted = observe.FAILURES.labels("destination_unavailable")._value
+        counted = observe_changes.FAILURES.labels("destination_unavailable")._value
         before = counted.get()
 
         for _ in range(3):

@@ -40,11 +40,12 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE
 from swap_runtime.sql import Row
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.usecases import replace_stuck, send_payouts, start_refunds
-from swap_settler.usecases.message_mapping import MessageMapper
-from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.model.messages.message_mapping import MessageMapper
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.paying.usecases import replace_stuck, send_payouts
+from swap_settler.settling.decide.deposits import NotReversible
+from swap_settler.settling.usecases import start_refunds
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected

@@ -13,7 +13,7 @@ from services.settler.tests.factories import ETHEREUM, SOME, USDC, funding
 from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Connection, Engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from tests.plugins.invariants import violations
 from tests.plugins.postgres import Database
 

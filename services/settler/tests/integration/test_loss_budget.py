@@ -17,8 +17,8 @@ from services.settler.tests.lane_harness import (
 )
 from swap_runtime.errors import Refused
 from swap_runtime.metrics import REGISTRY
-from swap_settler.adapters.losses import PostgresLosses
-from swap_settler.usecases.guard_losses import GuardLosses
+from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.operator.usecases.guard_losses import GuardLosses
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "it waits for more blocks now"}

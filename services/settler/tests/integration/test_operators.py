@@ -18,14 +18,14 @@ from services.settler.tests.factories import (
 from services.settler.tests.integration.lanes import HASH, sign
 from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Engine
-from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.adapters.records import PostgresRecords
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.dwelling import Dwell
-from swap_settler.http.admin import Admin
-from swap_settler.usecases.inspect_swaps import InspectSwaps
-from swap_settler.usecases.list_claimable import ListClaimable
-from swap_settler.usecases.list_stuck import ListStuck
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.operator.http.admin import Admin
+from swap_settler.operator.store.records import PostgresRecords
+from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
+from swap_settler.operator.usecases.list_claimable import ListClaimable
+from swap_settler.operator.usecases.list_stuck import ListStuck
+from swap_settler.settling.decide.dwelling import Dwell
+from swap_settler.settling.store.dwelling import PostgresDwelling
 
 pytestmark = pytest.mark.connected
 

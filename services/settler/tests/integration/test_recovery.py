@@ -30,10 +30,10 @@ from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_runtime.sql import sql
-from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.usecases.message_mapping import MessageMapper
-from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.model.messages.message_mapping import MessageMapper
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.settling.store.dwelling import PostgresDwelling
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "the database was restored"}

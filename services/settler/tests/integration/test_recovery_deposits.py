@@ -45,8 +45,8 @@ from services.settler.tests.recovery_harness import (
 from swap_contracts.envelope import Envelope
 from swap_runtime.database import Engine
 from swap_runtime.metrics import REGISTRY
-from swap_settler.http.recovery import COUNTS, RecoveryAdmin
-from swap_settler.usecases.prove_recovery import ProveRecovery
+from swap_settler.recovery.http.recovery import COUNTS, RecoveryAdmin
+from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
 
 pytestmark = pytest.mark.connected
 

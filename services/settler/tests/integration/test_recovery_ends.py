@@ -42,10 +42,11 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.sql import sql
-from swap_settler.adapters.recoveries import PostgresRecoveries
-from swap_settler.adapters.recovery_statements import held_swap
-from swap_settler.recovery_ports import Findings
-from swap_settler.usecases import fence_nonces, prove_recovery
+from swap_settler.model.store.holds import held_swap
+from swap_settler.paying.usecases import fence_nonces
+from swap_settler.recovery.ports import Findings
+from swap_settler.recovery.store.recoveries import PostgresRecoveries
+from swap_settler.recovery.usecases import prove_recovery
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected

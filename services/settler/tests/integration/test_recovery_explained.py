@@ -39,8 +39,8 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
 from swap_runtime.operator_log import log_order
-from swap_settler.adapters import external_payments
-from swap_settler.usecases.reconcile_unknown_payments import NOTHING_WAITS
+from swap_settler.operator.store import external_payments
+from swap_settler.operator.usecases.reconcile_unknown_payments import NOTHING_WAITS
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P6")]
 BACK = REQUESTED - 10**13  # a refund bears its gas

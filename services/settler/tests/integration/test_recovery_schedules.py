@@ -44,7 +44,8 @@ from swap_chains.evm.codec import intent_id
 from swap_chains.ports import Call, SignedTransaction
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
-from swap_settler.usecases import fence_nonces, prove_recovery, send_payouts
+from swap_settler.paying.usecases import fence_nonces, send_payouts
+from swap_settler.recovery.usecases import prove_recovery
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected

@@ -22,8 +22,8 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.swap import Intent, IntentState
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import Intent, IntentState
 
 pytestmark = pytest.mark.connected
 

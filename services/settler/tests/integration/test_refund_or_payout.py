@@ -36,14 +36,14 @@ from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
-from swap_settler.adapters.due_refunds import PostgresDueRefunds
-from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain import payouts
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Leg
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Leg
+from swap_settler.settling.decide import payouts
+from swap_settler.settling.decide.deposits import NotReversible
+from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.store.due_refunds import PostgresDueRefunds
+from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 
 pytestmark = pytest.mark.connected
 

@@ -20,7 +20,8 @@ from services.settler.tests.lane_harness import (
 )
 from swap_chains.errors import ChainUnavailable
 from swap_runtime.sql import sql
-from swap_settler.usecases import send_payouts, start_refunds
+from swap_settler.paying.usecases import send_payouts
+from swap_settler.settling.usecases import start_refunds
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected

@@ -41,9 +41,9 @@ from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.catalogue import NATIVE
 from swap_domain.gasless import GaslessStandard, TokenDomain
 from swap_runtime.errors import Unprocessable
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.usecases import send_payouts
-from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
+from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.paying.usecases import send_payouts
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected

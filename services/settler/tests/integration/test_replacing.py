@@ -19,7 +19,7 @@ from services.settler.tests.lane_harness import (
 )
 from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
-from swap_settler.usecases import replace_stuck
+from swap_settler.paying.usecases import replace_stuck
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected

@@ -21,10 +21,10 @@ from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.requotes import Refused
-from swap_settler.usecases import requote_swaps
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.store.due_requotes import PostgresDueRequotes
+from swap_settler.settling.usecases import requote_swaps
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected

@@ -34,9 +34,9 @@ from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.ports import Call, Fees, ReportedTransfers
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
-from swap_settler.adapters.rescues import PostgresRescues
-from swap_settler.http.rescues import RescueAdmin
-from swap_settler.usecases.rescue_tokens import RescueTokens, Return
+from swap_settler.operator.http.rescues import RescueAdmin
+from swap_settler.operator.store.rescues import PostgresRescues
+from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
 
 pytestmark = pytest.mark.connected
 STRANGE = checksum_address("0x" + "57" * 20)

@@ -9,8 +9,8 @@ import pytest
 from services.settler.tests.integration.on_anvil import OnAnvil
 from services.settler.tests.lane_harness import PAYOUT, World, a_recipient
 from swap_runtime.sql import sql
-from swap_settler.domain.lane import RECIPIENT_REVERTS_MAX, REVERTS_MAX, Retries
-from swap_settler.usecases.abandon_payouts import AbandonPayouts
+from swap_settler.paying.decide.lane import RECIPIENT_REVERTS_MAX, REVERTS_MAX, Retries
+from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
 

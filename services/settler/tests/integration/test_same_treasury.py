@@ -11,7 +11,7 @@ from services.settler.tests.lane_harness import DEPOSITORY, DESTINATION, SIGNER,
 from swap_chains.errors import ChainMismatch
 from swap_chains.fake import FakeChain, FakeReader
 from swap_domain.catalogue import NATIVE
-from swap_settler.usecases.require_same_treasury import RequireSameTreasury
+from swap_settler.paying.usecases.require_same_treasury import RequireSameTreasury
 
 pytestmark = pytest.mark.connected
 

@@ -28,9 +28,12 @@ from swap_runtime.screening import (
     Verdict,
 )
 from swap_runtime.settings import ScreeningSettings
-from swap_settler.adapters.blocked import PostgresBlocked
-from swap_settler.http.blocked import BlockedAdmin
-from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
+from swap_settler.operator.http.blocked import BlockedAdmin
+from swap_settler.operator.store.blocked import PostgresBlocked
+from swap_settler.operator.usecases.manage_blocked_addresses import (
+    BlockOrder,
+    ManageBlockedAddresses,
+)
 
 pytestmark = pytest.mark.connected
 BAD, GOOD = a_recipient(1), a_recipient(2)

@@ -24,24 +24,24 @@ from services.settler.tests.lane_harness import (
 )
 from swap_runtime.admin_routes import OrderRoute
 from swap_runtime.operators import Operator, Role
-from swap_settler.adapters.caps import PostgresCaps
-from swap_settler.adapters.claims import PostgresClaimUnitOfWork
-from swap_settler.adapters.losses import PostgresLosses
-from swap_settler.adapters.signers import PostgresSigners
-from swap_settler.adapters.stops import PostgresStops
-from swap_settler.domain.signer import EVERYWHERE
-from swap_settler.domain.stakes import CapLimit
-from swap_settler.http.caps import CapAdmin
-from swap_settler.http.claims import ClaimAdmin
-from swap_settler.http.second_operator import SecondOperator
-from swap_settler.http.signers import SignerAdmin
-from swap_settler.http.stops import StopAdmin
-from swap_settler.usecases.attach_claimable import AttachClaimable
-from swap_settler.usecases.guard_losses import GuardLosses
-from swap_settler.usecases.list_signers import ListSigners
-from swap_settler.usecases.manage_caps import CapName, ManageCaps
-from swap_settler.usecases.pay_claimable import PayClaimable
-from swap_settler.usecases.stop_payouts import StopPayouts
+from swap_settler.operator.decide.signer import EVERYWHERE
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.http.caps import CapAdmin
+from swap_settler.operator.http.claims import ClaimAdmin
+from swap_settler.operator.http.second_operator import SecondOperator
+from swap_settler.operator.http.signers import SignerAdmin
+from swap_settler.operator.http.stops import StopAdmin
+from swap_settler.operator.store.caps import PostgresCaps
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
+from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.operator.store.signers import PostgresSigners
+from swap_settler.operator.store.stops import PostgresStops
+from swap_settler.operator.usecases.attach_claimable import AttachClaimable
+from swap_settler.operator.usecases.guard_losses import GuardLosses
+from swap_settler.operator.usecases.list_signers import ListSigners
+from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.pay_claimable import PayClaimable
+from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from tests.plugins.internal_port import internal_port
 
 pytestmark = pytest.mark.connected

@@ -24,10 +24,10 @@ from swap_chains.ports import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_runtime.leases import LeaseLost
-from swap_settler.domain.lane import Payment
-from swap_settler.lane_ports import Attempt, ClosedSlot
-from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
-from swap_settler.usecases.send_payouts import ALREADY_PAID
+from swap_settler.paying.decide.lane import Payment
+from swap_settler.paying.ports import Attempt, ClosedSlot
+from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.paying.usecases.send_payouts import ALREADY_PAID
 
 pytestmark = pytest.mark.connected
 

@@ -39,9 +39,9 @@ from swap_runtime.database import Engine
 from swap_runtime.parking import PostgresParking
 from swap_runtime.records import Position, Record
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction, Posting
-from swap_settler.domain.changes import Changes
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.accounts import Account, AccountKind, LedgerTransaction, Posting
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected
 

@@ -26,11 +26,11 @@ from swap_runtime.leases import Lease
 from swap_runtime.metrics import REGISTRY
 from swap_runtime.operators import Operator, Role
 from swap_runtime.sql import sql
-from swap_settler.adapters.lane_store import LaneName
-from swap_settler.adapters.signers import PostgresSigners
-from swap_settler.http.signers import SignerAdmin
-from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
-from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.operator.http.signers import SignerAdmin
+from swap_settler.operator.store.signers import PostgresSigners
+from swap_settler.operator.usecases.list_signers import ListSigners
+from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from tests.plugins.internal_port import internal_port
 
 pytestmark = pytest.mark.connected

@@ -29,12 +29,12 @@ from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
-from swap_settler import observe
-from swap_settler.adapters.lane_store import PostgresLaneStore
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.changes import Changes
-from swap_settler.lane_ports import Attempt
-from swap_settler.usecases.complete_swaps import CompleteSwaps
+from swap_settler.model import observe_changes
+from swap_settler.model.changes import Changes
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.paying.ports import Attempt
+from swap_settler.paying.store.lane_store import PostgresLaneStore
+from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
@@ -232,7 +232,7 @@ async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results: list[Changes] = []
-    monkeypatch.setattr(observe, "changed", results.extend)
+    monkeypatch.setattr(observe_changes, "changed", results.extend)
     await world.confirmed_swaps(2)
     await world.new_process()(epoch=world.epoch)
     ours = dict(world.chain.pool)

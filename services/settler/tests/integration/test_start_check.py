@@ -21,7 +21,7 @@ from swap_chains.evm.keys import LocalKey
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Network, Owners
 from swap_runtime.metrics import REGISTRY
-from swap_settler.adapters.chains import Chain
+from swap_settler.paying.adapters.chains import Chain
 
 pytestmark = pytest.mark.connected
 OWNER, SIGNER = (Account.from_key(key).address for key in (OWNER_KEY, SIGNER_KEY))

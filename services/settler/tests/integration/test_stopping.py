@@ -25,15 +25,18 @@ from swap_runtime.errors import Refused
 from swap_runtime.leases import require_epoch
 from swap_runtime.screening import BlockList, FreshList
 from swap_runtime.sql import sql
-from swap_settler.adapters.blocked import PostgresBlocked
-from swap_settler.adapters.losses import PostgresLosses
-from swap_settler.adapters.stops import PATIENCE, PostgresStops
-from swap_settler.domain.signer import EVERYWHERE
-from swap_settler.http.stops import StopAdmin
-from swap_settler.usecases.guard_losses import GuardLosses
-from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
-from swap_settler.usecases.send_payouts import SendPayouts
-from swap_settler.usecases.stop_payouts import StopPayouts
+from swap_settler.operator.decide.signer import EVERYWHERE
+from swap_settler.operator.http.stops import StopAdmin
+from swap_settler.operator.store.blocked import PostgresBlocked
+from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.operator.store.stops import PATIENCE, PostgresStops
+from swap_settler.operator.usecases.guard_losses import GuardLosses
+from swap_settler.operator.usecases.manage_blocked_addresses import (
+    BlockOrder,
+    ManageBlockedAddresses,
+)
+from swap_settler.operator.usecases.stop_payouts import StopPayouts
+from swap_settler.paying.usecases.send_payouts import SendPayouts
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "a key leaked"}

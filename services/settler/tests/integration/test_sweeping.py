@@ -27,8 +27,9 @@ from services.settler.tests.lane_harness import (
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.due_refunds import PostgresDueRefunds
-from swap_settler.usecases import book_sweeps, order_sweeps, send_sweeps
+from swap_settler.paying.usecases import send_sweeps
+from swap_settler.settling.store.due_refunds import PostgresDueRefunds
+from swap_settler.sweeping.usecases import book_sweeps, order_sweeps
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected

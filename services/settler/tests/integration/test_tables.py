@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from swap_settler.adapters import (
+from swap_settler.model.store import (
     external_payment_tables,
     external_transaction_tables,
     loss_tables,
@@ -17,7 +17,7 @@ from swap_settler.adapters import (
     sweep_tables,
     withdrawal_tables,
 )
-from swap_settler.adapters.tables import METADATA
+from swap_settler.model.store.tables import METADATA
 
 pytestmark = pytest.mark.connected
 assert withdrawal_tables.WithdrawalRow.metadata is METADATA

@@ -29,12 +29,12 @@ from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.integration.lanes import sign
 from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.inventory import Inventory
-from swap_settler.domain.ledger import received, received_reverted
-from swap_settler.domain.swap import DepositState, Swap
-from swap_settler.ports import UnitOfWork, Work
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.inventory import Inventory
+from swap_settler.model.ledger.ledger import received, received_reverted
+from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import DepositState, Swap
 
 MESSAGE = UUID(int=9)
 HUGE = 10**77 + 1

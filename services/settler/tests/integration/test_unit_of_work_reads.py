@@ -39,15 +39,15 @@ from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import utc_now
 from swap_runtime.sql import sql
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.changes import Changes, Halt
-from swap_settler.domain.ledger import payout_unexplained
-from swap_settler.domain.refuels import WAITS_FOR
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
-from swap_settler.domain.sweeps import SweptFact
-from swap_settler.domain.targets import DepositTarget
-from swap_settler.domain.withdrawals import Withdrawal
-from swap_settler.ports import UnitOfWork
+from swap_settler.model.chain_facts import SweptFact
+from swap_settler.model.changes import Changes, Halt
+from swap_settler.model.ledger.ledger import payout_unexplained
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.model.targets import DepositTarget
+from swap_settler.model.treasury import Withdrawal
+from swap_settler.model.work_due import WAITS_FOR
 
 DAY = timedelta(days=1)
 A_SIGNER = "INSERT INTO signer (network, address, next_nonce) VALUES (:network, :address, 0)"

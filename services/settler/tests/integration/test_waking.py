@@ -19,10 +19,10 @@ from services.settler.tests.factories import (
 from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Engine
 from swap_runtime.outbox import OUTBOX
-from swap_settler.adapters.caps import PostgresCaps
-from swap_settler.adapters.channels import REQUOTE_DUE, lane_channel
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.stakes import CapLimit
+from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.store.caps import PostgresCaps
 from tests.plugins.postgres import SERVICES, Database
 
 pytestmark = pytest.mark.connected

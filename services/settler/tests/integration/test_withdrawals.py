@@ -22,11 +22,12 @@ from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
-from swap_settler.domain.inventory import Inventory
-from swap_settler.ports import UnitOfWork, Withdrawals
-from swap_settler.usecases.book_withdrawals import BookWithdrawals
+from swap_settler.model.ledger.inventory import Inventory
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
+from swap_settler.sweeping.ports import Withdrawals
+from swap_settler.sweeping.usecases.book_withdrawals import BookWithdrawals
 
 ASSET = (ETHEREUM, USDC[ETHEREUM])
 

@@ -41,14 +41,15 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
-from swap_settler.adapters.due_refunds import PostgresDueRefunds
-from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.refuels import WAITS_FOR
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
-from swap_settler.ports import DueRefunds, DueRequotes, UnitOfWork
+from swap_settler.model.changes import Changes
+from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.model.work_due import WAITS_FOR
+from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.ports import DueRefunds, DueRequotes
+from swap_settler.settling.store.due_refunds import PostgresDueRefunds
+from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 
 BOTH = [pytest.param("fake"), pytest.param("postgres", marks=pytest.mark.connected)]
 A_SIGNER = "INSERT INTO signer (network, address, next_nonce) VALUES (:network, :address, 0)"

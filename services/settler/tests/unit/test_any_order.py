@@ -33,13 +33,13 @@ from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_domain.lifecycle import TERMINAL, TRANSITIONS, Status
-from swap_settler.domain import payouts
-from swap_settler.domain.accounts import AccountKind, Holder
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import DepositState, Intent, IntentState
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.accounts import AccountKind, Holder
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import DepositState, Intent, IntentState
+from swap_settler.settling.decide import payouts
+from swap_settler.settling.decide.deposits import NotReversible
+from swap_settler.settling.decide.requotes import Refused
 
 NUMBERS, NTHS = (1, 2), (0, 1, 2)
 UNITS = (REQUESTED, REQUESTED // 2, REQUESTED * 2, 1)

@@ -12,9 +12,9 @@ import pytest
 from swap_chains.ports import Broadcast, NodeAnswer, Reaction
 from swap_runtime import resting
 from swap_runtime.errors import Unavailable
-from swap_settler.usecases import buffer_sent_attempts
-from swap_settler.usecases.buffer_sent_attempts import BufferSentAttempts
-from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.paying.usecases import buffer_sent_attempts
+from swap_settler.paying.usecases.buffer_sent_attempts import BufferSentAttempts
+from swap_settler.paying.usecases.mark_sent import MarkSent
 
 NETWORK = "ETHEREUM_DEVNET"
 

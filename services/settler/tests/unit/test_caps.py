@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, USDC
-from swap_settler.domain.caps import (
+from swap_settler.paying.decide.caps import (
     Admission,
     Cap,
     CapRequest,
@@ -20,7 +20,7 @@ from swap_settler.domain.caps import (
     queue_length,
     withheld_payment,
 )
-from swap_settler.domain.lane import Payment
+from swap_settler.paying.decide.lane import Payment
 
 TOKEN, DOLLARS = 1, 2  # two caps
 SECOND: Final = timedelta(seconds=1)

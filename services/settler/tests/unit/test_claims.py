@@ -26,11 +26,9 @@ from services.settler.tests.factories import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain import ledger
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
-from swap_settler.domain.deposits import NotReversible, decide_unmatched
-from swap_settler.domain.swap import (
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger
+from swap_settler.model.swap import (
     SWEPT_WITHOUT_SWAP,
     Deposit,
     DepositState,
@@ -40,6 +38,8 @@ from swap_settler.domain.swap import (
     Method,
     Swap,
 )
+from swap_settler.operator.decide.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
+from swap_settler.settling.decide.deposits import NotReversible, decide_unmatched
 
 PAID_ID, LEG = 77, UUID(int=3)
 SWAP = replace(a_swap(refuel=True), status=Status.FAILED)

@@ -27,18 +27,11 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import payouts
-from swap_settler.domain.accounts import Account, AccountKind, Holder
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.deposits import attach, decide, decide_unmatched
-from swap_settler.domain.swap import (
-    DepositState,
-    FailReason,
-    IntentKind,
-    IntentState,
-    Method,
-    Swap,
-)
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger.accounts import Account, AccountKind, Holder
+from swap_settler.model.swap import DepositState, FailReason, IntentKind, IntentState, Method, Swap
+from swap_settler.settling.decide import payouts
+from swap_settler.settling.decide.deposits import attach, decide, decide_unmatched
 
 PAID_ID = 2**256 - 1
 

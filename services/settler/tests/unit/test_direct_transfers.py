@@ -26,8 +26,8 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain.ledger import AccountKind
-from swap_settler.domain.swap import Method
+from swap_settler.model.ledger.ledger import AccountKind
+from swap_settler.model.swap import Method
 
 
 def memo(number: int) -> str:

@@ -6,9 +6,9 @@ import pytest
 
 from services.settler.tests.factories import DEADLINE, MINUTE, a_deposit, a_swap
 from swap_domain.lifecycle import Status
-from swap_settler.domain.changes import NOTHING
-from swap_settler.domain.expiry import decide
-from swap_settler.domain.swap import DepositState, FailReason
+from swap_settler.model.changes import NOTHING
+from swap_settler.model.swap import DepositState, FailReason
+from swap_settler.settling.decide.expiry import decide
 
 TOO_LATE = DEADLINE + MINUTE
 

@@ -23,10 +23,13 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, ledger, ledger_external, ledger_fees
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.dwelling import TOO_LONG, abandon_waiting_payout
-from swap_settler.domain.payouts import (
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger, ledger_external, ledger_fees
+from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
+from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide import deposits
+from swap_settler.settling.decide.dwelling import TOO_LONG, abandon_waiting_payout
+from swap_settler.settling.decide.payouts import (
     abandon_standalone_intent,
     confirm_external_payment,
     decide,
@@ -34,9 +37,7 @@ from swap_settler.domain.payouts import (
     leave_to_operators,
     mark_standalone_sent,
 )
-from swap_settler.domain.refunds import start
-from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
-from swap_settler.usecases.message_mapping import paid_id_of, refuel_id_of
+from swap_settler.settling.decide.refunds import start
 
 HERE = TREASURY[POLYGON]
 LOG = a_payout()  # final, version 2

@@ -26,15 +26,15 @@ from services.settler.tests.factories import (
     a_swap,
 )
 from swap_domain.catalogue import NATIVE
-from swap_settler.domain import ledger, ledger_external, ledger_fees, ledger_refuels
-from swap_settler.domain.accounts import (
+from swap_settler.model.ledger import ledger, ledger_external, ledger_fees, ledger_refuels
+from swap_settler.model.ledger.accounts import (
     Account,
     AccountKind,
     Holder,
     LedgerTransaction,
     Posting,
 )
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Method, Refuel
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Method, Refuel
 
 K = AccountKind
 SOURCE, DESTINATION = (ETHEREUM, USDC[ETHEREUM]), (POLYGON, USDC[POLYGON])

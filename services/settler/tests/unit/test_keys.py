@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from swap_chains.evm.aws_kms import KmsKey
 from swap_chains.evm.keys import LocalKey
-from swap_settler.adapters.keys import open_keys
+from swap_settler.paying.adapters.keys import open_keys
 from swap_settler.settings import KmsGroup, SettlerGroup
 
 KEY, OTHER_KEY = "0x" + "4b" * 32, "0x" + "4c" * 32

@@ -4,7 +4,7 @@ import pytest
 
 from services.settler.tests.factories import ETHEREUM, POLYGON, SIGNER, USDC
 from swap_domain.catalogue import NATIVE
-from swap_settler.domain.accounts import (
+from swap_settler.model.ledger.accounts import (
     OWING,
     Account,
     AccountKind,
@@ -13,8 +13,8 @@ from swap_settler.domain.accounts import (
     Posting,
     Unbalanced,
 )
-from swap_settler.domain.inventory import Inventory, after, assets_moved
-from swap_settler.domain.ledger import gas_spent, signer_topped_up
+from swap_settler.model.ledger.inventory import Inventory, after, assets_moved
+from swap_settler.model.ledger.ledger import gas_spent, signer_topped_up
 
 
 def booked(*moves: tuple[Account, int]) -> LedgerTransaction:

@@ -13,8 +13,8 @@ from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
 from services.settler.tests.money_row_runner import MoneyRowRunner, check
 from services.settler.tests.money_rows import COST, METHODS, NUMBER, ROWS, Row, Way
 from services.settler.tests.settler_harness import Settler
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.swap import Intent, Leg, Swap
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.swap import Intent, Leg, Swap
 
 
 class FakeBooks:

@@ -25,8 +25,8 @@ from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
 from services.settler.tests.money_rows import BY_ADDRESS, NUMBER
 from services.settler.tests.settler_harness import PPM, Settler
 from swap_domain.lifecycle import Status
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import FailReason, Swap
+from swap_settler.model.swap import FailReason, Swap
+from swap_settler.settling.decide.requotes import Refused
 
 DUST = 1
 

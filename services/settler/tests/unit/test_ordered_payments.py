@@ -29,25 +29,19 @@ from services.settler.tests.factories import (
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
-from swap_settler.domain import deposits, ledger, ledger_refuels, payouts
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.refunds import (
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Method, Swap
+from swap_settler.model.work_due import is_refundable
+from swap_settler.model.worth import worth
+from swap_settler.settling.decide import deposits, payouts
+from swap_settler.settling.decide.refunds import (
     abandon_refund,
     cost_of,
     has_address,
     is_covered,
-    is_refundable,
     is_worth,
     start,
-)
-from swap_settler.domain.settling import worth
-from swap_settler.domain.swap import (
-    FailReason,
-    Intent,
-    IntentKind,
-    IntentState,
-    Method,
-    Swap,
 )
 
 PAYOUT, PAID_ID, COST = 980_000, 77, 190

@@ -7,10 +7,10 @@ from uuid import uuid5
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, SOME, USDC
-from swap_settler.domain import ledger_fees
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.partner_fees import PartnerFee, pay
-from swap_settler.domain.swap import Intent, IntentKind, IntentState
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger import ledger_fees
+from swap_settler.model.swap import Intent, IntentKind, IntentState
+from swap_settler.operator.decide.partner_fees import PartnerFee, pay
 
 
 @pytest.mark.parametrize("usd_micros", [12, None])

@@ -27,19 +27,13 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, ledger, ledger_refuels, payouts
-from swap_settler.domain.changes import NOTHING, Changes, Halt
-from swap_settler.domain.payouts import abandon_payment, decide
-from swap_settler.domain.refunds import start
-from swap_settler.domain.swap import (
-    DepositState,
-    FailReason,
-    Intent,
-    IntentKind,
-    IntentState,
-    Swap,
-)
-from swap_settler.usecases.message_mapping import paid_id_of, refuel_id_of
+from swap_settler.model.changes import NOTHING, Changes, Halt
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
+from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide import deposits, payouts
+from swap_settler.settling.decide.payouts import abandon_payment, decide
+from swap_settler.settling.decide.refunds import start
 
 HERE = TREASURY[POLYGON]
 AT = NOON + HOUR

@@ -21,12 +21,12 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.payouts import abandon_payment, decide, sent
-from swap_settler.domain.swap import FailReason, Intent, IntentState, Swap
-from swap_settler.usecases.message_mapping import paid_id_of
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.messages.message_mapping import paid_id_of
+from swap_settler.model.swap import FailReason, Intent, IntentState, Swap
+from swap_settler.settling.decide import deposits
+from swap_settler.settling.decide.payouts import abandon_payment, decide, sent
 
 HASH, OTHER_HASH = "0x" + "11" * 32, "0x" + "12" * 32
 

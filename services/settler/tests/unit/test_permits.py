@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_settler.domain.lane import Payment, one_permit_each
+from swap_settler.paying.decide.lane import Payment, one_permit_each
 
 PERMIT, AUTHORIZATION = b"\x01\x02\x03\x04", b"\x05\x06\x07\x08"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from swap_settler.domain.dwelling import Dwell
 from swap_settler.settings import SettlerGroup
+from swap_settler.settling.decide.dwelling import Dwell
 
 PAGE = (Path(__file__).parents[4] / "docs/endings.md").read_text()
 LETTER = re.compile(r"`(\w)` is `SWAP_SETTLER__(\w+)` \((\d+) (\w+)\)")

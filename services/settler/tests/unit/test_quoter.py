@@ -11,8 +11,8 @@ from aiohttp.test_utils import TestServer
 
 from services.settler.tests.factories import ETHEREUM, POLYGON, USDC, a_quote
 from swap_contracts.quoting import Price, PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
-from swap_settler.adapters.quoter import HttpPrices, HttpPricing
-from swap_settler.domain.requotes import Refused
+from swap_settler.settling.adapters.quoter import HttpPrices, HttpPricing
+from swap_settler.settling.decide.requotes import Refused
 
 QUESTION = QuoteQuestion(
     source_network=ETHEREUM,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from swap_settler.domain.receipt_quorum import NodeReport, ReceiptQuorum, count_votes
+from swap_settler.paying.decide.receipt_quorum import NodeReport, ReceiptQuorum, count_votes
 
 HERE, ELSEWHERE = "0x" + "aa" * 32, "0x" + "bb" * 32
 SAW = NodeReport("saw", True, HERE, succeeded=False)

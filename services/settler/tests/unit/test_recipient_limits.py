@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from swap_settler.domain.lane import (
+from swap_settler.paying.decide.lane import (
     RECIPIENT_REVERTS_MAX,
     Payment,
     Retries,

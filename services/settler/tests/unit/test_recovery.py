@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, MINUTE, NOON, POLYGON
-from swap_settler.domain.recovery import (
+from swap_settler.recovery.decide.recovery import (
     Incarnation,
     NetworkProof,
     Proofs,

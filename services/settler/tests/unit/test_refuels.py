@@ -27,12 +27,12 @@ from services.settler.tests.factories import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, payouts, refuels
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
-from swap_settler.domain.work_due import work_due
-from swap_settler.usecases.message_mapping import paid_id_of, refuel_id_of
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.model.work_due import WAITS_FOR, work_due
+from swap_settler.settling.decide import deposits, payouts, refuels
 
 HASH = "0x" + "11" * 32
 
@@ -171,7 +171,7 @@ class TestCompleting:
         swap = in_a_block()
         change = changes_of_fact(swap, swap.output, "confirmed")
         assert swap_of(change).status is Status.PAYOUT_PENDING
-        assert work_due([change]).completions == {swap.id: NOON + refuels.WAITS_FOR}
+        assert work_due([change]).completions == {swap.id: NOON + WAITS_FOR}
 
         ended = swap_of(sent(swap_of(change)))
 
@@ -281,4 +281,4 @@ class TestAnOutputThatDies:
 
 
 def test_waits_two_minutes() -> None:
-    assert timedelta(minutes=2) == refuels.WAITS_FOR
+    assert timedelta(minutes=2) == WAITS_FOR

@@ -30,20 +30,20 @@ from services.settler.tests.factories import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, expiry, payouts, refuels
-from swap_settler.domain.accounts import Account, AccountKind
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.domain.refunds import start
-from swap_settler.domain.requests import set_refund_address
-from swap_settler.domain.requotes import Refused, accept, refuse
-from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState, Leg, Swap
-from swap_settler.usecases.message_mapping import (
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.accounts import Account, AccountKind
+from swap_settler.model.messages.message_mapping import (
     paid_id_of,
     refuel_id_of,
     refund_id_of,
     to_quote_terms,
 )
+from swap_settler.model.swap import DepositState, Intent, IntentKind, IntentState, Leg, Swap
+from swap_settler.settling.decide import deposits, expiry, payouts, refuels
+from swap_settler.settling.decide.deposits import NotReversible
+from swap_settler.settling.decide.refunds import start
+from swap_settler.settling.decide.requests import set_refund_address
+from swap_settler.settling.decide.requotes import Refused, accept, refuse
 
 EXAMPLES: Final = 10 * settings().max_examples
 TREASURY: Final = "0xtreasury"

@@ -22,14 +22,10 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, payouts
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.domain.refunds import cost_of, start
-from swap_settler.domain.requests import set_refund_address
-from swap_settler.domain.requotes import Refused, refuse
-from swap_settler.domain.swap import (
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.messages.message_mapping import paid_id_of, refund_id_of
+from swap_settler.model.swap import (
     DepositState,
     FailReason,
     Intent,
@@ -38,7 +34,11 @@ from swap_settler.domain.swap import (
     Leg,
     Swap,
 )
-from swap_settler.usecases.message_mapping import paid_id_of, refund_id_of
+from swap_settler.settling.decide import deposits, payouts
+from swap_settler.settling.decide.deposits import NotReversible
+from swap_settler.settling.decide.refunds import cost_of, start
+from swap_settler.settling.decide.requests import set_refund_address
+from swap_settler.settling.decide.requotes import Refused, refuse
 
 COST = 190
 HASH = "0x" + "11" * 32

@@ -16,11 +16,16 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
-from swap_settler.domain.authorization import SubmittedSignature
-from swap_settler.domain.chain_facts import FactState
-from swap_settler.domain.expiry import decide
-from swap_settler.domain.relaying import ended, published, submit, with_authorization_progress
-from swap_settler.domain.swap import IntentState, Swap
+from swap_settler.gasless.decide.relaying import (
+    ended,
+    published,
+    submit,
+    with_authorization_progress,
+)
+from swap_settler.model.authorization import SubmittedSignature
+from swap_settler.model.chain_facts import FactState
+from swap_settler.model.swap import IntentState, Swap
+from swap_settler.settling.decide.expiry import decide
 
 FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
 

@@ -20,12 +20,13 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, ledger
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.deposits import NotReversible
-from swap_settler.domain.refunds import start
-from swap_settler.domain.requotes import Refused, refuse
-from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState, Swap
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger import ledger
+from swap_settler.model.swap import DepositState, Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide import deposits
+from swap_settler.settling.decide.deposits import NotReversible
+from swap_settler.settling.decide.refunds import start
+from swap_settler.settling.decide.requotes import Refused, refuse
 
 EXCESS = 300
 TAKEN = "a reorg took the deposit before anything could pay for it"

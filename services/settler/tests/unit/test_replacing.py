@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swap_chains.ports import Fees
-from swap_settler.domain.replacing import Act, OpenSlot, Patience, offered_more
+from swap_settler.paying.decide.replacing import Act, OpenSlot, Patience, offered_more
 
 PATIENCE = Patience(timedelta(seconds=30), timedelta(hours=2), fee_cap=1000)
 PAYMENTS = ("a payment",)

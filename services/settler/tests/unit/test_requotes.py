@@ -26,14 +26,10 @@ from services.settler.tests.factories import (
     a_swap,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, ledger
-from swap_settler.domain.attaching import NotAttachable, Proof, check
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.expiry import decide as expire
-from swap_settler.domain.requests import begin, set_refund_address
-from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
-from swap_settler.domain.settling import WAITS_AGAIN_FOR, lock_quote, unlock_quote, with_time
-from swap_settler.domain.swap import (
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger
+from swap_settler.model.messages.message_mapping import to_quote_terms
+from swap_settler.model.swap import (
     DepositState,
     FailReason,
     Intent,
@@ -43,7 +39,17 @@ from swap_settler.domain.swap import (
     QuoteTerms,
     Swap,
 )
-from swap_settler.usecases.message_mapping import to_quote_terms
+from swap_settler.settling.decide import deposits
+from swap_settler.settling.decide.attaching import NotAttachable, Proof, check
+from swap_settler.settling.decide.expiry import decide as expire
+from swap_settler.settling.decide.requests import begin, set_refund_address
+from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
+from swap_settler.settling.decide.settling import (
+    WAITS_AGAIN_FOR,
+    lock_quote,
+    unlock_quote,
+    with_time,
+)
 
 AT = NOON + HOUR
 MEANS: dict[str, Any] = {"available": PLENTY, "paid_id": 7, "refuel_available": REFUEL}

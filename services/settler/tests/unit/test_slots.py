@@ -10,7 +10,7 @@ import pytest
 
 from services.settler.tests.factories import ETHEREUM, RECIPIENT, USDC, USER
 from swap_domain.catalogue import NATIVE
-from swap_settler.domain.lane import (
+from swap_settler.paying.decide.lane import (
     BATCH_BASE_GAS,
     RECIPIENT_REVERTS_MAX,
     REVERTS_MAX,

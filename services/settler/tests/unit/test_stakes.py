@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from swap_settler.domain.stakes import Amount, CapLimit, dollars, usd_micros_of, why_second
+from swap_settler.operator.decide.stakes import Amount, CapLimit, dollars, usd_micros_of, why_second
 
 DOLLAR = 10**18
 COIN, TOKEN = ("A", "ETH"), ("A", "USDC")

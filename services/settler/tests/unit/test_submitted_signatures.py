@@ -25,11 +25,7 @@ from services.settler.tests.factories import (
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_domain.gasless import MINED_WITHIN
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits
-from swap_settler.domain.authorization import Authorization, SubmittedSignature
-from swap_settler.domain.chain_facts import FactState
-from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.relaying import (
+from swap_settler.gasless.decide.relaying import (
     REVERTS_MAX,
     ended,
     finished,
@@ -37,7 +33,11 @@ from swap_settler.domain.relaying import (
     submit,
     with_authorization_progress,
 )
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.model.authorization import Authorization, SubmittedSignature
+from swap_settler.model.chain_facts import FactState
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide import deposits
 
 FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
 VALID_BEFORE = NOON + 30 * MINUTE

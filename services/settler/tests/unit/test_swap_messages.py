@@ -31,11 +31,11 @@ from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_contracts.tracing import trace_id_of
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, payouts
-from swap_settler.domain.changes import Changes
-from swap_settler.domain.swap import DepositState, IntentState, Swap
-from swap_settler.usecases.message_mapping import paid_id_of
-from swap_settler.usecases.swap_messages import SwapMessages
+from swap_settler.model.changes import Changes
+from swap_settler.model.messages.message_mapping import paid_id_of
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import DepositState, IntentState, Swap
+from swap_settler.settling.decide import deposits, payouts
 
 
 def announced(change: Changes) -> Envelope[SwapChanged]:

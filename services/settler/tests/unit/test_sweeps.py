@@ -8,14 +8,15 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, TREASURY, USDC
-from swap_settler.domain.accounts import (
+from swap_settler.model.chain_facts import BALANCE_MAX, SweptFact
+from swap_settler.model.ledger.accounts import (
     Account,
     AccountKind,
     Holder,
     LedgerTransaction,
     Posting,
 )
-from swap_settler.domain.swap import (
+from swap_settler.model.swap import (
     SWEPT_WITHOUT_SWAP,
     Deposit,
     DepositState,
@@ -24,11 +25,8 @@ from swap_settler.domain.swap import (
     IntentState,
     Method,
 )
-from swap_settler.domain.sweeps import (
-    BALANCE_MAX,
-    DueSweep,
-    SweptFact,
-    Unbooked,
+from swap_settler.model.treasury import DueSweep, Unbooked
+from swap_settler.sweeping.decide.sweeps import (
     address_key,
     bookable,
     booking,

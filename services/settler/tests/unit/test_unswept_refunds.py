@@ -22,10 +22,10 @@ from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
 from services.settler.tests.money_rows import ADDRESS, NUMBER
 from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.requotes import Refused
-from swap_settler.domain.swap import FailReason, Swap
-from swap_settler.ports import DueRefund
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.swap import FailReason, Swap
+from swap_settler.settling.decide.requotes import Refused
+from swap_settler.settling.ports import DueRefund
 
 LONG = 3 * HOUR
 

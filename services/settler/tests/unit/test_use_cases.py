@@ -30,9 +30,9 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import UnknownNetwork
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Unavailable, Unprocessable
-from swap_settler.domain.accounts import AccountKind
-from swap_settler.domain.swap import DepositState, IntentState
-from swap_settler.usecases.request_swaps import SWEPT_WITHIN
+from swap_settler.model.ledger.accounts import AccountKind
+from swap_settler.model.swap import DepositState, IntentState
+from swap_settler.settling.usecases.request_swaps import SWEPT_WITHIN
 
 
 @pytest.fixture

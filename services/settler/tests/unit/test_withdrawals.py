@@ -9,15 +9,16 @@ import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, OWNER, POLYGON, TREASURY, USDC
 from swap_domain.catalogue import NATIVE
-from swap_settler.domain.accounts import (
+from swap_settler.model.ledger.accounts import (
     Account,
     AccountKind,
     Holder,
     LedgerTransaction,
     Posting,
 )
-from swap_settler.domain.inventory import AssetKey, Inventory
-from swap_settler.domain.withdrawals import Withdrawal, book
+from swap_settler.model.ledger.inventory import AssetKey, Inventory
+from swap_settler.model.treasury import Withdrawal
+from swap_settler.sweeping.decide.withdrawals import book
 
 TOKEN: AssetKey = (ETHEREUM, USDC[ETHEREUM])
 COIN: AssetKey = (ETHEREUM, NATIVE)

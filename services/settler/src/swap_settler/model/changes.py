@@ -1,0 +1,46 @@
+"""What one fact changes: a field per table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from swap_domain.lifecycle import Status
+from swap_settler.model.ledger.accounts import LedgerTransaction
+from swap_settler.model.swap import Deposit, Intent, Leg, Swap
+from swap_settler.model.targets import DepositTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Every signer of a network stops until a person has looked."""
+
+    network: str
+    reason: str
+    is_evidence: bool = False  # a chain has what the ledger has not: a recovery begins
+    # When the block of the evidence was made: no halt where a recovery that began later is open.
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one fact changes. With a swap in it, exactly one sequence was spent.
+
+    The inventory follows from the ledger transactions.
+    """
+
+    swap: Swap | None = None
+    previous_status: Status | None = None  # None for a swap that begins
+    deposits: tuple[Deposit, ...] = ()
+    intents: tuple[Intent, ...] = ()
+    ledger: tuple[LedgerTransaction, ...] = ()
+    # What the fact asks for by itself; `work_due` says what the whole batch leaves to do.
+    refunds_due: tuple[Leg, ...] = ()  # legs of the swap whose refund can be worked out now
+    is_requote_due: bool = False  # the quoter is to be asked about what the swap holds now
+    target: DepositTarget | None = None  # the deposit address of a swap that begins
+    halt: Halt | None = None
+    trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves
+
+
+NOTHING: Final = Changes()

@@ -1,0 +1,393 @@
+"""Every booking, one function each. Debit is positive, credit negative."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from swap_settler.model.ledger.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
+from swap_settler.model.swap import Deposit, Intent, IntentKind, Leg, Method, Swap
+
+Move = tuple[Account, int]
+# What is promised beside an output stands by itself: an output's end leaves it alone.
+OF_REFUELS: Final = {
+    AccountKind.SWAP_LIABILITY: AccountKind.REFUEL_LIABILITY,
+    AccountKind.IN_FLIGHT: AccountKind.REFUEL_IN_FLIGHT,
+}
+
+
+def _booked(
+    kind: str,
+    key: str,
+    *moves: Move,
+    swap_id: UUID | None = None,
+    network: str | None = None,
+    block: int | None = None,
+) -> LedgerTransaction:
+    postings = tuple(Posting(account, units) for account, units in moves if units)
+    return LedgerTransaction(kind, f"{kind}/{key}", swap_id, network, block, postings)
+
+
+# Accounts
+
+
+def _of(kind: AccountKind, what: Deposit | Intent) -> Account:
+    return Account(kind, what.network, what.token)
+
+
+def _treasury(network: str, token: str, address: str) -> Account:
+    return Account(AccountKind.CUSTODY, network, token, holder=Holder.TREASURY, address=address)
+
+
+def _at_address(network: str, token: str, address: str) -> Account:
+    holder = Holder.DEPOSIT_ADDRESS
+    return Account(AccountKind.CUSTODY, network, token, holder=holder, address=address)
+
+
+def _custody(deposit: Deposit) -> Account:
+    if deposit.method is Method.DEPOSIT_ADDRESS:
+        return _at_address(deposit.network, deposit.token, deposit.to_address)
+    return _treasury(deposit.network, deposit.token, deposit.to_address)
+
+
+def _signer(network: str, native: str, address: str) -> Account:
+    return Account(AccountKind.CUSTODY, network, native, holder=Holder.SIGNER, address=address)
+
+
+def _source(kind: AccountKind, swap: Swap, deposit_id: UUID | None = None) -> Account:
+    source = swap.terms.source
+    return Account(kind, source.network, source.token, swap.id, deposit_id)
+
+
+def _destination(kind: AccountKind, swap: Swap) -> Account:
+    destination = swap.terms.destination
+    return Account(kind, destination.network, destination.token, swap.id)
+
+
+def _suspense(deposit: Deposit) -> Account:
+    """Whose a movement without a swap is: nobody's yet, or the owner's."""
+    if deposit.method is Method.FUNDING:
+        return _of(AccountKind.EQUITY, deposit)
+    return Account(AccountKind.SUSPENSE, deposit.network, deposit.token, deposit_id=deposit.id)
+
+
+# Movements without a swap
+
+
+def received(deposit: Deposit) -> LedgerTransaction:
+    """Value came that is no swap's: the owner's funding, or kept until somebody says whose."""
+    return _booked(
+        "funded" if deposit.method is Method.FUNDING else "suspended",
+        f"{deposit.id}/{deposit.version}",
+        (_custody(deposit), deposit.base_units),
+        (_suspense(deposit), -deposit.base_units),
+        network=deposit.network,
+        block=deposit.block_number,
+    )
+
+
+def received_reverted(deposit: Deposit, *, version: int) -> LedgerTransaction:
+    """A reorg took it. :param deposit: as it was booked."""
+    return _booked(
+        "unfunded" if deposit.method is Method.FUNDING else "unsuspended",
+        f"{deposit.id}/{version}",
+        (_suspense(deposit), deposit.base_units),
+        (_custody(deposit), -deposit.base_units),
+        network=deposit.network,
+        block=deposit.block_number,
+    )
+
+
+def matched(swap: Swap, deposit: Deposit) -> LedgerTransaction:
+    """What waited in suspense is this swap's."""
+    return _booked(
+        "matched",
+        f"{deposit.id}/{deposit.version}",
+        (_suspense(deposit), deposit.base_units),
+        (_source(AccountKind.SWAP_LIABILITY, swap), -deposit.base_units),
+        swap_id=swap.id,
+    )
+
+
+# Deposits of a swap
+
+
+def credited(swap: Swap, deposit: Deposit) -> LedgerTransaction:
+    return _booked(
+        "credited",
+        f"{deposit.id}/{deposit.version}",
+        (_custody(deposit), deposit.base_units),
+        (_source(AccountKind.SWAP_LIABILITY, swap), -deposit.base_units),
+        swap_id=swap.id,
+        network=deposit.network,
+        block=deposit.block_number,
+    )
+
+
+def credit_reversed(swap: Swap, deposit: Deposit, *, version: int) -> LedgerTransaction:
+    """A reorg took it before anything was paid for it. :param deposit: as it was booked."""
+    return _booked(
+        "credit_reversed",
+        f"{deposit.id}/{version}",
+        (_source(AccountKind.SWAP_LIABILITY, swap), deposit.base_units),
+        (_custody(deposit), -deposit.base_units),
+        swap_id=swap.id,
+        network=deposit.network,
+        block=deposit.block_number,
+    )
+
+
+def lost(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
+    """A reorg took what a leg was paid for, or sent back: our loss, never a debt of the user."""
+    base_units = _on(deposit, leg)
+    return _booked(
+        "lost",
+        _version_of(deposit, leg),
+        (_source(AccountKind.LOSS, swap, leg), base_units),
+        (_custody(deposit), -base_units),
+        swap_id=swap.id,
+        network=deposit.network,
+        block=deposit.block_number,
+    )
+
+
+def recovered(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
+    """What was lost is mined again: nobody gets a second credit for it."""
+    base_units = _on(deposit, leg)
+    return _booked(
+        "recovered",
+        _version_of(deposit, leg),
+        (_custody(deposit), base_units),
+        (_source(AccountKind.LOSS, swap, leg), -base_units),
+        swap_id=swap.id,
+        network=deposit.network,
+        block=deposit.block_number,
+    )
+
+
+def claimable(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction:
+    """Nothing can be sent for a leg: it waits for its owner."""
+    return _booked(
+        "claimable",
+        _at(swap, leg),
+        (_source(AccountKind.SWAP_LIABILITY, swap, leg), base_units),
+        (_source(AccountKind.CLAIMABLE, swap, leg), -base_units),
+        swap_id=swap.id,
+    )
+
+
+def unclaimed(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction:
+    """What waited for its owner is about to be sent back."""
+    return _booked(
+        "unclaimed",
+        _at(swap, leg),
+        (_source(AccountKind.CLAIMABLE, swap, leg), base_units),
+        (_source(AccountKind.SWAP_LIABILITY, swap, leg), -base_units),
+        swap_id=swap.id,
+    )
+
+
+def claim_reversed(swap: Swap, deposit: Deposit, leg: Leg, *, version: int) -> LedgerTransaction:
+    """A reorg took what was claimable on a leg. :param deposit: as it was booked."""
+    base_units = _on(deposit, leg)
+    return _booked(
+        "claim_reversed",
+        f"{deposit.id}/{version}" if leg is None else f"{deposit.id}/{version}/own",
+        (_source(AccountKind.CLAIMABLE, swap, leg), base_units),
+        (_source(AccountKind.SWAP_LIABILITY, swap), -base_units),
+        swap_id=swap.id,
+    )
+
+
+def returned(swap: Swap, deposit: Deposit, base_units: int) -> LedgerTransaction:
+    """What its swap does not take of a deposit is claimable on a leg of its own."""
+    return _booked(
+        "returned",
+        f"{deposit.id}/{deposit.version}/{swap.sequence}",
+        (_source(AccountKind.SWAP_LIABILITY, swap), base_units),
+        (_source(AccountKind.CLAIMABLE, swap, deposit.id), -base_units),
+        swap_id=swap.id,
+    )
+
+
+def _at(swap: Swap, leg: Leg) -> str:
+    return f"{swap.id}/{swap.sequence}" if leg is None else f"{swap.id}/{swap.sequence}/{leg}"
+
+
+def _version_of(deposit: Deposit, leg: Leg) -> str:
+    key = f"{deposit.id}/{deposit.version}"
+    return key if leg is None else f"{key}/own"
+
+
+def _on(deposit: Deposit, leg: Leg) -> int:
+    """Return what of a deposit stands on a leg."""
+    return deposit.main_base_units if leg is None else deposit.returned_base_units
+
+
+# Quote and payout
+
+
+def _quote_moves(swap: Swap) -> tuple[Move, ...]:
+    source, destination = swap.terms.source, swap.terms.destination
+    requested, fee = swap.quote.swapped_base_units, swap.quote.fee_base_units
+    payout = swap.quote.payout_base_units
+    return (
+        (_source(AccountKind.SWAP_LIABILITY, swap), requested),
+        (Account(AccountKind.POSITION, source.network, source.token), fee - requested),
+        (Account(AccountKind.FEE_INCOME, source.network, source.token), -fee),
+        (Account(AccountKind.POSITION, destination.network, destination.token), payout),
+        (_destination(AccountKind.SWAP_LIABILITY, swap), -payout),
+    )
+
+
+def quote_executed(swap: Swap, output: Intent) -> LedgerTransaction:
+    """The user's source asset becomes ours, and we owe the destination asset."""
+    return _booked("quote_executed", str(output.id), *_quote_moves(swap), swap_id=swap.id)
+
+
+def quote_reversed(swap: Swap, output: Intent) -> LedgerTransaction:
+    back = ((account, -units) for account, units in _quote_moves(swap))
+    return _booked("quote_reversed", str(output.id), *back, swap_id=swap.id)
+
+
+def payout_reserved(swap: Swap, intent: Intent) -> LedgerTransaction:
+    return _booked(
+        f"{_name(intent)}_reserved",
+        str(intent.id),
+        (_leg_of(AccountKind.SWAP_LIABILITY, intent), intent.base_units),
+        (_leg_of(AccountKind.IN_FLIGHT, intent), -intent.base_units),
+        swap_id=swap.id,
+    )
+
+
+def payout_released(swap: Swap, intent: Intent) -> LedgerTransaction:
+    """The payment is dead: what was reserved for it is owed again."""
+    return _booked(
+        f"{_name(intent)}_released",
+        str(intent.id),
+        (_leg_of(AccountKind.IN_FLIGHT, intent), intent.base_units),
+        (_leg_of(AccountKind.SWAP_LIABILITY, intent), -intent.base_units),
+        swap_id=swap.id,
+    )
+
+
+def payout_final(intent: Intent, *, block_number: int, treasury: str) -> LedgerTransaction:
+    return _booked(
+        f"{_name(intent)}_final",
+        str(intent.id),
+        (_leg_of(AccountKind.IN_FLIGHT, intent), intent.base_units),
+        (_treasury(intent.network, intent.token, treasury), -intent.base_units),
+        swap_id=intent.swap_id,
+        network=intent.network,
+        block=block_number,
+    )
+
+
+def claim_reserved(claim: Intent) -> LedgerTransaction:
+    """What waited for its owner is on its way to an address that an operator was given."""
+    return _booked("claim_reserved", str(claim.id), *_claim_moves(claim), swap_id=claim.swap_id)
+
+
+def claim_released(claim: Intent) -> LedgerTransaction:
+    """The payment is dead: it waits for its owner again."""
+    back = ((account, -units) for account, units in _claim_moves(claim))
+    return _booked("claim_released", str(claim.id), *back, swap_id=claim.swap_id)
+
+
+def _claim_moves(claim: Intent) -> tuple[Move, ...]:
+    has_no_swap = claim.swap_id is None
+    waited = AccountKind.SUSPENSE if has_no_swap else AccountKind.CLAIMABLE
+    return (
+        (_leg_of(waited, claim), claim.base_units),
+        (_leg_of(AccountKind.IN_FLIGHT, claim), -claim.base_units),
+    )
+
+
+def refund_cost(swap: Swap, refund: Intent) -> LedgerTransaction:
+    """The user pays for the gas of what is sent back."""
+    return _booked("refund_cost", str(refund.id), *_cost_moves(refund), swap_id=swap.id)
+
+
+def refund_cost_reversed(swap: Swap, refund: Intent) -> LedgerTransaction:
+    """The refund is dead: nobody is charged for it."""
+    back = ((account, -units) for account, units in _cost_moves(refund))
+    return _booked("refund_cost_reversed", str(refund.id), *back, swap_id=swap.id)
+
+
+def _cost_moves(refund: Intent) -> tuple[Move, ...]:
+    cost = refund.charged_base_units - refund.base_units
+    return (
+        (_leg_of(AccountKind.SWAP_LIABILITY, refund), cost),
+        (_of(AccountKind.GAS_RECOVERED, refund), -cost),
+    )
+
+
+def _name(intent: Intent) -> str:
+    is_output = intent.kind is IntentKind.OUTPUT
+    return "payout" if is_output else intent.kind.value
+
+
+def _leg_of(kind: AccountKind, intent: Intent) -> Account:
+    """Return the account of the leg that a payment settles, in what it pays."""
+    if intent.kind is IntentKind.REFUEL:
+        kind = OF_REFUELS[kind]
+    of = (intent.network, intent.token, intent.swap_id, intent.deposit_id)
+    return Account(kind, *of, app_id=intent.app_id)
+
+
+def payout_unexplained(
+    *,
+    network: str,
+    token: str,
+    paid_id: int,
+    transaction_hash: str,
+    base_units: int,
+    block_number: int,
+    treasury: str,
+) -> LedgerTransaction:
+    """The Treasury paid what no attempt of ours ordered."""
+    return _booked(
+        "payout_unexplained",
+        f"{network}/{paid_id}/{transaction_hash}",
+        (Account(AccountKind.PAYOUT_SUSPENSE, network, token), base_units),
+        (_treasury(network, token, treasury), -base_units),
+        network=network,
+        block=block_number,
+    )
+
+
+# The signers' gas money
+
+
+def gas_spent(
+    *, network: str, signer: str, native: str, nonce: int, base_units: int, block_number: int
+) -> LedgerTransaction:
+    """Once per nonce, whatever its transaction did."""
+    return _booked(
+        "gas",
+        f"{network}/{signer}/{nonce}",
+        (Account(AccountKind.GAS_EXPENSE, network, native), base_units),
+        (_signer(network, native, signer), -base_units),
+        network=network,
+        block=block_number,
+    )
+
+
+def signer_topped_up(
+    *, network: str, signer: str, native: str, base_units: int, block_number: int
+) -> LedgerTransaction:
+    """Its balance rose by what no transaction of ours explains: the owner's money."""
+    return _booked(
+        "topped_up",
+        f"{network}/{signer}/{block_number}",
+        (_signer(network, native, signer), base_units),
+        (Account(AccountKind.EQUITY, network, native), -base_units),
+        network=network,
+        block=block_number,
+    )

@@ -1,0 +1,75 @@
+"""What happened, one function per fact: the only place that logs and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+
+from swap_domain.lifecycle import Status
+from swap_runtime.metrics import counter
+from swap_settler.model.changes import Changes
+from swap_settler.model.swap import Deposit, DepositState, IntentKind, Method, Swap
+
+log = structlog.get_logger()
+
+SWAPS = counter("settler_swaps", "Swaps that came to a status", ["status"])
+FAILURES = counter("settler_failures", "Swaps that failed, by reason", ["reason"])
+DEPOSITS = counter("settler_deposits", "Facts about deposits that were applied", ["state"])
+WITHOUT_SWAP = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
+LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
+HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
+REFUNDS = counter("settler_refunds", "What became of refunds", ["outcome"])
+CLAIMS = counter("settler_claims", "What became of balances that operators paid", ["outcome"])
+
+
+def changed(changes: Sequence[Changes]) -> None:
+    """Tell what a committed batch did."""
+    for change in changes:
+        for deposit in change.deposits:
+            _deposit_changed(deposit)
+        if change.swap is not None and change.swap.status is not change.previous_status:
+            _status_changed(change.swap)
+        for entry in change.ledger:
+            if entry.kind == "lost":
+                log.error("deposit lost after payout", swap_id=entry.swap_id, key=entry.dedupe_key)
+                LOSSES.inc()
+        _payments_back_changed(change)
+        if change.halt is not None:
+            # Where a recovery looks for it, the signers go on.
+            event = "signers halted" if change.halt.at is None else "payment not explained"
+            log.error(event, network=change.halt.network, reason=change.halt.reason)
+            HALTS.labels(change.halt.network).inc()
+
+
+def _status_changed(swap: Swap) -> None:
+    log.info("swap moved", swap_id=swap.id, status=swap.status.value)
+    SWAPS.labels(swap.status.value).inc()
+    if swap.fail_reason is not None and swap.status is Status.FAILED:
+        FAILURES.labels(swap.fail_reason.value).inc()
+
+
+def _payments_back_changed(change: Changes) -> None:
+    for intent in change.intents:
+        if intent.kind is IntentKind.REFUND:
+            REFUNDS.labels(intent.state.value).inc()
+        if intent.kind is IntentKind.CLAIM:
+            log.info(
+                "claim moved", swap_id=intent.swap_id, intent_id=intent.id, state=intent.state.value
+            )
+            CLAIMS.labels(intent.state.value).inc()
+
+
+def _deposit_changed(deposit: Deposit) -> None:
+    DEPOSITS.labels(deposit.state.value).inc()
+    if deposit.swap_id is None and deposit.method is not Method.FUNDING and deposit.is_booked:
+        is_quarantined = deposit.state is DepositState.QUARANTINED
+        # Its swap may only be on its way; what nobody asks for is listed as unmatched.
+        say = log.warning if is_quarantined else log.info
+        say(
+            "movement without a swap",
+            deposit_id=deposit.id,
+            network=deposit.network,
+            is_quarantined=is_quarantined,
+        )
+        WITHOUT_SWAP.labels(deposit.network).inc()

@@ -1,0 +1,29 @@
+"""What was counted under a cap and is proven not to have left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from swap_runtime.database import Transaction
+from swap_runtime.sql import sql
+
+# Whoever counts and whoever gives back hold the caps in one order.
+LOCK_COUNTED: Final = sql("""
+SELECT cap.id AS counted_cap FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
+    SELECT cap_id FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))))
+ORDER BY cap.id FOR UPDATE
+""")
+GIVE_BACK: Final = sql("""
+WITH gone AS (DELETE FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))
+    RETURNING cap_id, until, amount)
+UPDATE outflow_spent SET spent = outflow_spent.spent - back.amount
+FROM (SELECT cap_id, until, sum(amount) AS amount FROM gone GROUP BY cap_id, until) AS back
+WHERE (outflow_spent.cap_id, outflow_spent.until) = (back.cap_id, back.until)
+""")
+
+
+def give_back(connection: Transaction, ids: Sequence[object]) -> None:
+    """Count payments no longer that are proven not to have left. After the accounts are locked."""
+    connection.post(LOCK_COUNTED, {"ids": ids})
+    connection.post(GIVE_BACK, {"ids": ids})

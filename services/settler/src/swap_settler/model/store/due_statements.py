@@ -1,0 +1,64 @@
+"""Every statement about what is due: refunds to work out, prices to ask for, swaps to complete."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+from swap_settler.model.store.clocks import stopped
+from swap_settler.model.store.holds import HELD, held_swap
+from swap_settler.model.store.statements import IS_TAKEN
+from swap_settler.model.store.swap_statements import IS_PARKED, SWAP
+
+# What is due again while it was due already is due once.
+ADD_REFUNDS_DUE: Final = sql("""
+INSERT INTO refund_due (network, swap_id, deposit_id)
+SELECT * FROM unnest(
+    CAST(:network AS text[]), CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]))
+ON CONFLICT (swap_id, deposit_id) DO NOTHING
+""")
+# Not locked: what it is about is decided under the lock of its swap.
+_STOOD_STILL: Final = stopped(since="refund_due.since", networks=":network", halts=":network")
+REFUNDS_DUE: Final = sql(f"""
+SELECT id, swap_id, deposit_id, now() - since - {_STOOD_STILL} AS waited FROM refund_due
+WHERE network = :network AND due_at <= now() AND NOT {held_swap("refund_due.swap_id")}
+ORDER BY due_at, id LIMIT :limit
+""")
+DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")
+# What is due already is due at once: another sum is there.
+ADD_REQUOTES_DUE: Final = sql("""
+INSERT INTO requote_due (swap_id)
+SELECT * FROM unnest(CAST(:swap_id AS uuid[]))
+ON CONFLICT (swap_id) DO UPDATE SET due_at = now(), since = now()
+""")
+# Not locked: what it is about is decided under the lock of its swap. While a message about the swap
+# is parked, it may be a deposit that came on time and locks the quote.
+REQUOTES_DUE: Final = sql(f"""
+SELECT swap_id, now() - since AS waited FROM requote_due JOIN swap ON swap.id = swap_id
+WHERE due_at <= now() AND NOT {IS_PARKED} AND NOT {held_swap("requote_due.swap_id")}
+ORDER BY due_at, swap_id LIMIT :limit
+""")
+POSTPONE_REQUOTES: Final = sql("""
+UPDATE requote_due SET due_at = now() + :pause WHERE swap_id = ANY(CAST(:ids AS uuid[]))
+""")
+DROP_REQUOTES_DUE: Final = sql("DELETE FROM requote_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))")
+# The first time that a swap's output was final counts.
+ADD_COMPLETIONS_DUE: Final = sql("""
+INSERT INTO completion_due (swap_id, due_at)
+SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:due_at AS timestamptz[]))
+ON CONFLICT (swap_id) DO NOTHING
+""")
+# Joined, every swap might be read in the order of their ids.
+LOCK_OVERDUE: Final = sql(f"""
+{SWAP} WHERE id = ANY(ARRAY(SELECT swap_id FROM completion_due WHERE due_at <= :now))
+ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+""")
+# Their signer is halted, or the ledger has heard that the Treasury has taken their ids.
+REFUELS_IN_DOUBT: Final = sql(f"""
+SELECT swap_id FROM intent
+WHERE swap_id = ANY(CAST(:ids AS uuid[])) AND kind = 'refuel' AND state IN ('reserved', 'assigned')
+    AND (EXISTS (SELECT FROM signer
+            WHERE signer.network = intent.network AND signer.halted_reason IS NOT NULL)
+        OR {HELD} OR {IS_TAKEN})
+""")
+DROP_COMPLETIONS_DUE: Final = sql(
+    "DELETE FROM completion_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))"
+)

@@ -1,0 +1,339 @@
+"""Rows to domain and back. An amount is numeric in the database and int everywhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from swap_contracts.tracing import trace_id_of
+from swap_domain.authorization_status import AuthorizationStatus
+from swap_domain.lifecycle import Status
+from swap_domain.money import Asset
+from swap_runtime.sql import Row
+from swap_settler.model.authorization import Authorization
+from swap_settler.model.changes import Changes, Halt
+from swap_settler.model.ledger.accounts import Account, LedgerTransaction
+from swap_settler.model.ledger.inventory import Inventory
+from swap_settler.model.swap import (
+    Deposit,
+    DepositState,
+    FailReason,
+    Intent,
+    IntentKind,
+    IntentState,
+    Method,
+    QuoteTerms,
+    Refuel,
+    Swap,
+    Terms,
+)
+from swap_settler.model.work_due import RefundDue, WorkDue
+
+Values = dict[str, object]
+
+
+def to_swap(
+    row: Row,
+    deposits: Mapping[UUID, Deposit],
+    intents: Mapping[UUID, Intent],
+    authorization: Authorization | None = None,
+) -> Swap:
+    return Swap(
+        id=row.id,
+        terms=_to_terms(row),
+        quote=_to_quote(row),
+        status=Status(row.status),
+        sequence=row.sequence,
+        expires_at=row.expires_at,
+        changed_at=row.changed_at,
+        fail_reason=None if row.fail_reason is None else FailReason(row.fail_reason),
+        closed_at=row.closed_at,
+        deposits=deposits,
+        intents=intents,
+        authorization=authorization,
+    )
+
+
+def _to_terms(row: Row) -> Terms:
+    return Terms(
+        sequence_number=row.sequence_number,
+        app_id=row.app_id,
+        method=Method(row.method),
+        source=Asset(row.source_network, row.source_token, row.source_decimals),
+        destination=Asset(row.destination_network, row.destination_token, row.destination_decimals),
+        source_address=row.source_address,
+        destination_address=row.destination_address,
+        refund_address=row.refund_address,
+        reference_id=row.reference_id,
+        created_at=row.created_at,
+    )
+
+
+def _to_quote(row: Row) -> QuoteTerms:
+    quote = json.loads(row.quote)
+    return QuoteTerms(
+        document=row.quote,
+        requested_base_units=int(quote["requested_base_units"]),
+        payout_base_units=int(quote["receive_base_units"]),
+        min_payout_base_units=int(quote["min_receive_base_units"]),
+        fee_base_units=int(quote["total_fee_base_units"]),
+        slippage_ppm=int(quote["slippage_ppm"]),
+        source_usd_e18=int(quote["source_usd_e18"]),
+        destination_usd_e18=int(quote["destination_usd_e18"]),
+        source_native_usd_e18=int(quote["source_native_usd_e18"]),
+        expires_at=row.quote_expires_at,
+        refuel=_to_refuel(quote),
+        spent_on_refuel=_spent_on_refuel(quote),
+        revision=row.quote_revision,
+        last_requoted_at=row.last_requoted_at,
+        locked_at=row.quote_locked_at,
+    )
+
+
+def _to_refuel(quote: Mapping[str, str | None]) -> Refuel | None:
+    base_units, charged = quote["refuel_base_units"], quote["refuel_in_source_base_units"]
+    usd_e18 = quote["destination_native_usd_e18"]
+    if base_units is None or charged is None or usd_e18 is None:
+        return None
+    return Refuel(int(base_units), int(charged), int(usd_e18))
+
+
+def _spent_on_refuel(quote: Mapping[str, str | None]) -> int:
+    """A refuel that was bought and cannot be sent has a price, and no amount."""
+    charged = quote["refuel_in_source_base_units"]
+    return int(charged) if charged is not None and quote["refuel_base_units"] is None else 0
+
+
+def to_deposit(row: Row) -> Deposit:
+    values = row._asdict()
+    values["state"] = DepositState(row.state)
+    values["method"] = Method(row.method)
+    values["base_units"] = int(row.base_units)
+    values["returned_base_units"] = int(row.returned_base_units)
+    return Deposit(**values)
+
+
+def to_intent(row: Row, attempts: frozenset[str], *, has_open_attempt: bool) -> Intent:
+    values = row._asdict()
+    values["kind"] = IntentKind(row.kind)
+    values["state"] = IntentState(row.state)
+    values["paid_id"] = None if row.paid_id is None else int(row.paid_id)
+    values["base_units"] = int(row.base_units)
+    values["charged_base_units"] = int(row.charged_base_units)
+    return Intent(**values, attempts=attempts, has_open_attempt=has_open_attempt)
+
+
+def to_inventory(row: Row) -> Inventory:
+    return Inventory(
+        row.network, row.token, int(row.held_base_units), int(row.owed_base_units), row.version
+    )
+
+
+def swap_row(swap: Swap) -> Values:
+    terms, quote = swap.terms, swap.quote
+    return {
+        "id": swap.id,
+        "app_id": terms.app_id,
+        "sequence_number": terms.sequence_number,
+        "match_key": swap.match_key,
+        "sequence": swap.sequence,
+        "status": swap.status.value,
+        "method": terms.method.value,
+        "source_network": terms.source.network,
+        "source_token": terms.source.token,
+        "source_decimals": terms.source.decimals,
+        "destination_network": terms.destination.network,
+        "destination_token": terms.destination.token,
+        "destination_decimals": terms.destination.decimals,
+        "source_address": terms.source_address,
+        "destination_address": terms.destination_address,
+        "refund_address": terms.refund_address,
+        "reference_id": terms.reference_id,
+        "requested_base_units": str(quote.requested_base_units),
+        "payout_base_units": str(quote.payout_base_units),
+        "fee_base_units": str(quote.fee_base_units),
+        "quote": quote.document,
+        "quote_revision": quote.revision,
+        "quote_expires_at": quote.expires_at,
+        "last_requoted_at": quote.last_requoted_at,
+        "quote_locked_at": quote.locked_at,
+        "fail_reason": swap.fail_reason and swap.fail_reason.value,
+        "created_at": terms.created_at,
+        "expires_at": swap.expires_at,
+        "changed_at": swap.changed_at,
+        "closed_at": swap.closed_at,
+        "trace_id": trace_id_of(swap.id),
+    }
+
+
+def transition_row(changes: Changes, swap: Swap) -> Values:
+    return {
+        "swap_id": swap.id,
+        "sequence": swap.sequence,
+        "from_status": changes.previous_status and changes.previous_status.value,
+        "to_status": swap.status.value,
+        "at": swap.changed_at,
+    }
+
+
+def refund_due_row(due: RefundDue) -> Values:
+    return {"network": due.network, "swap_id": due.swap_id, "deposit_id": due.leg}
+
+
+def requote_due_rows(due: WorkDue) -> Sequence[Values]:
+    return [{"swap_id": id} for id in due.requotes]
+
+
+def completion_due_rows(due: WorkDue) -> Sequence[Values]:
+    return [{"swap_id": id, "due_at": at} for id, at in due.completions.items()]
+
+
+def deposit_row(deposit: Deposit) -> Values:
+    return {
+        "id": deposit.id,
+        "swap_id": deposit.swap_id,
+        "match_key": deposit.match_key,
+        "version": deposit.version,
+        "state": deposit.state.value,
+        "method": deposit.method.value,
+        "network": deposit.network,
+        "token": deposit.token,
+        "base_units": str(deposit.base_units),
+        "returned_base_units": str(deposit.returned_base_units),
+        "is_booked": deposit.is_booked,
+        "transaction_hash": deposit.transaction_hash,
+        "block_number": deposit.block_number,
+        "block_hash": deposit.block_hash,
+        "block_time": deposit.block_time,
+        "from_address": deposit.from_address,
+        "to_address": deposit.to_address,
+        "confirmations_required": deposit.confirmations_required,
+        "sequence_number": deposit.sequence_number,
+        "memo": deposit.memo,
+        "quarantine_reason": deposit.quarantine_reason,
+        "heard_at": deposit.received_at,
+        "attached_at": deposit.attached_at,
+        "came_after": deposit.came_after,
+    }
+
+
+def intent_row(intent: Intent) -> Values:
+    return {
+        "id": intent.id,
+        "paid_id": None if intent.paid_id is None else str(intent.paid_id),
+        "swap_id": intent.swap_id,
+        "deposit_id": intent.deposit_id,
+        "kind": intent.kind.value,
+        "network": intent.network,
+        "token": intent.token,
+        "to_address": intent.to_address,
+        "base_units": str(intent.base_units),
+        "charged_base_units": str(intent.charged_base_units),
+        "usd_micros": intent.usd_micros,
+        "state": intent.state.value,
+        "due_at": intent.due_at,
+        "created_at": intent.created_at,
+        "slot_at": intent.slot_at,
+        "transaction_hash": intent.transaction_hash,
+        "block_number": intent.block_number,
+        "block_hash": intent.block_hash,
+        "block_time": intent.block_time,
+        "version": intent.version,
+        "confirmed_at": intent.confirmed_at,
+        "dead_proof": intent.dead_proof,
+        "payer": intent.payer,
+        "call_data": intent.call_data,
+        "not_after": intent.not_after,
+        "app_id": intent.app_id,
+    }
+
+
+def to_authorization(row: Row) -> Authorization:
+    values = row._asdict()
+    del values["swap_id"]
+    values["base_units"] = int(row.base_units)
+    values["status"] = AuthorizationStatus(row.status)
+    return Authorization(**values)
+
+
+def authorization_row(swap_id: UUID, told: Authorization) -> Values:
+    return {
+        "swap_id": swap_id,
+        "submission": told.submission,
+        "intent_id": told.intent_id,
+        "standard": told.standard,
+        "signer": told.signer,
+        "base_units": str(told.base_units),
+        "nonce": told.nonce,
+        "valid_after": told.valid_after,
+        "valid_before": told.valid_before,
+        "status": told.status.value,
+        "detail": told.detail,
+        "transaction_hash": told.transaction_hash,
+        "submitted_at": told.submitted_at,
+    }
+
+
+def halt_rows(changes: Sequence[Changes]) -> Sequence[Values]:
+    """Return one row per network, with every reason of the batch once."""
+    halts: dict[str, list[Halt]] = {}
+    for halt in (c.halt for c in changes if c.halt is not None):
+        halts.setdefault(halt.network, []).append(halt)
+    return [
+        {"network": network, "reason": _reasons(of), "at": _newest(of)}
+        for network, of in halts.items()
+    ]
+
+
+def evidence_row(changes: Sequence[Changes]) -> Values | None:
+    """Return why a recovery begins, if it does."""
+    found = [c.halt for c in changes if c.halt is not None and c.halt.is_evidence]
+    if not found:
+        return None
+    return {"cause": "evidence", "reason": _reasons(found), "at": _newest(found)}
+
+
+def _reasons(halts: Sequence[Halt]) -> str:
+    return "; ".join(dict.fromkeys(halt.reason for halt in halts))
+
+
+def _newest(halts: Sequence[Halt]) -> datetime | None:
+    """Return the time of the newest block; None where one halts whatever its time."""
+    times = [halt.at for halt in halts if halt.at is not None]
+    return max(times) if len(times) == len(halts) else None
+
+
+def account_row(account: Account) -> Values:
+    return {
+        "kind": account.kind.value,
+        "network": account.network,
+        "token": account.token,
+        "swap_id": account.swap_id,
+        "deposit_id": account.deposit_id,
+        "holder": account.holder and account.holder.value,
+        "address": account.address,
+        "app_id": account.app_id,
+    }
+
+
+def ledger_transaction_row(entry: LedgerTransaction) -> Values:
+    return {
+        "id": entry.id,
+        "kind": entry.kind,
+        "swap_id": entry.swap_id,
+        "dedupe_key": entry.dedupe_key,
+        "network": entry.network,
+        "effective_block": entry.effective_block,
+    }
+
+
+def inventory_row(inventory: Inventory) -> Values:
+    return {
+        "network": inventory.network,
+        "token": inventory.token,
+        "held": str(inventory.held_base_units),
+        "owed": str(inventory.owed_base_units),
+        "version": inventory.version,
+    }

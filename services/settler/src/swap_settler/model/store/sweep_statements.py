@@ -1,0 +1,153 @@
+"""Every statement about deposit addresses and their sweeps. Arrays in."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+
+ADD_DEPOSIT_ADDRESSES: Final = sql("""
+INSERT INTO deposit_address (network, address, sequence_number, swap_id)
+SELECT * FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]),
+    CAST(:sequence_number AS bigint[]), CAST(:swap_id AS uuid[]))
+""")
+NUMBERS_AT: Final = sql("""
+SELECT network, address, sequence_number FROM deposit_address
+JOIN unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS asked(network, address)
+    USING (network, address)
+""")
+SAVE_SWEPT: Final = sql("""
+INSERT INTO swept AS known (id, version, state, network, token, from_address, base_units,
+    transaction_hash, block_number, block_hash, block_time, is_quarantined)
+SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:version AS int[]), CAST(:state AS text[]),
+    CAST(:network AS text[]), CAST(:token AS text[]), CAST(:from_address AS text[]),
+    CAST(:base_units AS numeric[]), CAST(:transaction_hash AS text[]),
+    CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+    CAST(:block_time AS timestamptz[]), CAST(:is_quarantined AS boolean[]))
+ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
+    block_number = excluded.block_number, block_hash = excluded.block_hash,
+    block_time = excluded.block_time
+WHERE known.version < excluded.version
+RETURNING id
+""")
+# A transaction of ours that swept something is in a block, with all that it was to sweep.
+SWEEPS_MINED: Final = sql("""
+UPDATE intent SET state = CASE WHEN heard.is_mined THEN 'mined' ELSE 'broadcast' END,
+    transaction_hash = CASE WHEN heard.is_mined THEN heard.transaction_hash END,
+    block_number = CASE WHEN heard.is_mined THEN heard.block_number END,
+    block_hash = CASE WHEN heard.is_mined THEN heard.block_hash END,
+    block_time = CASE WHEN heard.is_mined THEN heard.block_time END
+FROM unnest(CAST(:transaction_hash AS text[]), CAST(:is_mined AS boolean[]),
+        CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+        CAST(:block_time AS timestamptz[]))
+    AS heard(transaction_hash, is_mined, block_number, block_hash, block_time)
+-- Each asks for its own, and IS TRUE so that intents are: see POSTPONE of the lane.
+CROSS JOIN LATERAL (
+    SELECT slot_intent.intent_id FROM attempt JOIN slot_intent USING (network, signer, nonce)
+    WHERE attempt.transaction_hash = heard.transaction_hash OFFSET 0) AS carried
+WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
+    AND (intent.state IN ('assigned', 'broadcast', 'mined')) IS TRUE
+""")
+# A sweep that a reorg took leaves what it moved at its address.
+ADD_SWEEPS_DUE: Final = sql("""
+INSERT INTO sweep_due (network, address, token)
+SELECT DISTINCT * FROM unnest(
+    CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+ON CONFLICT (network, address, token) DO UPDATE SET due_at = least(sweep_due.due_at, now())
+""")
+# Only what can be booked now: what waits for its credit holds up nothing behind it.
+UNBOOKED: Final = sql("""
+SELECT swept.id, swept.network, swept.token, from_address, base_units, block_number,
+    transaction_hash, block_hash, block_time, there.booked, there.is_assigned
+FROM swept CROSS JOIN LATERAL (SELECT
+    coalesce((SELECT balance FROM account WHERE kind = 'custody'
+        AND (account.network, account.token, account.address)
+            = (swept.network, swept.token, swept.from_address)
+        AND swap_id IS NULL AND deposit_id IS NULL), 0) AS booked,
+    EXISTS (SELECT FROM deposit_address AS here
+        WHERE (here.network, here.address) = (swept.network, swept.from_address)) AS is_assigned
+) AS there
+WHERE swept.network = :network AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+    AND (NOT there.is_assigned OR base_units <= there.booked)
+ORDER BY block_number, swept.id LIMIT :limit FOR UPDATE OF swept SKIP LOCKED
+""")
+# The same order as above: the first of those are among these.
+ADDRESSES_WITHOUT_SWAP: Final = sql("""
+SELECT network, from_address FROM swept
+WHERE network = :network AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+    AND NOT EXISTS (SELECT FROM deposit_address AS here
+        WHERE (here.network, here.address) = (swept.network, swept.from_address))
+ORDER BY block_number, id LIMIT :limit
+""")
+MARK_BOOKED: Final = sql("""
+UPDATE swept SET is_booked = true, is_nobodys = new.is_nobodys
+FROM unnest(CAST(:id AS uuid[]), CAST(:is_nobodys AS boolean[])) AS new(id, is_nobodys)
+WHERE swept.id = new.id
+""")
+# A swap has the address now: what was nobody's is booked as swept once it is credited.
+TAKE_OVER: Final = sql("""
+UPDATE swept SET is_booked = false, is_nobodys = false
+FROM unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS now(network, address)
+WHERE swept.is_nobodys AND (swept.network, swept.from_address) = (now.network, now.address)
+RETURNING id, swept.network, token, from_address, base_units, block_number, transaction_hash,
+    block_hash, block_time, 0 AS booked, true AS is_assigned
+""")
+# Confirmed once the ledger has everything up to its block: what it swept is booked.
+CONFIRM_SWEEPS: Final = sql("""
+UPDATE intent SET state = 'confirmed', confirmed_at = now()
+FROM ledger_cursor AS passed, receipt
+WHERE intent.kind = 'sweep' AND intent.state = 'mined' AND intent.network = :network
+    AND passed.network = intent.network AND intent.block_number <= passed.number
+    AND (receipt.network, receipt.transaction_hash)
+        = (intent.network, intent.transaction_hash) AND receipt.status = 1
+""")
+HAS_UNBOOKED: Final = sql("""
+SELECT EXISTS (SELECT FROM swept WHERE network = :network AND state = 'confirmed'
+        AND NOT is_booked AND NOT is_quarantined)
+    OR EXISTS (SELECT FROM intent WHERE network = :network AND kind = 'sweep' AND state = 'mined')
+""")
+HAS_DUE: Final = sql("""
+SELECT EXISTS (SELECT FROM sweep_due WHERE network = :network AND due_at <= now())
+""")
+LOCK_DUE: Final = sql("""
+SELECT due.network, due.address, due.token, here.sequence_number, due.is_ordered,
+    coalesce((SELECT balance FROM account WHERE kind = 'custody'
+        AND (account.network, account.token, account.address)
+            = (due.network, due.token, due.address)
+        AND account.swap_id IS NULL AND account.deposit_id IS NULL), 0)
+    - coalesce((SELECT sum(base_units) FROM swept WHERE state <> 'reverted' AND NOT is_booked
+        AND NOT is_quarantined AND (swept.network, swept.from_address, swept.token)
+            = (due.network, due.address, due.token)), 0) AS base_units,
+    EXISTS (SELECT FROM sweep JOIN intent ON intent.id = sweep.intent_id
+        WHERE (sweep.network, sweep.address, sweep.token) = (due.network, due.address, due.token)
+            AND intent.state NOT IN ('dead', 'confirmed')) AS is_out,
+    CASE WHEN swap.source_token = due.token THEN swap.source_decimals END AS decimals,
+    swap.quote ->> 'source_usd_e18' AS token_usd_e18,
+    swap.quote ->> 'source_native_usd_e18' AS native_usd_e18
+FROM sweep_due AS due
+JOIN deposit_address AS here USING (network, address)
+JOIN swap ON swap.id = here.swap_id
+WHERE due.network = :network AND due.due_at <= now()
+ORDER BY due.due_at LIMIT :limit FOR UPDATE OF due SKIP LOCKED
+""")
+ADD_SWEEPS: Final = sql("""
+INSERT INTO sweep (intent_id, network, address, token, sequence_number)
+SELECT * FROM unnest(CAST(:intent_id AS uuid[]), CAST(:network AS text[]),
+    CAST(:address AS text[]), CAST(:token AS text[]), CAST(:sequence_number AS bigint[]))
+""")
+DROP_DUE: Final = sql("""
+DELETE FROM sweep_due
+USING unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+    AS gone(network, address, token)
+WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
+    = (gone.network, gone.address, gone.token)
+""")
+POSTPONE_DUE: Final = sql("""
+UPDATE sweep_due SET due_at = now() + :pause
+FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+    AS later(network, address, token)
+WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
+    = (later.network, later.address, later.token)
+""")
+POSTPONE_REFUNDS: Final = sql("""
+UPDATE refund_due SET due_at = now() + :pause WHERE id = ANY(CAST(:ids AS bigint[]))
+""")

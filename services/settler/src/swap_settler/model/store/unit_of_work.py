@@ -1,0 +1,202 @@
+"""The settler's transaction on Postgres: one statement for the inbox, then one per table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from swap_domain.catalogue import NATIVE
+from swap_runtime.columns import columns
+from swap_runtime.database import Engine, Transaction, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_runtime.sql import Statement
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger.inventory import AssetKey, Inventory, assets_moved
+from swap_settler.model.store import bookings, due_statements, holds, statements, swap_statements
+from swap_settler.model.store.batch_work import PostgresBatchWork
+from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
+from swap_settler.model.store.counted_outflow import give_back
+from swap_settler.model.store.inventory_news import inventory_news
+from swap_settler.model.store.loading import to_intents
+from swap_settler.model.store.rows import (
+    Values,
+    authorization_row,
+    completion_due_rows,
+    deposit_row,
+    evidence_row,
+    halt_rows,
+    intent_row,
+    refund_due_row,
+    requote_due_rows,
+    swap_row,
+    to_deposit,
+    to_inventory,
+    transition_row,
+)
+from swap_settler.model.store.sweep_work import SweepWork
+from swap_settler.model.store.withdrawal_work import WithdrawalWork
+from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
+from swap_settler.model.work_due import WorkDue, work_due
+
+
+class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
+    def __init__(self, connection: Transaction, consumer: str) -> None:
+        self._connection = connection
+        self._consumer = consumer
+        self._inventory: dict[AssetKey, Inventory] = {}
+        self._freed: list[UUID] = []  # payments that did not leave, and wait for another nonce
+
+    async def lock_keys(self, keys: Collection[str]) -> None:
+        if keys:
+            self._connection.post(statements.LOCK_KEYS, {"keys": sorted(keys)})
+
+    async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        values = {"consumer": self._consumer, "now": now, "limit": limit, "native": NATIVE}
+        return await self._load(swap_statements.LOCK_EXPIRING, values)
+
+    async def swaps_with_lapsed(self, now: datetime, *, limit: int) -> Sequence[UUID]:
+        values = {"now": now, "limit": limit}
+        return list(await self._connection.scalars(statements.LAPSED, values))
+
+    async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
+        values = {"signers": list(signers)}
+        rows = await self._connection.execute(statements.REVERTED_RELAYS, values)
+        return {row.payer: row.reverted for row in rows}
+
+    async def unmatched_deposits(
+        self, ids: Collection[UUID], match_keys: Collection[str]
+    ) -> Mapping[UUID, Deposit]:
+        if not ids and not match_keys:
+            return {}
+        values = {"ids": sorted(ids), "keys": sorted(match_keys)}
+        rows = await self._connection.execute(swap_statements.UNMATCHED, values)
+        return {row.id: to_deposit(row) for row in rows}
+
+    async def store_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+        values = {"id": deposit_id, "by": by, "because": because}
+        self._connection.post(statements.ADD_ATTACHMENT, values)
+        await log_order(self._connection)  # nothing, where the sender himself attached it
+
+    async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+        if not deposit_ids:
+            return {}
+        values = {"deposit_ids": sorted(deposit_ids)}
+        rows = await self._connection.execute(swap_statements.LIVE_STANDALONE_INTENTS, values)
+        return {row.deposit_id: row.id for row in rows}
+
+    async def lock_standalone_intents(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
+        if not ids:
+            return {}
+        of_these = sorted(ids)
+        found, tried = await self._connection.ask(
+            (swap_statements.LOCK_STANDALONE_INTENTS, {"ids": of_these}),
+            (swap_statements.ATTEMPTS, {"intent_ids": of_these}),
+        )
+        return {intent.id: intent for intent in to_intents(found, tried)}
+
+    async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
+        missing = sorted(set(assets) - set(self._inventory))
+        if missing:
+            values = {
+                "networks": [network for network, _ in missing],
+                "tokens": [token for _, token in missing],
+            }
+            self._connection.post(statements.ADD_INVENTORY, values)
+            rows = await self._connection.execute(statements.LOCK_INVENTORY, values)
+            self._inventory |= {(row.network, row.token): to_inventory(row) for row in rows}
+        return {asset: self._inventory[asset] for asset in assets}
+
+    async def drop_refunds_due(self, ids: Sequence[int]) -> None:
+        self._connection.post(due_statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
+
+    async def settle_requotes_due(
+        self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
+    ) -> None:
+        if done:
+            self._connection.post(due_statements.DROP_REQUOTES_DUE, {"ids": list(done)})
+        if again:
+            values = {"ids": list(again), "pause": pause}
+            self._connection.post(due_statements.POSTPONE_REQUOTES, values)
+
+    async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        return await self._load(due_statements.LOCK_OVERDUE, {"now": now, "limit": limit})
+
+    async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
+        values = {"ids": list(swap_ids)}
+        return list(await self._connection.scalars(due_statements.REFUELS_IN_DOUBT, values))
+
+    async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
+        self._connection.post(due_statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
+
+    async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
+        # The last word per row: changes come in the order of their messages.
+        swaps = [(c, c.swap) for c in changes if c.swap is not None]
+        deposits = {d.id: deposit_row(d) for c in changes for d in c.deposits}
+        intents = {i.id: intent_row(i) for c in changes for i in c.intents}
+        saved = {s.id: swap_row(s) for _, s in swaps}
+        # One row per signature: of several of one swap in a batch, each keeps its own end.
+        signed = {
+            (swap.id, known.submission): authorization_row(swap.id, known)
+            for _, swap in swaps
+            if (known := swap.authorization) is not None
+        }
+        # The dead first: the same payment lives once.
+        in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
+        dead = [row["id"] for row in in_order if row["state"] == "dead"]
+        self._save(statements.UPSERT_SWAPS, saved.values())
+        self.add_targets(changes)
+        self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
+        self._save(statements.UPSERT_DEPOSITS, deposits.values())
+        self._save(statements.UPSERT_INTENTS, in_order)
+        for intent in (i for c in changes for i in c.intents if i.state is IntentState.RESERVED):
+            self._connection.wake(lane_channel(intent.network))
+        self._save(statements.UPSERT_AUTHORIZATIONS, signed.values())
+        if dead:
+            self._connection.post(statements.PROVE_DEAD, {"ids": dead})
+            self._connection.post(statements.LEAVE_UNSIGNED, {"ids": dead})
+        self._save_due(work_due(changes))
+        news = await self._book(changes)
+        if freed := [*dead, *self._freed]:
+            give_back(self._connection, freed)
+        self._save(statements.HALT_SIGNERS, halt_rows(changes))
+        if found := evidence_row(changes):
+            self._connection.post(holds.OPEN, found)
+        add_to_outbox(self._connection, [*outgoing, *news])
+
+    def _save_due(self, due: WorkDue) -> None:
+        self._save(due_statements.ADD_REFUNDS_DUE, [refund_due_row(one) for one in due.refunds])
+        if due.requotes:
+            self._save(due_statements.ADD_REQUOTES_DUE, requote_due_rows(due))
+            self._connection.wake(REQUOTE_DUE)
+        self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(due))
+
+    async def _book(self, changes: Sequence[Changes]) -> Sequence[Outgoing]:
+        """Book, and return what is to be said about the inventory."""
+        booking = [c for c in changes if c.ledger]
+        if not booking:
+            return ()
+        entries = [entry for c in booking for entry in c.ledger]
+        touched = await self.lock_inventory(assets_moved(entries))
+        moved = bookings.move_inventory(self._connection, tuple(touched.values()), entries)
+        self._inventory |= {(row.network, row.token): row for row in moved}
+        bookings.book(self._connection, entries)
+        self.add_sweeps_due(entries)
+        return inventory_news(moved, booking[-1])
+
+    def _save(self, statement: Statement, rows: Collection[Values]) -> None:
+        if rows:
+            self._connection.post(statement, columns(list(rows)))
+
+
+class PostgresUnitOfWork:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresWork(connection, self._consumer)

@@ -1,0 +1,127 @@
+"""Orders a payment again that a restored ledger has forgotten and its Treasury has made. Pure.
+
+What the swap allows is ordered, never what the log shows: the log is compared with it afterwards,
+as with every payment. Nothing of it is sent: its id at the Treasury is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from swap_domain.lifecycle import Status
+from swap_settler.model import work_due
+from swap_settler.model.chain_facts import PayoutFact
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey
+from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, Leg, Swap
+from swap_settler.settling.decide import refunds
+from swap_settler.settling.decide.payouts import abandon_payment
+from swap_settler.settling.decide.settling import fill, give_back, give_back_deposit
+
+BECAUSE: Final = "its money was sent back by a forgotten payment"
+
+
+class NotAllowed(Exception):
+    """The swap cannot have a payment that its Treasury has made; the words say why."""
+
+
+def free_leg(swap: Swap, leg: Leg, kind: IntentKind, *, at: datetime) -> Changes:
+    """Return what it changes that a leg was not settled as the restored ledger has it.
+
+    Its payment that waits is dead, and a deposit that waits for another quote is given back.
+
+    :raises NotAllowed: while something signed may still make that payment.
+    """
+    waiting = swap.paying if leg is None else swap.sends_back(leg)
+    if waiting is not None and waiting.kind is not kind:
+        _require_unsent(waiting)
+        return abandon_payment(swap, waiting.id, at=at, because=BECAUSE, failures=0)
+    is_main = leg is None and waiting is None
+    if is_main and swap.status is Status.DEPOSIT_PENDING and swap.credited_base_units:
+        return changes_of(swap, give_back(swap.on(at), FailReason.ROUTE_UNAVAILABLE, at))
+    return NOTHING
+
+
+def free_refuel(swap: Swap, *, at: datetime) -> Changes:
+    """Return what it changes that a refuel was claimed, and so never sent."""
+    if swap.refuel is None:
+        return NOTHING
+    _require_unsent(swap.refuel)
+    return abandon_payment(swap, swap.refuel.id, at=at, because=BECAUSE, failures=0)
+
+
+def leave_out_later(
+    swap: Swap, least: int, *, paid_alone: Collection[UUID], at: datetime
+) -> Changes:
+    """Return what it changes that the last deposits came after the main leg was paid back.
+
+    Replayed together, they stand on the main leg. As long as the rest covers what was paid, the
+    last one is put on a leg of its own.
+
+    :param paid_alone: deposits of which a payment of their own was found: these came last.
+    """
+    if swap.status is Status.FAILED:
+        return NOTHING  # all of it is claimable already
+    done = Settled(swap.on(at))
+    credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
+    credited.sort(key=lambda d: (d.id in paid_alone, d.came_at, d.block_number, d.id))
+    for deposit in reversed(credited[1:]):
+        if done.swap.refundable_base_units - deposit.main_base_units < least:
+            break
+        cut = give_back_deposit(done.swap, deposit, deposit.main_base_units)
+        due = (*done.refunds_due, *cut.refunds_due)
+        done = replace(cut.after(*done.entries), refunds_due=due)
+    return changes_of(swap, done) if done.entries else NOTHING
+
+
+def order_refund(
+    swap: Swap, leg: Leg, log: PayoutFact, *, at: datetime, most_cost: int | None
+) -> Changes:
+    """Return what it changes that the refund of a leg was made, for what it has cost.
+
+    :param most_cost: what a refund may cost at most; None where a chain sets no bound.
+    :raises NotAllowed: when the swap cannot be refunded on that leg.
+    """
+    if swap.terms.refund_address is None:
+        raise NotAllowed("it has no refund address: set it first, then explain the refund")
+    held = work_due.held(swap, leg)
+    least = 1 if most_cost is None else max(held - most_cost, 1)
+    units = min(max(log.base_units, least), held)
+    change = refunds.start(swap, leg, at=at, cost=held - units, paid_id=log.paid_id)
+    if not change.intents:
+        raise NotAllowed(f"it is {swap.status.value}, and this leg of it cannot be refunded")
+    return change
+
+
+def end_for_claim(swap: Swap, leg: Leg, *, at: datetime) -> Changes:
+    """Return what it changes that the main leg was not refunded but claimable."""
+    return refunds.abandon_refund(swap, at=at) if leg is None else NOTHING
+
+
+def order_output(swap: Swap, log: PayoutFact, *, at: datetime) -> Changes:
+    """Return what it changes that the output was made by the quote that the swap has.
+
+    :raises NotAllowed: when it waits for no output, or another quote was paid.
+    """
+    quote, told = swap.quote, swap.on(at)
+    if swap.status is not Status.DEPOSIT_PENDING or not swap.credited_base_units:
+        raise NotAllowed(f"it is {swap.status.value}, and waits for no output")
+    if log.base_units != quote.payout_base_units or swap.lacks_base_units:
+        raise NotAllowed(f"its quote pays {quote.payout_base_units}, and not {log.base_units}")
+    means = {"available": MAX_UNITS, "refuel_available": MAX_UNITS}
+    return changes_of(swap, fill(told, at, paid_id=log.paid_id, **means))
+
+
+def is_of_source(swap: Swap, asset: AssetKey) -> bool:
+    """Whether an asset is what the swap's deposits are in."""
+    return asset == (swap.terms.source.network, swap.terms.source.token)
+
+
+def _require_unsent(intent: Intent) -> None:
+    if not intent.can_be_taken_back:
+        raise NotAllowed(f"its {intent.kind.value} was signed, and may be in a block: wait")

@@ -1,0 +1,62 @@
+"""Who must not be paid, below `/admin`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+from pydantic import Field
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.operator.usecases.manage_blocked_addresses import (
+    BlockOrder,
+    ManageBlockedAddresses,
+)
+
+
+class AddressForm(OrderForm):
+    """Which addresses, and why."""
+
+    addresses: list[str] = Field(min_length=1, max_length=10_000)
+    network: str | None = None  # None: on all of them
+
+    def order(self, by: str) -> BlockOrder:
+        return BlockOrder(self.addresses, self.network, by, self.reason)
+
+
+class BlockedAdmin:
+    def __init__(self, manage_blocked_addresses: ManageBlockedAddresses) -> None:
+        self._manage_blocked_addresses = manage_blocked_addresses
+
+    async def list_all(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/blocked`."""
+        document: list[dict[str, Any]] = [
+            {
+                "address": one.address,
+                "network": one.network,
+                "at": one.at.isoformat(),
+                "by": one.by,
+                "reason": one.reason,
+            }
+            for one in await self._manage_blocked_addresses.list_all()
+        ]
+        return web.json_response({"blocked": document})
+
+    async def block(self, order: Order) -> web.Response:
+        """Answer `POST /admin/blocked`."""
+        try:
+            form = read_form(order, AddressForm)
+        except ValueError as error:
+            return wrong(error)
+        blocked = await self._manage_blocked_addresses.block(form.order(order.by))
+        return web.json_response({"blocked": blocked})
+
+    async def lift(self, order: Order) -> web.Response:
+        """Answer `POST /admin/blocked/lift`."""
+        try:
+            form = read_form(order, AddressForm)
+        except ValueError as error:
+            return wrong(error)
+        lifted = await self._manage_blocked_addresses.lift(form.order(order.by))
+        return web.json_response({"lifted": lifted})

@@ -1,0 +1,135 @@
+"""The caps on what may leave, and the lines before them, below `/admin`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from aiohttp import web
+from pydantic import Field
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.weigh_orders import WeighOrders
+from swap_settler.paying.decide.caps import CapState
+
+
+class CapForm(OrderForm):
+    """Which cap."""
+
+    network: str
+    token: str | None = None
+    app_id: UUID | None = None
+
+    @property
+    def name(self) -> CapName:
+        return CapName(self.network, self.token, self.app_id)
+
+
+class NewCap(CapForm):
+    """How much may leave: base units of its token, millionths of a dollar without one."""
+
+    units: str = Field(pattern=r"^[0-9]{1,78}$")
+    seconds: int = Field(ge=1, le=31 * 86_400)
+
+    @property
+    def limit(self) -> CapLimit:
+        return CapLimit(int(self.units), timedelta(seconds=self.seconds))
+
+
+class CapAdmin:
+    def __init__(self, manage_caps: ManageCaps, weigh_orders: WeighOrders) -> None:
+        self._manage_caps = manage_caps
+        self._weigh_orders = weigh_orders
+
+    async def list_all(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/caps`."""
+        return _shown(await self._manage_caps.list_all())
+
+    async def set(self, order: Order) -> web.Response:
+        """Answer `POST /admin/caps`."""
+        try:
+            form = read_form(order, NewCap)
+        except ValueError as error:
+            return wrong(error)
+        # Another operator may lower it after this order was weighed.
+        is_free = (
+            order.is_approved or await self._weigh_orders.of_limit(form.name, form.limit) is None
+        )
+        caps = await self._manage_caps.set(
+            form.name, form.limit, may_raise=is_free, by=order.by, reason=form.reason
+        )
+        return _shown(caps)
+
+    async def lift(self, order: Order) -> web.Response:
+        """Answer `POST /admin/caps/lift`."""
+        try:
+            form = read_form(order, CapForm)
+        except ValueError as error:
+            return wrong(error)
+        return _shown(await self._manage_caps.lift(form.name, by=order.by, reason=form.reason))
+
+    async def list_queued(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/payouts/queue`."""
+        return await self._shown_queue()
+
+    async def _shown_queue(self) -> web.Response:
+        found = await self._manage_caps.list_queued()
+        document: list[dict[str, Any]] = [
+            {
+                "intent_id": str(one.intent_id),
+                "swap_id": one.swap_id and str(one.swap_id),
+                "kind": one.kind,
+                "network": one.network,
+                "token": one.token,
+                "base_units": str(one.base_units),
+                "since": one.since.isoformat(),
+                "reason": one.reason,
+                "is_let_through": one.has_pass,
+            }
+            for one in found
+        ]
+        return web.json_response({"waiting": document})
+
+    async def grant_pass(self, order: Order) -> web.Response:
+        """Answer `POST /admin/payouts/queue/{id}/pass`."""
+        try:
+            intent_id, form = payment_id(order), read_form(order, OrderForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._manage_caps.grant_pass(intent_id, by=order.by, reason=form.reason)
+        return await self._shown_queue()
+
+
+def payment_id(order: Order) -> UUID:
+    """
+    :raises ValueError: with words for who sent it.
+    """
+    try:
+        return UUID(order.target["id"])
+    except ValueError as error:
+        raise ValueError("not the id of a payment") from error
+
+
+def _shown(caps: Sequence[CapState]) -> web.Response:
+    document: list[dict[str, Any]] = [
+        {
+            "network": cap.network,
+            "token": cap.token,
+            "app_id": cap.app_id and str(cap.app_id),
+            "counts": "base_units" if cap.token else "usd_micros",
+            "units": str(cap.units),
+            "seconds": int(cap.span.total_seconds()),
+            "spent": str(cap.spent),
+            "waiting": cap.waiting,
+            "set_at": cap.set_at.isoformat(),
+            "by": cap.set_by,
+            "reason": cap.set_because,
+        }
+        for cap in caps
+    ]
+    return web.json_response({"caps": document})

@@ -1,0 +1,78 @@
+"""What an operator does about money that waits for its owner, below `/admin`."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from aiohttp import web
+from pydantic import Field
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, read_id, wrong
+from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
+from swap_settler.operator.usecases.pay_claimable import Order as PaymentOrder
+from swap_settler.operator.usecases.pay_claimable import PayClaimable
+
+BALANCE: Final = "a balance"
+
+
+class PayForm(OrderForm):
+    """Who it goes to, and why that is right."""
+
+    base_units: str = Field(pattern=r"^[1-9][0-9]{0,77}$")
+    to_address: str = Field(min_length=1, max_length=100)
+
+    def order(self, id: int, *, by: str) -> PaymentOrder:
+        return PaymentOrder(id, int(self.base_units), self.to_address, by, self.reason)
+
+
+class AttachForm(OrderForm):
+    """Which swap it is for, and how that is known."""
+
+    base_units: str = Field(pattern=r"^[1-9][0-9]{0,77}$")
+    swap_id: UUID
+
+
+class ClaimAdmin:
+    def __init__(self, *, pay_claimable: PayClaimable, attach_claimable: AttachClaimable) -> None:
+        self._pay_claimable = pay_claimable
+        self._attach_claimable = attach_claimable
+
+    async def pay(self, order: Order) -> web.Response:
+        """Answer `POST /admin/claimable/{id}/pay`."""
+        try:
+            claimable_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
+        except ValueError as error:
+            return wrong(error)
+        intent = await self._pay_claimable(form.order(claimable_id, by=order.by))
+        return web.json_response(
+            {
+                "intent_id": str(intent.id),
+                "network": intent.network,
+                "token": intent.token,
+                "base_units": str(intent.base_units),
+                "to_address": intent.to_address,
+                "swap_id": intent.swap_id and str(intent.swap_id),
+                "deposit_id": intent.deposit_id and str(intent.deposit_id),
+            }
+        )
+
+    async def attach(self, order: Order) -> web.Response:
+        """Answer `POST /admin/claimable/{id}/attach`."""
+        try:
+            claimable_id, form = read_id(order, of=BALANCE), read_form(order, AttachForm)
+        except ValueError as error:
+            return wrong(error)
+        units, reason = int(form.base_units), form.reason
+        swap = await self._attach_claimable(
+            AttachOrder(claimable_id, units, form.swap_id, order.by, reason)
+        )
+        return web.json_response(
+            {
+                "swap_id": str(swap.id),
+                "status": swap.status.value,
+                "sequence": swap.sequence,
+                "credited_base_units": str(swap.credited_base_units),
+            }
+        )

@@ -1,0 +1,47 @@
+"""What is owed to apps and paid by an operator's order, below `/admin`."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import read_form, read_id, wrong
+from swap_settler.operator.http.claims import BALANCE, PayForm
+from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
+
+
+class FeeAdmin:
+    def __init__(self, pay_partner_fees: PayPartnerFees) -> None:
+        self._pay_partner_fees = pay_partner_fees
+
+    async def list_all(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/fees`."""
+        owed = [
+            {
+                "id": fee.id,
+                "app_id": str(fee.app_id),
+                "network": fee.network,
+                "token": fee.token,
+                "base_units": str(fee.base_units),
+            }
+            for fee in await self._pay_partner_fees.list_owed()
+        ]
+        return web.json_response({"fees": owed})
+
+    async def pay(self, order: Order) -> web.Response:
+        """Answer `POST /admin/fees/{id}/pay`."""
+        try:
+            fee_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
+        except ValueError as error:
+            return wrong(error)
+        payment = await self._pay_partner_fees(form.order(fee_id, by=order.by))
+        return web.json_response(
+            {
+                "intent_id": str(payment.id),
+                "app_id": str(payment.app_id),
+                "network": payment.network,
+                "token": payment.token,
+                "base_units": str(payment.base_units),
+                "to_address": payment.to_address,
+            }
+        )

@@ -1,0 +1,46 @@
+"""What an operator says of payments that were not signed here, below `/admin`."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from pydantic import Field
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.operator.http.signers import Hash
+from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
+
+
+class Explanation(OrderForm):
+    """Which transaction, and how it came about."""
+
+    network: str = Field(min_length=1, max_length=100)
+    transaction_hash: Hash
+
+
+class ReconciliationAdmin:
+    def __init__(self, reconcile_unknown_payments: ReconcileUnknownPayments) -> None:
+        self._reconcile_unknown_payments = reconcile_unknown_payments
+
+    async def reconcile(self, order: Order) -> web.Response:
+        """Answer `POST /admin/payouts/explain`."""
+        try:
+            form = read_form(order, Explanation)
+        except ValueError as error:
+            return wrong(error)
+        payments = await self._reconcile_unknown_payments(
+            form.network, form.transaction_hash, by=order.by, reason=form.reason
+        )
+        document = [
+            {
+                "intent_id": str(one.intent_id),
+                "swap_id": one.swap_id and str(one.swap_id),
+                "paid_id": str(one.log.paid_id),
+                "to": one.log.to_address,
+                "token": one.log.token,
+                "base_units": str(one.log.base_units),
+                "end": one.end.value,
+            }
+            for one in payments
+        ]
+        return web.json_response({"ended": document})

@@ -1,0 +1,50 @@
+"""What came by a transaction and no swap has, below `/admin`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from aiohttp import web
+from pydantic import Field, TypeAdapter, ValidationError
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, first_fault, read_form, wrong
+from swap_settler.operator.http.signers import Hash
+from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
+
+HASH: Final[TypeAdapter[str]] = TypeAdapter(Hash)
+
+
+class ReturnForm(OrderForm):
+    """Who gets it back, and how that is known; which, if there is more than one."""
+
+    to_address: str = Field(min_length=1, max_length=100)
+    token: str | None = Field(default=None, max_length=100)
+    from_address: str | None = Field(default=None, max_length=100)
+
+
+class RescueAdmin:
+    def __init__(self, rescue_tokens: RescueTokens) -> None:
+        self._rescue_tokens = rescue_tokens
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer `GET /admin/rescues/{network}/{hash}`."""
+        return await self._answer(request.match_info, None)
+
+    async def order(self, order: Order) -> web.Response:
+        """Answer `POST /admin/rescues/{network}/{hash}`."""
+        try:
+            form = read_form(order, ReturnForm)
+        except ValueError as error:
+            return wrong(error)
+        return await self._answer(order.target, Return(**{**form.model_dump(), "by": order.by}))
+
+    async def _answer(self, target: Mapping[str, str], back: Return | None) -> web.Response:
+        try:
+            transaction_hash = HASH.validate_python(target["hash"])
+        except ValidationError as error:
+            return web.json_response({"error": first_fault(error)}, status=400)
+        network = target["network"]
+        came = await self._rescue_tokens(network, transaction_hash, back=back)
+        return web.json_response({"came": list(came)})

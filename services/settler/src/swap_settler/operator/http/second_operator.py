@@ -1,0 +1,75 @@
+"""Which orders wait for a second operator: each order's body, weighed.
+
+A body that is wrong needs nobody's approval: the order itself is refused.
+"""
+
+from __future__ import annotations
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import read_form, read_id
+from swap_settler.operator.http.caps import CapForm, NewCap, payment_id
+from swap_settler.operator.http.claims import BALANCE, AttachForm, PayForm
+from swap_settler.operator.http.stops import LiftForm
+from swap_settler.operator.usecases.weigh_orders import WeighOrders
+
+
+class SecondOperator:
+    def __init__(self, weigh_orders: WeighOrders) -> None:
+        self._weigh_orders = weigh_orders
+
+    async def pays_claimable(self, order: Order) -> str | None:
+        try:
+            id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
+        except ValueError:
+            return None
+        return await self._weigh_orders.of_claimable(id, base_units=int(form.base_units))
+
+    async def attaches_claimable(self, order: Order) -> str | None:
+        try:
+            id, form = read_id(order, of=BALANCE), read_form(order, AttachForm)
+        except ValueError:
+            return None
+        return await self._weigh_orders.of_claimable(id, base_units=int(form.base_units))
+
+    async def pays_fee(self, order: Order) -> str | None:
+        try:
+            id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
+        except ValueError:
+            return None
+        return await self._weigh_orders.of_fee(id, base_units=int(form.base_units))
+
+    async def sets_cap(self, order: Order) -> str | None:
+        try:
+            form = read_form(order, NewCap)
+        except ValueError:
+            return None
+        return await self._weigh_orders.of_new_cap(form.name, form.limit)
+
+    async def lifts_cap(self, order: Order) -> str | None:
+        try:
+            form = read_form(order, CapForm)
+        except ValueError:
+            return None
+        return await self._weigh_orders.of_lifted_cap(form.name)
+
+    async def grants_pass(self, order: Order) -> str | None:
+        try:
+            return await self._weigh_orders.of_payment(payment_id(order))
+        except ValueError:
+            return None
+
+    async def lifts_stop(self, order: Order) -> str | None:
+        try:
+            form = read_form(order, LiftForm)
+        except ValueError:
+            return None
+        if form.is_of_losses:  # what came from one network is paid on all of them
+            return await self._weigh_orders.of_everything()
+        return await self._weigh_orders.of_stop(form.where)
+
+    async def resumes_signers(self, order: Order) -> str | None:
+        return await self._weigh_orders.of_stop(order.target["network"])
+
+    async def ends_hold(self, _: Order) -> str | None:
+        """Weigh what a recovery holds, as a stop of every network."""
+        return await self._weigh_orders.of_everything()

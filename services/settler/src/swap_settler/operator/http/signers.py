@@ -1,0 +1,104 @@
+"""What an operator asks and does about signers, below `/admin` on the internal port."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Final
+
+from aiohttp import web
+from pydantic import Field, StringConstraints
+
+from swap_runtime.admin_routes import Order
+from swap_runtime.clock import Clock
+from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.operator.decide.signer import Signer
+from swap_settler.operator.usecases.list_signers import ListSigners
+from swap_settler.operator.usecases.resume_signers import ResumeSigners
+
+Hash = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{64}$", to_lower=True)]
+SENDS: Final = {"means": "it signs and sends what is due", "act": "nobody needs to act"}
+HALTED: Final = {
+    "means": "it signs nothing new, and what waits for it waits; what it has signed is sent until "
+    "it is mined, and every chain is watched as before",
+    "act": "an operator finds out how the reason came about, and resumes it only when no payment "
+    "can be made that was not ordered: swapctl signer resume NETWORK, with --used-by TX for each "
+    "transaction that was not signed here and used a nonce",
+}
+
+
+class Resume(OrderForm):
+    """Which signers go on, and why that is right."""
+
+    address: str | None = None  # None: every halted signer of the network
+    # What was not signed here and used its nonces.
+    used_by: list[Hash] = Field(default=[], max_length=50)
+    # By address, the halts that are to be lifted: with others, nothing is resumed.
+    halts: dict[str, str] | None = None
+
+
+class SignerAdmin:
+    def __init__(
+        self, *, list_signers: ListSigners, resume_signers: ResumeSigners, clock: Clock
+    ) -> None:
+        self._list_signers = list_signers
+        self._resume_signers = resume_signers
+        self._clock = clock
+
+    async def list_all(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/signers`."""
+        signers = [self._shown(signer) for signer in await self._list_signers()]
+        return web.json_response({"signers": signers})
+
+    async def resume(self, order: Order) -> web.Response:
+        """Answer `POST /admin/signers/{network}/resume`."""
+        try:
+            form = read_form(order, Resume)
+        except ValueError as error:
+            return wrong(error)
+        network = order.target["network"]
+        resumed = await self._resume_signers(
+            network,
+            address=form.address,
+            used_by=form.used_by,
+            halts=form.halts,
+            by=order.by,
+            reason=form.reason,
+        )
+        return web.json_response(
+            {
+                "network": network,
+                "resumed": [signer.address for signer in resumed.signers],
+                # Made already, by what was not signed here: a person tells their swaps' ends.
+                "paid_elsewhere": [str(paid_id) for paid_id in resumed.paid_externally],
+            }
+        )
+
+    async def add_halts(self, order: Order) -> Order:
+        """Bind an order that is stored to the halts of now, unless it names them.
+
+        :raises Refused: when none is halted.
+        """
+        try:
+            form = read_form(order, Resume)
+        except ValueError:  # it is refused when it is approved
+            return order
+        if form.halts is not None:
+            return order
+        halts = await self._resume_signers.halts(order.target["network"], address=form.address)
+        bound = form.model_copy(update={"halts": halts})
+        return replace(order, body=bound.model_dump_json().encode())
+
+    def _shown(self, signer: Signer) -> dict[str, Any]:
+        halted, resumed, oldest = signer.halted, signer.resumed, signer.oldest_slot_at
+        return {
+            "network": signer.network,
+            "address": signer.address,
+            "next_nonce": signer.next_nonce,
+            "open_slots": signer.open_slots,
+            "oldest_slot_seconds": oldest and int((self._clock() - oldest).total_seconds()),
+            "halted": halted
+            and {"reason": halted.reason, "at": halted.at and halted.at.isoformat()},
+            "resumed": resumed
+            and {"at": resumed.at.isoformat(), "by": resumed.by, "reason": resumed.reason},
+            **(HALTED if halted else SENDS),
+        }

@@ -1,0 +1,99 @@
+"""The kill switch, below `/admin`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from aiohttp import web
+from pydantic import model_validator
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.operator.decide.signer import EVERYWHERE, Stop
+from swap_settler.operator.usecases.guard_losses import GuardLosses
+from swap_settler.operator.usecases.stop_payouts import StopPayouts
+
+PAYOUTS_STOPPED: Final = (
+    "nothing is signed there; what was signed is sent until it is mined, every chain is watched "
+    "and everything is answered as before"
+)
+NETWORK_HALTED: Final = (
+    "what was final there changed: nothing is signed there, and nothing is paid or sent back that "
+    "rests on it; what waits keeps its age. An operator finds out which side is wrong, then: "
+    "swapctl network resume NETWORK"
+)
+LOSS_BUDGET_SPENT: Final = (
+    "nothing is paid for what came from there, nor sent back; what has a nonce already goes, and "
+    "what waits for too long is claimable. An operator finds out how deep its reorgs go, then: "
+    "swapctl payouts go NETWORK --losses"
+)
+
+
+class StopForm(OrderForm):
+    """Where, and why."""
+
+    network: str | None = None  # None: everywhere
+
+    @property
+    def where(self) -> str:
+        return self.network or EVERYWHERE
+
+
+class LiftForm(StopForm):
+    is_of_losses: bool = False  # what a loss budget stopped: payments for what came from there
+
+    @model_validator(mode="after")
+    def _names_a_network(self) -> LiftForm:
+        if self.is_of_losses and self.network is None:
+            raise ValueError("losses are those of one network")
+        return self
+
+
+class StopAdmin:
+    def __init__(self, stop_payouts: StopPayouts, *, guard_losses: GuardLosses) -> None:
+        self._stop_payouts = stop_payouts
+        self._guard_losses = guard_losses
+
+    async def list_all(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/payouts/stops`."""
+        return await self._shown()
+
+    async def stop(self, order: Order) -> web.Response:
+        """Answer `POST /admin/payouts/stop`."""
+        try:
+            form = read_form(order, StopForm)
+        except ValueError as error:
+            return wrong(error)
+        is_over = await self._stop_payouts.stop(form.where, by=order.by, reason=form.reason)
+        return await self._shown(nothing_is_signed=is_over)
+
+    async def lift(self, order: Order) -> web.Response:
+        """Answer `POST /admin/payouts/go`."""
+        try:
+            form = read_form(order, LiftForm)
+        except ValueError as error:
+            return wrong(error)
+        if form.is_of_losses:
+            await self._guard_losses.lift(form.where, by=order.by, reason=form.reason)
+        else:
+            await self._stop_payouts.lift(form.where, by=order.by, reason=form.reason)
+        return await self._shown()
+
+    async def _shown(self, **details: bool) -> web.Response:
+        stops = await self._stop_payouts.list_all()
+        of_losses = await self._guard_losses.list_stops()
+        halts = await self._stop_payouts.list_halts()
+        document = [_shown_stop(stop, PAYOUTS_STOPPED) for stop in stops]
+        document += [_shown_stop(stop, NETWORK_HALTED) for stop in halts]
+        document += [_shown_stop(stop, LOSS_BUDGET_SPENT) for stop in of_losses]
+        return web.json_response({"stops": document, **details})
+
+
+def _shown_stop(stop: Stop, effect: str) -> dict[str, Any]:
+    return {
+        "network": stop.network,
+        "at": stop.at.isoformat(),
+        "by": stop.by,
+        "reason": stop.reason,
+        "means": effect,
+    }

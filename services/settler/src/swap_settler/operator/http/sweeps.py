@@ -1,0 +1,32 @@
+"""What an operator has swept, below `/admin`."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from pydantic import Field
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.operator.usecases.order_manual_sweep import OrderManualSweep, SweepOrder
+
+
+class SweepForm(OrderForm):
+    """What is to be swept from where, and why."""
+
+    network: str
+    address: str = Field(min_length=1, max_length=100)
+    token: str = Field(min_length=1, max_length=100)
+
+
+class SweepAdmin:
+    def __init__(self, order_manual_sweep: OrderManualSweep) -> None:
+        self._order_manual_sweep = order_manual_sweep
+
+    async def order(self, order: Order) -> web.Response:
+        """Answer `POST /admin/sweeps`."""
+        try:
+            form = read_form(order, SweepForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._order_manual_sweep(SweepOrder(**{**form.model_dump(), "by": order.by}))
+        return web.json_response({"ordered": True})

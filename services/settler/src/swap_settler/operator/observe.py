@@ -1,0 +1,216 @@
+"""What operators order and are shown, one function per fact."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from swap_domain.lifecycle import Status
+from swap_runtime.metrics import counter, gauge
+from swap_settler.model.swap import Intent
+from swap_settler.operator.decide.signer import EVERYWHERE, Signer
+
+log = structlog.get_logger()
+
+HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
+# Alert: the oldest is old. A cap is too small for the day, or much leaves that should not.
+QUEUED = gauge("settler_payments_waiting", "Payments that wait for a cap", ["network"])
+OLDEST_QUEUED = gauge(
+    "settler_payments_waiting_oldest_seconds", "How long the first one does", ["network"]
+)
+QUEUE_TOO_SLOW = timedelta(minutes=30)
+STUCK = gauge(
+    "settler_stuck_swaps", "Swaps longer in a status than they may be: reads 0", ["status"]
+)
+# Alert: any. Somebody has a key of ours.
+EXTERNAL_NONCES = counter(
+    "settler_foreign_nonces", "Nonces of ours that were proven to be used by others", ["network"]
+)
+LOST = gauge(
+    "settler_lost_usd_micros", "What reorgs took that was paid for, and still counts", ["network"]
+)
+# Alert: any.
+OVER_BUDGET = counter(
+    "settler_loss_budgets_spent", "Times that a network lost more than its budget", ["network"]
+)
+SOURCE_STOPPED = gauge(
+    "settler_source_stopped", "1 while nothing is paid for what comes from there", ["network"]
+)
+STOPPED = gauge("settler_stopped", "1 while an operator lets nothing be signed", ["network"])
+
+
+def stuck(status: Status, count: int) -> None:
+    STUCK.labels(status.value).set(count)
+    if count:
+        log.error("swaps are stuck", status=status.value, count=count)
+
+
+def silences(newly_silent: Iterable[str], ended: Iterable[str]) -> None:
+    for network in newly_silent:
+        log.error("a network makes no blocks", network=network)
+    for network in ended:
+        log.warning("a network makes blocks again", network=network)
+
+
+def claim_ordered(intent: Intent, *, by: str, reason: str) -> None:
+    log.warning(
+        "claimable balance ordered to be paid",
+        intent_id=intent.id,
+        swap_id=intent.swap_id,
+        deposit_id=intent.deposit_id,
+        to_address=intent.to_address,
+        base_units=intent.base_units,
+        by=by,
+        reason=reason,
+    )
+
+
+def addresses_blocked(count: int, network: str | None, *, by: str, reason: str) -> None:
+    log.warning("addresses blocked", count=count, network=network, by=by, reason=reason)
+
+
+def addresses_let_go(count: int, network: str | None, *, by: str, reason: str) -> None:
+    log.warning("addresses let go", count=count, network=network, by=by, reason=reason)
+
+
+def queue(network: str, count: int, oldest: timedelta) -> None:
+    QUEUED.labels(network).set(count)
+    OLDEST_QUEUED.labels(network).set(oldest.total_seconds())
+    if oldest >= QUEUE_TOO_SLOW:
+        log.error("payments wait long for a cap", network=network, count=count, oldest=str(oldest))
+
+
+def cap_set(cap: Mapping[str, object], *, by: str, reason: str) -> None:
+    log.warning("cap set", **cap, by=by, reason=reason)
+
+
+def cap_lifted(cap: Mapping[str, object], *, by: str, reason: str) -> None:
+    log.warning("cap lifted", **cap, by=by, reason=reason)
+
+
+def payment_passed_caps(intent_id: UUID, *, by: str, reason: str) -> None:
+    log.warning("cap pass granted", intent_id=intent_id, by=by, reason=reason)
+
+
+def signers_halted(network: str, count: int) -> None:
+    HALTED.labels(network).set(count)
+
+
+def signer_resumed(signer: Signer, *, by: str, reason: str) -> None:
+    log.warning(
+        "signer resumed",
+        network=signer.network,
+        signer=signer.address,
+        halted_reason=signer.halted and signer.halted.reason,
+        by=by,
+        reason=reason,
+    )
+
+
+def sweep_ordered(told: Mapping[str, object]) -> None:
+    log.warning("sweep ordered", **told)
+
+
+def partner_fee_ordered(intent: Intent, *, by: str, reason: str) -> None:
+    log.warning(
+        "partner's fee ordered to be paid",
+        intent_id=intent.id,
+        app_id=intent.app_id,
+        network=intent.network,
+        token=intent.token,
+        base_units=intent.base_units,
+        to_address=intent.to_address,
+        by=by,
+        reason=reason,
+    )
+
+
+def external_nonce(
+    network: str, signer: str, nonce: int, transaction_hash: str, lost: int, *, by: str, reason: str
+) -> None:
+    log.error(
+        "signer's nonce used by an external transaction",
+        network=network,
+        signer=signer,
+        nonce=nonce,
+        transaction_hash=transaction_hash,
+        lost_base_units=lost,
+        by=by,
+        reason=reason,
+    )
+    EXTERNAL_NONCES.labels(network).inc()
+
+
+def paid_externally(network: str, signer: str, paid_id: int) -> None:
+    log.error(
+        "payment made by an external transaction: an operator has to act",
+        network=network,
+        signer=signer,
+        paid_id=str(paid_id),
+    )
+
+
+def lost(network: str, usd_micros: int) -> None:
+    LOST.labels(network).set(usd_micros)
+
+
+def source_stopped(network: str, *, because: str) -> None:
+    log.error("payments for a network's deposits stopped", network=network, because=because)
+    OVER_BUDGET.labels(network).inc()
+
+
+def source_let_go(network: str, *, by: str, reason: str) -> None:
+    log.warning("payments for a network's deposits let go", network=network, by=by, reason=reason)
+
+
+def source_stops(networks: Iterable[str], stopped: Collection[str]) -> None:
+    for network in networks:
+        SOURCE_STOPPED.labels(network).set(int(network in stopped))
+
+
+def rescue_ordered(
+    network: str, transaction_hash: str, to_address: str, *, by: str, reason: str
+) -> None:
+    log.warning(
+        "tokens of no catalogue to be returned by the Treasury's owner",
+        network=network,
+        transaction_hash=transaction_hash,
+        to_address=to_address,
+        by=by,
+        reason=reason,
+    )
+
+
+def payment_reconciled(
+    network: str, transaction_hash: str, intent_id: UUID, end: str, *, by: str, reason: str
+) -> None:
+    log.error(
+        "payment reconciled with an external transaction",
+        network=network,
+        transaction_hash=transaction_hash,
+        intent_id=str(intent_id),
+        end=end,
+        by=by,
+        reason=reason,
+    )
+
+
+def payouts_stopped(network: str, *, by: str, reason: str) -> None:
+    log.error("payouts stopped by an operator", network=network, by=by, reason=reason)
+
+
+def round_outlasts_the_stop(network: str) -> None:
+    log.error("a round that began before payouts were stopped has not ended yet", network=network)
+
+
+def payouts_let_go(network: str, *, by: str, reason: str) -> None:
+    log.warning("payouts let go by an operator", network=network, by=by, reason=reason)
+
+
+def stops(networks: Iterable[str], stopped: Collection[str]) -> None:
+    for network in networks:
+        is_stopped = network in stopped or EVERYWHERE in stopped
+        STOPPED.labels(network).set(int(is_stopped))

@@ -1,0 +1,61 @@
+"""Who must not be paid, by an operator's word, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import sql
+from swap_settler.operator.decide.signer import Blocked
+
+LISTED: Final = sql("""
+SELECT address, network, blocked_at, blocked_by, blocked_because FROM blocked_address
+WHERE lifted_at IS NULL ORDER BY address, network NULLS FIRST LIMIT :limit
+""")
+BLOCK: Final = sql("""
+INSERT INTO blocked_address (address, network, blocked_by, blocked_because)
+SELECT address, :network, :by, :reason FROM unnest(CAST(:addresses AS text[])) AS new(address)
+ON CONFLICT (address, network) WHERE lifted_at IS NULL DO NOTHING
+""")
+LIFT: Final = sql("""
+UPDATE blocked_address SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
+WHERE address = ANY(CAST(:addresses AS text[]))
+    AND network IS NOT DISTINCT FROM CAST(:network AS text) AND lifted_at IS NULL
+""")
+# Whoever has the list in memory sees that it is another one.
+CHANGED: Final = sql("UPDATE blocked_list SET version = version + 1 WHERE id = 1")
+
+
+class PostgresBlocked:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def list_blocked(self, *, limit: int) -> Sequence[Blocked]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(LISTED, {"limit": limit})
+        return [
+            Blocked(r.address, r.network, r.blocked_at, r.blocked_by, r.blocked_because)
+            for r in rows
+        ]
+
+    async def block(
+        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
+    ) -> int:
+        values = {"addresses": list(addresses), "network": network, "by": by, "reason": reason}
+        async with transaction(self._engine) as connection:
+            added = (await connection.execute(BLOCK, values)).changed
+            await connection.execute(CHANGED)
+            await log_order(connection)
+        return added
+
+    async def lift(
+        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
+    ) -> int:
+        values = {"addresses": list(addresses), "network": network, "by": by, "reason": reason}
+        async with transaction(self._engine) as connection:
+            lifted = (await connection.execute(LIFT, values)).changed
+            await connection.execute(CHANGED)
+            await log_order(connection)
+        return lifted

@@ -1,0 +1,187 @@
+"""The caps on what may leave, and the lines before them, as an operator looks after them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import Row, sql
+from swap_settler.model.store.channels import lane_channel
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.paying.decide.caps import CapState, QueuedPayment
+
+CAPS: Final = sql("""
+SELECT cap.network, cap.token, cap.app_id, cap.units, cap.span, used.spent, line.waiting,
+       cap.set_at, cap.set_by, cap.set_because
+FROM outflow_cap AS cap
+CROSS JOIN LATERAL (SELECT coalesce(sum(spent), 0) AS spent FROM outflow_spent
+    WHERE cap_id = cap.id AND until > now() - cap.span) AS used
+CROSS JOIN LATERAL (SELECT count(*) AS waiting FROM outflow_queue WHERE cap_id = cap.id) AS line
+WHERE cap.units IS NOT NULL
+ORDER BY cap.network, cap.token NULLS FIRST, cap.app_id NULLS FIRST
+""")
+SET: Final = sql("""
+INSERT INTO outflow_cap AS known (network, token, app_id, units, span, set_by, set_because)
+VALUES (:network, :token, :app_id, :units, :span, :by, :reason)
+ON CONFLICT (network, token, app_id) DO UPDATE SET units = excluded.units, span = excluded.span,
+    set_at = now(), set_by = excluded.set_by, set_because = excluded.set_because
+WHERE CAST(:may_raise AS boolean) OR known.units IS NULL
+    OR excluded.units <= known.units AND excluded.units * extract(epoch FROM known.span)
+        <= known.units * extract(epoch FROM excluded.span)
+""")
+LIFT: Final = sql("""
+UPDATE outflow_cap SET units = NULL, set_at = now(), set_by = :by, set_because = :reason
+WHERE network = :network AND token IS NOT DISTINCT FROM :token
+    AND app_id IS NOT DISTINCT FROM CAST(:app_id AS uuid) AND units IS NOT NULL
+""")
+# What was taken back, or left by another way, stands in no line any more.
+TIDY: Final = sql("""
+DELETE FROM outflow_queue USING intent
+WHERE outflow_queue.network = ANY(CAST(:networks AS text[]))
+    AND intent.id = outflow_queue.intent_id AND intent.state <> 'reserved'
+""")
+WAITING: Final = sql("""
+SELECT queued.intent_id, intent.swap_id, intent.kind, intent.network, intent.token,
+       intent.base_units, queued.amount, queued.since, queued.cap_id,
+       cap.token AS cap_token, cap.app_id AS cap_app_id, cap.units AS cap_units,
+       EXISTS (SELECT FROM outflow_pass
+           WHERE outflow_pass.intent_id = queued.intent_id) AS is_let_through
+FROM outflow_queue AS queued
+JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
+LEFT JOIN outflow_cap AS cap ON cap.id = queued.cap_id
+WHERE queued.network = ANY(CAST(:networks AS text[]))
+ORDER BY queued.since, queued.intent_id LIMIT :limit
+""")
+QUEUES: Final = sql("""
+SELECT queued.network, count(DISTINCT queued.intent_id) AS waiting,
+       extract(epoch FROM now() - min(queued.since)) AS seconds
+FROM outflow_queue AS queued
+JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
+WHERE queued.network = ANY(CAST(:networks AS text[]))
+GROUP BY queued.network
+""")
+GRANT_PASS: Final = sql("""
+INSERT INTO outflow_pass (intent_id, network, passed_by, passed_because)
+SELECT intent.id, intent.network, :by, :reason FROM intent
+WHERE intent.id = :intent_id AND state = 'reserved'
+    AND EXISTS (SELECT FROM outflow_queue WHERE intent_id = intent.id AND cap_id IS NOT NULL)
+ON CONFLICT DO NOTHING RETURNING network
+""")
+
+
+class PostgresCaps:
+    def __init__(self, engine: Engine, *, networks: Sequence[str]) -> None:
+        self._engine = engine
+        self._networks = list(networks)
+
+    async def list_caps(self) -> Sequence[CapState]:
+        async with reading(self._engine) as connection:
+            return [_cap(row) for row in await connection.execute(CAPS)]
+
+    async def set_cap(
+        self,
+        network: str,
+        token: str | None,
+        app_id: UUID | None,
+        *,
+        limit: CapLimit,
+        may_raise: bool,
+        by: str,
+        reason: str,
+    ) -> bool:
+        values = {
+            "network": network,
+            "token": token,
+            "app_id": app_id,
+            "units": str(limit.units),
+            "span": limit.span,
+            "may_raise": may_raise,
+            "by": by,
+            "reason": reason,
+        }
+        async with transaction(self._engine) as connection:
+            is_set = (await connection.execute(SET, values)).changed > 0
+            if is_set:
+                await log_order(connection)
+            connection.wake(lane_channel(network))
+        return is_set
+
+    async def lift_cap(
+        self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
+    ) -> bool:
+        values = {"network": network, "token": token, "app_id": app_id, "by": by, "reason": reason}
+        async with transaction(self._engine) as connection:
+            is_lifted = (await connection.execute(LIFT, values)).changed > 0
+            if is_lifted:
+                await log_order(connection)
+            connection.wake(lane_channel(network))
+        return is_lifted
+
+    async def list_queued(self, *, limit: int) -> Sequence[QueuedPayment]:
+        values = {"networks": self._networks, "limit": limit}
+        async with reading(self._engine) as connection:
+            return [_queued_payment(row) for row in await connection.execute(WAITING, values)]
+
+    async def queues(self) -> dict[str, tuple[int, timedelta]]:
+        values = {"networks": self._networks}
+        async with transaction(self._engine) as connection:
+            await connection.execute(TIDY, values)
+            rows = await connection.execute(QUEUES, values)
+        return {row.network: (row.waiting, timedelta(seconds=int(row.seconds))) for row in rows}
+
+    async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> bool:
+        values = {"intent_id": intent_id}
+        async with transaction(self._engine) as connection:
+            order = {**values, "by": by, "reason": reason}
+            networks = await connection.scalars(GRANT_PASS, order)
+            if networks:
+                await log_order(connection)
+            for network in networks:
+                connection.wake(lane_channel(network))
+        return bool(networks)
+
+
+def _cap(row: Row) -> CapState:
+    return CapState(
+        network=row.network,
+        token=row.token,
+        app_id=row.app_id,
+        units=int(row.units),
+        span=row.span,
+        spent=int(row.spent),
+        waiting=row.waiting,
+        set_at=row.set_at,
+        set_by=row.set_by,
+        set_because=row.set_because,
+    )
+
+
+def _queued_payment(row: Row) -> QueuedPayment:
+    return QueuedPayment(
+        intent_id=row.intent_id,
+        swap_id=row.swap_id,
+        kind=row.kind,
+        network=row.network,
+        token=row.token,
+        base_units=int(row.base_units),
+        reason=_reason(row),
+        since=row.since,
+        has_pass=row.is_let_through,
+    )
+
+
+def _reason(row: Row) -> str:
+    if row.cap_id is None:
+        return "the Treasury's own limit of the token"
+    of = " of ".join(["the cap", *(str(x) for x in (row.cap_token, row.cap_app_id) if x)])
+    if row.cap_units is None:
+        return f"{of} was lifted: it goes next"
+    if row.amount is None:
+        return f"it has no price to count under {of}: let the payment through"
+    if row.amount > row.cap_units:
+        return f"larger than {of}: raise it, or let the payment through"
+    return f"{of} is used up"

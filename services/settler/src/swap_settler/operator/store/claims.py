@@ -1,0 +1,48 @@
+"""The settler's transaction, with what an operator orders in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+from uuid import UUID
+
+from swap_runtime.database import Engine, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import sql
+from swap_settler.model.store.unit_of_work import PostgresWork
+from swap_settler.operator.decide.claims import Claimable
+
+CLAIMABLE: Final = sql("""
+SELECT id, network, token, swap_id, deposit_id, -balance AS base_units FROM account
+WHERE id = :id AND kind IN ('claimable', 'suspense') AND balance <> 0
+""")
+ADD_ORDER: Final = sql("""
+UPDATE intent SET ordered_by = :by, ordered_because = :reason WHERE id = :id
+""")
+
+
+class PostgresClaimWork(PostgresWork):
+    async def claimable(self, id: int) -> Claimable | None:
+        row = (await self._connection.execute(CLAIMABLE, {"id": id})).one_or_none()
+        if row is None:
+            return None
+        return Claimable(
+            row.id, row.network, row.token, row.swap_id, row.deposit_id, int(row.base_units)
+        )
+
+    async def store_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
+        values = {"id": intent_id, "by": by, "reason": reason}
+        await self._connection.execute(ADD_ORDER, values)
+        await log_order(self._connection)
+
+
+class PostgresClaimUnitOfWork:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresClaimWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresClaimWork(connection, self._consumer)

@@ -1,0 +1,88 @@
+"""What reorgs have taken after it was paid for, and where that stopped payments, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import sql
+from swap_settler.operator.decide.signer import Stop
+from swap_settler.operator.ports import Lost
+
+BY: Final = "the loss budget"
+# In millionths of a dollar, at the price of the swap's quote, rounded up. What is mined again after
+# it was lost is no loss; what was lost before a stop was lifted is forgiven.
+LOST: Final = sql("""
+SELECT network, ceil(sum(greatest(net, 0))) AS usd_micros,
+    (SELECT max(past.id) FROM source_stop AS past
+        WHERE past.network = of_leg.network AND past.lifted_at IS NOT NULL) AS last_lifted
+FROM (
+    SELECT account.network, account.id, sum(posting.base_units
+        * CAST(swap.quote ->> 'source_usd_e18' AS numeric)
+        / power(CAST(10 AS numeric), swap.source_decimals + 12)) AS net
+    FROM (
+        SELECT id, swap_id, at FROM ledger_transaction
+        WHERE kind IN ('lost', 'recovered', 'refuel_lost') AND at > now() - :span OFFSET 0) AS entry
+    -- Each for its own: joined, all that was ever lost might be read.
+    CROSS JOIN LATERAL (
+        SELECT * FROM posting WHERE transaction_id = entry.id OFFSET 0) AS posting
+    CROSS JOIN LATERAL (SELECT * FROM account WHERE id = posting.account_id OFFSET 0) AS account
+    JOIN swap ON swap.id = entry.swap_id
+    WHERE account.kind = 'loss'
+        AND NOT EXISTS (SELECT FROM source_stop AS lifted
+            WHERE lifted.network = account.network AND lifted.lifted_at >= entry.at)
+    GROUP BY account.network, account.id) AS of_leg
+GROUP BY network
+""")
+STOPS: Final = sql("""
+SELECT network, stopped_at, stopped_because FROM source_stop
+WHERE lifted_at IS NULL ORDER BY network
+""")
+# Whoever lifts it now is waited for, and seen by what follows.
+HOLD: Final = sql("""
+SELECT id FROM source_stop WHERE network = :network AND lifted_at IS NULL FOR UPDATE
+""")
+# Not for what was forgiven after it was counted.
+STOP: Final = sql("""
+INSERT INTO source_stop (network, stopped_because)
+SELECT :network, :because WHERE NOT EXISTS (SELECT FROM source_stop AS past
+    WHERE past.network = :network AND past.lifted_at IS NOT NULL
+        AND past.id > coalesce(CAST(:last_lifted AS bigint), 0))
+ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
+""")
+LIFT: Final = sql("""
+UPDATE source_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
+WHERE network = :network AND lifted_at IS NULL
+""")
+
+
+class PostgresLosses:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def lost(self, span: timedelta) -> Mapping[str, Lost]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(LOST, {"span": span})
+        return {row.network: Lost(int(row.usd_micros), row.last_lifted) for row in rows}
+
+    async def list_stops(self) -> Sequence[Stop]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(STOPS)
+        return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
+
+    async def stop(self, network: str, *, because: str, last_lifted: int | None) -> bool:
+        async with transaction(self._engine) as connection:
+            await connection.execute(HOLD, {"network": network})
+            values = {"network": network, "because": because, "last_lifted": last_lifted}
+            return (await connection.execute(STOP, values)).changed > 0
+
+    async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            is_lifted = (await connection.execute(LIFT, values)).changed > 0
+            if is_lifted:
+                await log_order(connection)
+        return is_lifted

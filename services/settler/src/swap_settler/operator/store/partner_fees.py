@@ -1,0 +1,66 @@
+"""The settler's transaction, with what is owed to apps in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from swap_runtime.database import Engine, transaction
+from swap_runtime.sql import sql
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.operator.decide.partner_fees import PartnerFee
+from swap_settler.operator.store.claims import PostgresClaimWork
+
+FEE: Final = "SELECT id, app_id, network, token, -balance AS base_units FROM account"
+FEES: Final = sql(f"""
+{FEE} WHERE kind = 'partner_fee' AND balance <> 0 ORDER BY app_id, network, token LIMIT :limit
+""")
+ASSET: Final = sql("SELECT network, token FROM account WHERE id = :id AND kind = 'partner_fee'")
+LOCK_FEE: Final = sql(f"""
+{FEE} WHERE id = :id AND kind = 'partner_fee' AND balance <> 0 FOR UPDATE
+""")
+# A statement of its own, after the lock: within the locking one it would see what was before it.
+PAID: Final = sql("""
+SELECT coalesce(sum(base_units), 0) AS paid, count(*) FILTER (WHERE state <> 'confirmed') AS unpaid
+FROM intent WHERE kind = 'partner_fee' AND state <> 'dead'
+    AND app_id = :app_id AND network = :network AND token = :token
+""")
+
+
+class PostgresFeeWork(PostgresClaimWork):
+    async def fees(self, *, limit: int) -> Sequence[PartnerFee]:
+        rows = await self._connection.execute(FEES, {"limit": limit})
+        return [
+            PartnerFee(row.id, row.app_id, row.network, row.token, int(row.base_units))
+            for row in rows
+        ]
+
+    async def asset_of_fee(self, id: int) -> AssetKey | None:
+        row = (await self._connection.execute(ASSET, {"id": id})).one_or_none()
+        return None if row is None else (row.network, row.token)
+
+    async def lock_fee(self, id: int) -> PartnerFee | None:
+        row = (await self._connection.execute(LOCK_FEE, {"id": id})).one_or_none()
+        if row is None:
+            return None
+        whose = {"app_id": row.app_id, "network": row.network, "token": row.token}
+        paid = (await self._connection.execute(PAID, whose)).one()
+        return PartnerFee(
+            id=row.id,
+            **whose,
+            base_units=int(row.base_units),
+            paid_base_units=int(paid.paid),
+            is_on_its_way=paid.unpaid > 0,
+        )
+
+
+class PostgresFeeUnitOfWork:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresFeeWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresFeeWork(connection, self._consumer)

@@ -1,0 +1,82 @@
+"""What an operator may look at, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+from uuid import UUID
+
+from swap_runtime.database import Engine, reading
+from swap_runtime.sql import Row, Statement, sql
+from swap_settler.operator.ports import Record
+
+SWAP: Final = sql("SELECT * FROM swap WHERE id = :id")
+PARTS: Final = {
+    "transitions": sql("""
+SELECT sequence, from_status, to_status, at FROM swap_transition
+WHERE swap_id = :id ORDER BY sequence"""),
+    "deposits": sql("SELECT * FROM deposit WHERE swap_id = :id ORDER BY heard_at, id"),
+    "intents": sql("SELECT * FROM intent WHERE swap_id = :id ORDER BY created_at, id"),
+    "attempts": sql("""
+SELECT intent_id, network, signer, nonce, transaction_hash, is_cancel, signed_at, first_sent_at,
+       closed_at
+FROM slot_intent JOIN nonce_slot USING (network, signer, nonce)
+LEFT JOIN attempt USING (network, signer, nonce)
+WHERE intent_id IN (SELECT id FROM intent WHERE swap_id = :id) ORDER BY signed_at"""),
+    "taken": sql("""
+SELECT taken_payment.* FROM intent JOIN taken_payment ON taken_payment.intent_id = intent.id
+WHERE intent.swap_id = :id ORDER BY taken_payment.at"""),
+    "ledger": sql("""
+SELECT entry.kind, entry.at, entry.effective_block, account.kind AS account, account.network,
+       account.token, account.deposit_id, posting.base_units
+FROM ledger_transaction AS entry
+JOIN posting ON posting.transaction_id = entry.id
+JOIN account ON account.id = posting.account_id
+WHERE entry.swap_id = :id ORDER BY entry.at, entry.id, posting.n"""),
+    "balances": sql("""
+SELECT kind, network, token, deposit_id, balance FROM account
+WHERE swap_id = :id AND balance <> 0 ORDER BY kind"""),
+}
+CLAIMABLE: Final = sql("""
+SELECT id, kind, network, token, swap_id, deposit_id, -balance AS base_units FROM account
+WHERE kind IN ('claimable', 'suspense') AND balance <> 0 ORDER BY id LIMIT :limit
+""")
+
+
+class PostgresRecords:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def find_swap(self, swap_id: UUID) -> Record | None:
+        swap = await self._rows(SWAP, id=swap_id)
+        if not swap:
+            return None
+        parts = {name: await self._rows(part, id=swap_id) for name, part in PARTS.items()}
+        return {"swap": swap[0], **parts}
+
+    async def list_claimable(self, *, limit: int) -> Sequence[Record]:
+        return await self._rows(CLAIMABLE, limit=limit)
+
+    async def _rows(self, statement: Statement, **values: object) -> Sequence[Record]:
+        async with reading(self._engine) as connection:
+            return [_record(row) for row in await connection.execute(statement, values)]
+
+
+def _record(row: Row) -> Record:
+    return {name: _plain(value) for name, value in row._asdict().items()}
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Decimal():
+            return str(int(value))
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.isoformat()
+        case bytes():
+            return f"0x{value.hex()}"
+        case _:
+            return value

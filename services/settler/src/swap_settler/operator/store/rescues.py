@@ -1,0 +1,113 @@
+"""What came to our addresses and no swap has, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from swap_chains.ports import ReportedTransfer
+from swap_runtime.columns import columns
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import sql
+from swap_settler.operator.ports import ReturnOrder, UnmatchedDeposit
+
+ADDRESSES: Final = sql("""
+SELECT address, sequence_number FROM deposit_address
+WHERE network = :network AND address = ANY(CAST(:addresses AS text[]))
+""")
+UNMATCHED_DEPOSITS: Final = sql("""
+SELECT deposit.token, deposit.to_address, deposit.base_units, deposit.state,
+       deposit.quarantine_reason, account.id AS claimable_id
+FROM deposit LEFT JOIN account ON account.kind = 'suspense'
+    AND (account.network, account.token, account.deposit_id)
+        = (deposit.network, deposit.token, deposit.id)
+    AND account.swap_id IS NULL AND account.balance <> 0
+WHERE deposit.network = :network AND deposit.transaction_hash = :hash AND deposit.swap_id IS NULL
+ORDER BY deposit.id
+""")
+ORDERED: Final = sql("""
+SELECT token, from_address, to_address, base_units, returned_to, ordered_by, ordered_because, at
+FROM rescued_token WHERE network = :network AND transaction_hash = :hash ORDER BY id
+""")
+ORDER: Final = sql("""
+INSERT INTO rescued_token (network, transaction_hash, token, from_address, to_address, base_units,
+    returned_to, ordered_by, ordered_because)
+SELECT :network, :hash, token, from_address, to_address, base_units, :returned_to, :by, :reason
+FROM unnest(CAST(:token AS text[]), CAST(:from_address AS text[]), CAST(:to_address AS text[]),
+    CAST(:base_units AS numeric[])) AS new(token, from_address, to_address, base_units)
+""")
+
+
+class PostgresRescues:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def deposit_addresses(
+        self, network: str, addresses: Collection[str]
+    ) -> Mapping[str, int]:
+        async with reading(self._engine) as connection:
+            values = {"network": network, "addresses": list(addresses)}
+            rows = await connection.execute(ADDRESSES, values)
+        return {row.address: row.sequence_number for row in rows}
+
+    async def unmatched_deposits(
+        self, network: str, transaction_hash: str
+    ) -> Sequence[UnmatchedDeposit]:
+        async with reading(self._engine) as connection:
+            values = {"network": network, "hash": transaction_hash}
+            rows = await connection.execute(UNMATCHED_DEPOSITS, values)
+        return [
+            UnmatchedDeposit(
+                r.token,
+                r.to_address,
+                int(r.base_units),
+                r.state,
+                r.quarantine_reason,
+                r.claimable_id,
+            )
+            for r in rows
+        ]
+
+    async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
+        async with reading(self._engine) as connection:
+            values = {"network": network, "hash": transaction_hash}
+            rows = await connection.execute(ORDERED, values)
+        return [
+            ReturnOrder(
+                r.token,
+                r.from_address,
+                r.to_address,
+                int(r.base_units),
+                r.returned_to,
+                r.ordered_by,
+                r.ordered_because,
+                r.at,
+            )
+            for r in rows
+        ]
+
+    async def order(
+        self,
+        network: str,
+        transaction_hash: str,
+        transfers: Sequence[ReportedTransfer],
+        *,
+        returned_to: str,
+        by: str,
+        reason: str,
+    ) -> None:
+        rows = [
+            {
+                "token": one.token,
+                "from_address": one.from_address,
+                "to_address": one.to_address,
+                "base_units": str(one.base_units),
+            }
+            for one in transfers
+        ]
+        order = {"returned_to": returned_to, "by": by, "reason": reason}
+        values = {"network": network, "hash": transaction_hash, **columns(rows), **order}
+        async with transaction(self._engine) as connection:
+            await connection.execute(ORDER, values)
+            await log_order(connection)

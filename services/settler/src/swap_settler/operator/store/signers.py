@@ -1,0 +1,72 @@
+"""The signers of all lanes, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from swap_runtime.columns import columns
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import Row, sql
+from swap_settler.operator.decide.signer import Halted, Resumed, Signer
+
+SIGNERS: Final = sql("""
+SELECT signer.network, signer.address, next_nonce, halted_reason, halted_at,
+       resumed_at, resumed_by, resumed_reason,
+       count(slot.nonce) AS open_slots, min(slot.assigned_at) AS oldest_slot_at
+FROM signer
+LEFT JOIN nonce_slot AS slot ON (slot.network, slot.signer) = (signer.network, signer.address)
+    AND slot.closed_at IS NULL
+GROUP BY signer.network, signer.address ORDER BY signer.network, signer.address
+""")
+# Only the halt that was looked at: another one that came meanwhile stays.
+RESUME: Final = sql("""
+UPDATE signer SET halted_reason = NULL, halted_at = NULL,
+    resumed_at = now(), resumed_by = :by, resumed_reason = :reason
+FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:halted_reason AS text[]))
+     AS looked(network, address, halted_reason)
+WHERE (signer.network, signer.address, signer.halted_reason)
+    = (looked.network, looked.address, looked.halted_reason)
+RETURNING signer.address
+""")
+
+
+class PostgresSigners:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def list_signers(self) -> Sequence[Signer]:
+        async with reading(self._engine) as connection:
+            return [_to_signer(row) for row in await connection.execute(SIGNERS)]
+
+    async def resume(self, halted: Sequence[Signer], *, by: str, reason: str) -> frozenset[str]:
+        looked = [
+            {
+                "network": signer.network,
+                "address": signer.address,
+                "halted_reason": signer.halted and signer.halted.reason,
+            }
+            for signer in halted
+        ]
+        values = {**columns(looked), "by": by, "reason": reason}
+        async with transaction(self._engine) as connection:
+            resumed = frozenset(await connection.scalars(RESUME, values))
+            if resumed:
+                await log_order(connection)
+        return resumed
+
+
+def _to_signer(row: Row) -> Signer:
+    is_halted, was_resumed = row.halted_reason is not None, row.resumed_at is not None
+    return Signer(
+        network=row.network,
+        address=row.address,
+        next_nonce=row.next_nonce,
+        open_slots=row.open_slots,
+        oldest_slot_at=row.oldest_slot_at,
+        halted=Halted(row.halted_reason, row.halted_at) if is_halted else None,
+        resumed=Resumed(row.resumed_at, row.resumed_by, row.resumed_reason)
+        if was_resumed
+        else None,
+    )

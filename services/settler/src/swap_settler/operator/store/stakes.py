@@ -1,0 +1,60 @@
+"""What orders put at stake, as the ledger has it, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from swap_runtime.database import Engine, reading
+from swap_runtime.sql import Row, Statement, sql
+from swap_settler.operator.decide.stakes import Amount, CapLimit
+
+CLAIMABLE: Final = sql("""
+SELECT network, token, -balance AS base_units FROM account
+WHERE id = :id AND kind IN ('claimable', 'suspense') AND balance <> 0
+""")
+PARTNER_FEE: Final = sql("""
+SELECT network, token, -balance AS base_units FROM account
+WHERE id = :id AND kind = 'partner_fee' AND balance <> 0
+""")
+PAYMENT: Final = sql("SELECT network, token, base_units FROM intent WHERE id = :id")
+INVENTORY: Final = sql("SELECT network, token, held_base_units AS base_units FROM inventory")
+CAP: Final = sql("""
+SELECT units, span FROM outflow_cap
+WHERE network = :network AND token IS NOT DISTINCT FROM CAST(:token AS text)
+    AND app_id IS NOT DISTINCT FROM CAST(:app_id AS uuid) AND units IS NOT NULL
+""")
+
+
+class PostgresStakes:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def claimable(self, id: int) -> Amount | None:
+        return await self._amount(CLAIMABLE, id)
+
+    async def partner_fee(self, id: int) -> Amount | None:
+        return await self._amount(PARTNER_FEE, id)
+
+    async def payment(self, id: UUID) -> Amount | None:
+        return await self._amount(PAYMENT, id)
+
+    async def inventory(self) -> Sequence[Amount]:
+        async with reading(self._engine) as connection:
+            return [_to_amount(row) for row in await connection.execute(INVENTORY)]
+
+    async def cap(self, network: str, token: str | None, app_id: UUID | None) -> CapLimit | None:
+        values = {"network": network, "token": token, "app_id": app_id}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(CAP, values)).one_or_none()
+        return None if row is None else CapLimit(int(row.units), row.span)
+
+    async def _amount(self, statement: Statement, id: int | UUID) -> Amount | None:
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(statement, {"id": id})).one_or_none()
+        return None if row is None else _to_amount(row)
+
+
+def _to_amount(row: Row) -> Amount:
+    return Amount(row.network, row.token, int(row.base_units))

@@ -1,0 +1,81 @@
+"""The kill switch, on Postgres: every process reads it where it keeps what it signed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.errors import Unavailable
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import sql
+from swap_settler.operator.decide.signer import EVERYWHERE, Stop
+
+PATIENCE: Final = timedelta(seconds=1)
+BY_THE_WATCHER: Final = "the chain-watcher"
+
+STOPS: Final = sql("""
+SELECT network, stopped_at, stopped_by, stopped_because FROM payout_stop
+WHERE lifted_at IS NULL ORDER BY network
+""")
+HALTS: Final = sql("""
+SELECT network, halted_at, reason FROM chain_watcher.halted_network ORDER BY network
+""")
+STOP: Final = sql("""
+INSERT INTO payout_stop (network, stopped_by, stopped_because) VALUES (:network, :by, :reason)
+ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
+""")
+LIFT: Final = sql("""
+UPDATE payout_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
+WHERE network = :network AND lifted_at IS NULL
+""")
+WAIT_AT_MOST: Final = sql("SELECT set_config('statement_timeout', :milliseconds, true)")
+# What keeps signed bytes holds its lane's lease from before it reads the switch until it commits.
+ROUNDS: Final = sql(f"""
+SELECT lease.name FROM signer
+JOIN lease ON lease.name = 'lane:' || signer.network || ':' || signer.address
+WHERE signer.network = :network OR :network = '{EVERYWHERE}'
+ORDER BY lease.name FOR UPDATE OF lease
+""")
+
+
+class PostgresStops:
+    def __init__(self, engine: Engine, *, patience: timedelta = PATIENCE) -> None:
+        self._engine = engine
+        self._patience = patience
+
+    async def list_stops(self) -> Sequence[Stop]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(STOPS)
+        return [Stop(r.network, r.stopped_at, r.stopped_by, r.stopped_because) for r in rows]
+
+    async def list_halts(self) -> Sequence[Stop]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(HALTS)
+        return [Stop(r.network, r.halted_at, BY_THE_WATCHER, r.reason) for r in rows]
+
+    async def stop(self, network: str, *, by: str, reason: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            is_new = (await connection.execute(STOP, values)).changed > 0
+            await log_order(connection)
+        return is_new
+
+    async def rounds_have_ended(self, network: str) -> bool:
+        milliseconds = str(int(self._patience / timedelta(milliseconds=1)))
+        try:
+            async with transaction(self._engine) as connection:
+                await connection.execute(WAIT_AT_MOST, {"milliseconds": milliseconds})
+                await connection.execute(ROUNDS, {"network": network})
+        except Unavailable:
+            return False
+        return True
+
+    async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            is_lifted = (await connection.execute(LIFT, values)).changed > 0
+            if is_lifted:
+                await log_order(connection)
+        return is_lifted

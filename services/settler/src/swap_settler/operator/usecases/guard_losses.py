@@ -1,0 +1,59 @@
+"""The loss budget: a network that takes back too much of what was paid for is not paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from swap_runtime.errors import Refused
+from swap_settler.operator import observe
+from swap_settler.operator.decide.signer import Stop
+from swap_settler.operator.ports import Losses
+
+
+class GuardLosses:
+    """Stop the payments for what came from a network, until a person lets them go on."""
+
+    def __init__(self, losses: Losses, *, budgets: Mapping[str, int], span: timedelta) -> None:
+        """
+        :param budgets: in millionths of a dollar, by network.
+        :param span: losses count for so long.
+        """
+        self._losses = losses
+        self._budgets = budgets
+        self._span = span
+
+    async def __call__(self) -> None:
+        """Compare once."""
+        lost = await self._losses.lost(self._span)
+        for network, budget in self._budgets.items():
+            of_network = lost.get(network)
+            units = 0 if of_network is None else of_network.usd_micros
+            observe.lost(network, units)
+            if of_network is None or units <= budget:
+                continue
+            because = f"reorgs took {_dollars(units)} within {self._span} that was paid for; "
+            because += f"its budget is {_dollars(budget)}"
+            last = of_network.last_lifted
+            if await self._losses.stop(network, because=because, last_lifted=last):
+                observe.source_stopped(network, because=because)
+        await self.list_stops()
+
+    async def list_stops(self) -> Sequence[Stop]:
+        found = await self._losses.list_stops()
+        observe.source_stops(self._budgets, {stop.network for stop in found})
+        return found
+
+    async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
+        """Return what is still stopped; what was lost until now counts no more.
+
+        :raises Refused: when nothing is stopped there.
+        """
+        if not await self._losses.lift(network, by=by, reason=reason):
+            raise Refused(f"payments for what comes from {network} are not stopped")
+        observe.source_let_go(network, by=by, reason=reason)
+        return await self.list_stops()
+
+
+def _dollars(micros: int) -> str:
+    return f"${micros // 10**6}.{micros % 10**6 // 10**4:02}"

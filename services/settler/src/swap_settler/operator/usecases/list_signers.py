@@ -1,0 +1,23 @@
+"""Says how each signer is doing: for operators, and for the gauge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from swap_settler.operator import observe
+from swap_settler.operator.decide.signer import Signer
+from swap_settler.operator.ports import Signers
+
+
+class ListSigners:
+    def __init__(self, signers: Signers) -> None:
+        self._signers = signers
+
+    async def __call__(self) -> Sequence[Signer]:
+        found = await self._signers.list_signers()
+        halted = Counter(signer.network for signer in found if signer.halted)
+        # Whichever replica's lane noticed, each shows it.
+        for network in {signer.network for signer in found}:
+            observe.signers_halted(network, halted[network])
+        return found

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+
+from swap_settler.operator import observe
+from swap_settler.settling.decide.dwelling import Dwell, Stuck
+from swap_settler.settling.ports import Dwelling
+
+
+class ListStuck:
+    """List, count and report the swaps that are longer in a status than they may be; it reads 0."""
+
+    def __init__(
+        self,
+        dwelling: Dwelling,
+        dwell: Dwell,
+        *,
+        silent_after: timedelta = timedelta(minutes=2),
+        limit: int = 1000,
+    ) -> None:
+        self._silent_after = silent_after
+        self._dwelling = dwelling
+        self._dwell = dwell
+        self._limit = limit
+
+    async def __call__(self) -> Sequence[Stuck]:
+        silences = await self._dwelling.mark_silences(self._silent_after)
+        observe.silences(silences.newly_silent, silences.recovered)
+        found = await self._dwelling.stuck(self._dwell.bounds, limit=self._limit)
+        counts = Counter(one.status for one in found)
+        for status in self._dwell.bounds:
+            observe.stuck(status, counts[status])
+        await self._dwelling.report(Counter(one.network for one in found))
+        return found

@@ -1,0 +1,69 @@
+"""The list of who must not be paid: an operator adds to it, and takes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from swap_chains.evm.codec import checksum_address, has_valid_checksum
+from swap_domain.catalogue import Catalogue
+from swap_runtime.errors import Refused
+from swap_settler.operator import observe
+from swap_settler.operator.decide.signer import Blocked
+from swap_settler.operator.ports import BlockedAddresses
+
+LISTED_MAX: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOrder:
+    addresses: Sequence[str]
+    network: str | None  # None: on all of them
+    by: str
+    reason: str
+
+
+class ManageBlockedAddresses:
+    def __init__(self, blocked: BlockedAddresses, *, catalogue: Catalogue) -> None:
+        self._blocked = blocked
+        self._catalogue = catalogue
+
+    async def list_all(self) -> Sequence[Blocked]:
+        return await self._blocked.list_blocked(limit=LISTED_MAX)
+
+    async def block(self, order: BlockOrder) -> int:
+        """Return how many are new. What is on its way to them already is not called back.
+
+        :raises Refused: for what is no address, or a network that the catalogue does not name.
+        """
+        addresses = self._checked(order)
+        added = await self._blocked.block(
+            addresses, order.network, by=order.by, reason=order.reason
+        )
+        observe.addresses_blocked(added, order.network, by=order.by, reason=order.reason)
+        return added
+
+    async def lift(self, order: BlockOrder) -> int:
+        """Return how many were on the list."""
+        addresses = self._checked(order)
+        lifted = await self._blocked.lift(
+            addresses, order.network, by=order.by, reason=order.reason
+        )
+        observe.addresses_let_go(lifted, order.network, by=order.by, reason=order.reason)
+        return lifted
+
+    def _checked(self, order: BlockOrder) -> Sequence[str]:
+        if order.network is not None and order.network not in self._catalogue.networks:
+            raise Refused(f"{order.network} is not a network of the catalogue")
+        return sorted({_lower(address) for address in order.addresses})
+
+
+def _lower(address: str) -> str:
+    try:
+        known = checksum_address(address)
+    except ValueError as error:
+        raise Refused(f"{address} is not an address") from error
+    if not has_valid_checksum(address):
+        raise Refused(f"{address} is misspelt: its checksum is wrong")
+    return known.lower()

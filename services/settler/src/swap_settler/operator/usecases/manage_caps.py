@@ -1,0 +1,108 @@
+"""The caps on what may leave, and what waits for them: set, shown, and let through."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_domain.catalogue import Catalogue, UnknownNetwork
+from swap_runtime.errors import Refused
+from swap_settler.operator import observe
+from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.ports import Caps
+from swap_settler.paying.decide.caps import CapState, QueuedPayment
+
+LISTED_MAX: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CapName:
+    """What a cap counts: all that leaves a network, or of one token, of one app, or of both."""
+
+    network: str
+    token: str | None = None
+    app_id: UUID | None = None
+
+
+class ManageCaps:
+    def __init__(self, caps: Caps, *, catalogue: Catalogue) -> None:
+        self._caps = caps
+        self._catalogue = catalogue
+
+    async def list_all(self) -> Sequence[CapState]:
+        return await self._caps.list_caps()
+
+    async def set(
+        self, name: CapName, limit: CapLimit, *, may_raise: bool = True, by: str, reason: str
+    ) -> Sequence[CapState]:
+        """Set a cap, or another limit for it; what left before counts under it still.
+
+        :raises Refused: for a network or a token that the catalogue does not name, and where it
+            would raise a cap and may not.
+        """
+        token = token_of(self._catalogue, name)
+        is_set = await self._caps.set_cap(
+            name.network,
+            token,
+            name.app_id,
+            limit=limit,
+            may_raise=may_raise,
+            by=by,
+            reason=reason,
+        )
+        if not is_set:
+            raise Refused("the cap was lowered meanwhile: list the caps again")
+        cap = {**asdict(name), "token": token, "units": limit.units, "span": str(limit.span)}
+        observe.cap_set(cap, by=by, reason=reason)
+        return await self.list_all()
+
+    async def lift(self, name: CapName, *, by: str, reason: str) -> Sequence[CapState]:
+        """
+        :raises Refused: when there is none.
+        """
+        token = token_of(self._catalogue, name)
+        if not await self._caps.lift_cap(name.network, token, name.app_id, by=by, reason=reason):
+            raise Refused("there is no such cap")
+        observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
+        return await self.list_all()
+
+    async def list_queued(self) -> Sequence[QueuedPayment]:
+        return await self._caps.list_queued(limit=LISTED_MAX)
+
+    async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> None:
+        """Let one payment leave although caps are used up; it counts under them.
+
+        :raises Refused: when it waits for none.
+        """
+        if not await self._caps.grant_pass(intent_id, by=by, reason=reason):
+            raise Refused(f"{intent_id} waits for no cap, or was let through before")
+        observe.payment_passed_caps(intent_id, by=by, reason=reason)
+
+    async def report(self) -> None:
+        """Tell how long the lines are, and how long the first of each waits."""
+        queues = await self._caps.queues()
+        networks: Collection[str] = self._catalogue.networks
+        for network in networks:
+            count, oldest = queues.get(network, (0, timedelta(0)))
+            observe.queue(network, count, oldest)
+
+
+def token_of(catalogue: Catalogue, name: CapName) -> str | None:
+    """Return the address of a cap's token; None for a cap in dollars.
+
+    :raises Refused: for a network or a token that the catalogue does not name.
+    """
+    try:
+        network = catalogue.network(name.network)
+    except UnknownNetwork as error:
+        raise Refused(f"{name.network} is not a network of the catalogue") from error
+    if name.token is None:
+        return None
+    wanted = name.token.lower()
+    known = [t.address for t in network.tokens if wanted in (t.symbol.lower(), t.address.lower())]
+    if not known:
+        raise Refused(f"{name.token} is not a token of {name.network}")
+    return known[0]

@@ -1,0 +1,46 @@
+"""What stands at a deposit address and no swap asked for is swept when an operator says so."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from swap_chains.evm.codec import checksum_address
+from swap_domain.catalogue import Catalogue
+from swap_runtime.errors import Refused
+from swap_settler.operator import observe
+from swap_settler.operator.ports import SweepOrders
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOrder:
+    """What is to be swept from where: nobody else would pay the gas for it."""
+
+    network: str
+    address: str
+    token: str  # a symbol, or an address
+    by: str
+    reason: str
+
+
+class OrderManualSweep:
+    """Order it; once it is swept, its owner is paid as for anything that waits for one."""
+
+    def __init__(self, orders: SweepOrders, *, catalogue: Catalogue) -> None:
+        self._orders = orders
+        self._catalogue = catalogue
+
+    async def __call__(self, order: SweepOrder) -> None:
+        """
+        :raises Refused: when nothing of it stands there.
+        """
+        network = self._catalogue.networks.get(order.network)
+        token = None if network is None else network.find_token(order.token)
+        if token is None:
+            raise Refused(f"{order.token} is not a token of {order.network}")
+        try:
+            address = checksum_address(order.address)
+        except ValueError as error:
+            raise Refused(f"{order.address} is not an address") from error
+        if not await self._orders.order(order.network, address, token.address):
+            raise Refused(f"no {token.symbol} of {order.network} stands at {address}")
+        observe.sweep_ordered({**asdict(order), "token": token.address})

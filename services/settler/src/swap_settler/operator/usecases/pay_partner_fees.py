@@ -1,0 +1,92 @@
+"""Pays what an operator orders of what is owed to an app, once, to the address they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from swap_chains.evm.codec import intent_id
+from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Refused
+from swap_settler.model.changes import Changes
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.swap import Intent, IntentKind
+from swap_settler.operator import observe
+from swap_settler.operator.decide.partner_fees import PartnerFee, pay
+from swap_settler.operator.ports import FeeUnitOfWork, FeeWork, Prices
+from swap_settler.operator.usecases.dollar_value import dollar_value
+from swap_settler.operator.usecases.pay_claimable import Order
+from swap_settler.operator.usecases.recipients import recipient_of
+
+LISTED_MAX = 1000
+
+
+class PayPartnerFees:
+    """Write the intent under the lock of the balance; the lane sends it."""
+
+    def __init__(
+        self,
+        unit_of_work: FeeUnitOfWork,
+        *,
+        catalogue: Catalogue,
+        clock: Clock,
+        swap_messages: SwapMessages,
+        prices: Prices,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._catalogue = catalogue
+        self._clock = clock
+        self._swap_messages = swap_messages
+        self._prices = prices
+
+    async def list_owed(self) -> Sequence[PartnerFee]:
+        async with self._unit_of_work() as work:
+            return await work.fees(limit=LISTED_MAX)
+
+    async def __call__(self, order: Order) -> Intent:
+        """Return the payment that waits for the sender lane.
+
+        :raises Refused: when less than that is owed, or it cannot be paid now.
+        """
+        change = await self._pay(order)
+        [intent] = change.intents
+        observe.partner_fee_ordered(intent, by=order.by, reason=order.reason)
+        return intent
+
+    async def _pay(self, order: Order) -> Changes:
+        prices, now = await self._prices.current(), self._clock()
+        async with self._unit_of_work() as work:
+            fee = await self._locked(work, order)
+            to_address = recipient_of(self._catalogue, fee.network, order.to_address)
+            asset = (fee.network, fee.token)
+            change = pay(
+                fee,
+                to_address=to_address,
+                at=now,
+                paid_id=_paid_id(fee),
+                usd_micros=dollar_value(self._catalogue, prices, asset, fee.base_units),
+            )
+            await work.flush([change], self._swap_messages.outgoing([change], at=now))
+            [intent] = change.intents
+            await work.store_order(intent.id, by=order.by, reason=order.reason)
+        return change
+
+    async def _locked(self, work: FeeWork, order: Order) -> PartnerFee:
+        """Return what is to be paid. What else is owed, as of swaps since, stays so."""
+        asset = await work.asset_of_fee(order.claimable_id)
+        if asset is not None:
+            await work.lock_inventory({asset})  # before the account, as everywhere
+        fee = await work.lock_fee(order.claimable_id)
+        owed = 0 if fee is None else fee.base_units
+        if fee is None or not 0 < order.base_units <= owed:
+            raise Refused(f"it holds {owed} now, not {order.base_units}: list it again")
+        if fee.is_on_its_way:
+            raise Refused("an earlier payment of it is on its way: wait until it is final")
+        return replace(fee, base_units=order.base_units)
+
+
+def _paid_id(fee: PartnerFee) -> int:
+    """Follow from what was paid before: a database that forgot the last payment has its id."""
+    leg = f"{fee.network}/{fee.token}/{fee.paid_base_units}"
+    return intent_id(fee.app_id, IntentKind.PARTNER_FEE.value, leg)

@@ -1,0 +1,220 @@
+"""Tokens that came to an address of ours and that no swap has: where they are, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from swap_chains.errors import ChainError
+from swap_chains.evm.codec import (
+    ZERO_ADDRESS,
+    encode_balance_of,
+    encode_withdraw,
+)
+from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
+from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTransfers, TransferReader
+from swap_domain.catalogue import Catalogue, Network
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler.operator import observe
+from swap_settler.operator.ports import Record, Rescues, ReturnOrder, UnmatchedDeposit
+from swap_settler.operator.usecases.recipients import recipient_of
+
+VIEW_GAS: Final = 100_000
+WORD: Final = 32
+IN_CATALOGUE: Final = "a token of the catalogue: "
+NOT_YET: Final = (
+    f"{IN_CATALOGUE}its swap has it (swapctl trail), or it is not final yet (swapctl claimable)"
+)
+ASK: Final = "find out whose it is, then again with --to and --reason"
+BY_OWNER: Final = "the owner of the Treasury sends the calls in turn; nobody else can return it"
+
+
+class Reader(ChainReader, TransferReader, Protocol):
+    """Reads a network, and what nobody follows there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Where what no catalogue knows goes back to, who says so and why: one token of one sender."""
+
+    to_address: str
+    by: str
+    reason: str
+    token: str | None = None  # None: there is one
+    from_address: str | None = None
+
+    def is_of(self, one: ReportedTransfer) -> bool:
+        return _is_same(self.token, one.token) and _is_same(self.from_address, one.from_address)
+
+
+class RescueTokens:
+    """Look a transaction up, and say of each token that it brought us how its owner gets it.
+
+    A token that no catalogue knows is in no ledger: no lane pays it, its contract may do anything.
+    The owner of the Treasury returns it by the calls that are told here, once an operator has said
+    to whom. Who did and why is kept, and told to whoever asks again.
+    """
+
+    def __init__(
+        self, rescues: Rescues, *, catalogue: Catalogue, chains: Mapping[str, Reader]
+    ) -> None:
+        self._rescues = rescues
+        self._catalogue = catalogue
+        self._chains = chains
+
+    async def __call__(
+        self, network_name: str, transaction_hash: str, *, back: Return | None = None
+    ) -> Sequence[Record]:
+        """
+        :param back: for what no catalogue knows.
+        :raises Refused: when it brought nothing, there is nothing to return yet, it is not said
+            whose, or nobody can get money there.
+        :raises Unavailable: when no node answers.
+        """
+        network = self._catalogue.networks.get(network_name)
+        chain = self._chains.get(network_name)
+        if network is None or chain is None:
+            raise Refused(f"{network_name} is not a network of the catalogue")
+        to = None if back is None else recipient_of(self._catalogue, network_name, back.to_address)
+        try:
+            transfers = await chain.reported_transfers(transaction_hash)
+            final = (await chain.finalized()).number
+            numbers, came = await self._came(network, transaction_hash, transfers)
+            assert transfers is not None
+            is_final = transfers.block.number <= final
+            strange = [one for one in came if not _is_known(network, one.token)]
+            if back is not None and to is not None:
+                await self._order(network, transaction_hash, strange, back, to, is_final=is_final)
+            held = await _held(chain, strange)
+        except ChainError as error:
+            raise Unavailable(str(error)) from error
+        deposits = await self._rescues.unmatched_deposits(network.name, transaction_hash)
+        orders = await self._rescues.ordered(network.name, transaction_hash)
+        return [
+            {
+                "token": one.token,
+                "symbol": _symbol(network, one.token),
+                "base_units": str(one.base_units),
+                "from": one.from_address,
+                "to": one.to_address,
+                "is_final": is_final,
+                "held_there": held.get(one),
+                **_way_back(network, one, deposits, orders, numbers.get(one.to_address)),
+            }
+            for one in came
+        ]
+
+    async def _came(
+        self, network: Network, transaction_hash: str, transfers: ReportedTransfers | None
+    ) -> tuple[Mapping[str, int], Sequence[ReportedTransfer]]:
+        if transfers is None:
+            raise Refused(f"{transaction_hash} is in no block")
+        if not transfers.succeeded:
+            raise Refused(f"{transaction_hash} failed: it moved nothing")
+        receivers = {one.to_address for one in transfers.transfers}
+        numbers = await self._rescues.deposit_addresses(network.name, receivers)
+        ours = {network.contracts.treasury, *numbers}
+        came = [one for one in transfers.transfers if one.to_address in ours and one.base_units]
+        if not came:
+            raise Refused(f"{transaction_hash} brought no token to an address of ours")
+        return numbers, came
+
+    async def _order(
+        self,
+        network: Network,
+        transaction_hash: str,
+        strange: Sequence[ReportedTransfer],
+        back: Return,
+        to: str,
+        *,
+        is_final: bool,
+    ) -> None:
+        if not strange:
+            raise Refused("all of it is of tokens of the catalogue: see swapctl claimable")
+        if not is_final:
+            raise Refused(f"{transaction_hash} is not final yet")
+        chosen = _chosen(strange, back, to)
+        order = {"returned_to": to, "by": back.by, "reason": back.reason}
+        await self._rescues.order(network.name, transaction_hash, chosen, **order)
+        observe.rescue_ordered(network.name, transaction_hash, to, by=back.by, reason=back.reason)
+
+
+def _way_back(
+    network: Network,
+    one: ReportedTransfer,
+    deposits: Sequence[UnmatchedDeposit],
+    orders: Sequence[ReturnOrder],
+    number: int | None,
+) -> Record:
+    place = (one.token, one.to_address, one.base_units)
+    record = next((k for k in deposits if (k.token, k.to_address, k.base_units) == place), None)
+    shown: dict[str, object] = {"recorded": record and (record.quarantine_reason or record.state)}
+    if _is_known(network, one.token):
+        waits = record is not None and record.claimable_id is not None
+        pay = f"{IN_CATALOGUE}swapctl claimable pay {record and record.claimable_id} --to ADDRESS"
+        return {**shown, "act": pay if waits else NOT_YET, "ordered": [], "calls": []}
+    ordered = [
+        o
+        for o in orders
+        if (o.token, o.to_address, o.base_units) == place and o.from_address == one.from_address
+    ]
+    calls = _calls(network, one, ordered[-1].returned_to, number) if ordered else []
+    orders_shown = [
+        {"to": o.returned_to, "by": o.by, "reason": o.reason, "at": o.at.isoformat()}
+        for o in ordered
+    ]
+    return {**shown, "act": BY_OWNER if ordered else ASK, "ordered": orders_shown, "calls": calls}
+
+
+def _calls(
+    network: Network, one: ReportedTransfer, to: str, number: int | None
+) -> Sequence[Mapping[str, str]]:
+    """Return what brings it to the Treasury, if it is elsewhere, and from there to its owner."""
+    treasury, addresses = network.contracts.treasury, network.contracts.deposit_addresses
+    calls = []
+    if number is not None and addresses is not None:
+        calls.append((addresses.factory, encode_sweep([Sweep(number, one.token)])))
+    calls.append((treasury, encode_withdraw(one.token, to, one.base_units)))
+    return [{"to": where, "data": f"0x{data.hex()}"} for where, data in calls]
+
+
+async def _held(
+    chain: ChainReader, transfers: Sequence[ReportedTransfer]
+) -> Mapping[ReportedTransfer, str]:
+    """Ask the tokens what is there now; one that does not say is left out."""
+    if not transfers:
+        return {}
+    calls = [Call(t.token, 0, encode_balance_of(t.to_address), VIEW_GAS) for t in transfers]
+    answers = await chain.simulate(calls, sender=ZERO_ADDRESS)
+    return {
+        transfer: str(int.from_bytes(answer.data, "big"))
+        for transfer, answer in zip(transfers, answers, strict=True)
+        if answer.succeeded and len(answer.data) == WORD
+    }
+
+
+def _chosen(
+    strange: Sequence[ReportedTransfer], back: Return, to: str
+) -> Sequence[ReportedTransfer]:
+    """Return what goes back: two owners' transfers may share a transaction."""
+    chosen = [one for one in strange if back.is_of(one)]
+    places = {f"{one.token} from {one.from_address}" for one in chosen or strange}
+    if len(places) > 1 or not chosen:
+        raise Refused(f"say which by --token and --from: {', '.join(sorted(places))}")
+    if to == chosen[0].token:
+        raise Refused(f"{to} is a contract that would keep it")
+    return chosen
+
+
+def _is_same(wanted: str | None, address: str) -> bool:
+    return wanted is None or wanted.lower() == address.lower()
+
+
+def _symbol(network: Network, token: str) -> str | None:
+    found = network.find_token(token)
+    return None if found is None else found.symbol
+
+
+def _is_known(network: Network, token: str) -> bool:
+    return network.find_token(token) is not None

@@ -1,0 +1,123 @@
+"""Lets halted signers go on, when a person has understood why they stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from swap_chains.errors import ChainError
+from swap_chains.ports import ChainReader
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler.operator import observe
+from swap_settler.operator.decide.signer import Signer
+from swap_settler.operator.ports import Signers
+from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Which signers go on, and which payments were made already by what was not signed here."""
+
+    signers: Sequence[Signer]
+    paid_externally: Sequence[int]  # their ids at the Treasury: they wait for a person
+
+
+class ResumeSigners:
+    """Clear the marks of a network's halted signers, or of one of them.
+
+    A signer whose key the chain saw used without us stays halted until a person has named what
+    used it: the nonces we would hand out are consumed already, and payments on them could neither
+    be made nor be proven dead.
+    """
+
+    def __init__(
+        self,
+        signers: Signers,
+        *,
+        chains: Mapping[str, ChainReader],
+        close_external_nonces: CloseExternalNonces,
+    ) -> None:
+        self._signers = signers
+        self._chains = chains
+        self._close_external_nonces = close_external_nonces
+
+    async def __call__(
+        self,
+        network: str,
+        *,
+        address: str | None = None,
+        used_by: Sequence[str] = (),
+        halts: Mapping[str, str] | None = None,
+        by: str,
+        reason: str,
+    ) -> Resumed:
+        """
+        :param used_by: transactions that were not signed here and used nonces of theirs.
+        :param halts: as `halts` returned them when this was ordered; None to lift any.
+        :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
+        :raises Unavailable: when no node tells where the chain is.
+        """
+        halted = await self._halted(network, address)
+        _require_same(halted, halts)
+        paid: Sequence[int] = ()
+        if used_by:
+            paid = await self._close_external_nonces(halted, used_by, by=by, reason=reason)
+            halted = await self._halted(network, address)
+            _require_same(halted, halts)
+        for signer in halted:
+            await self._compare(signer)
+        resumed = await self._signers.resume(halted, by=by, reason=reason)
+        for signer in halted:
+            if signer.address in resumed:
+                observe.signer_resumed(signer, by=by, reason=reason)
+        if len(resumed) < len(halted):
+            raise Refused("a halt changed meanwhile: list the signers again")
+        return Resumed(halted, paid)
+
+    async def halts(self, network: str, *, address: str | None = None) -> Mapping[str, str]:
+        """Return reason and time of each halt, by the signer's address.
+
+        :raises Refused: when none is halted.
+        """
+        return _halts_of(await self._halted(network, address))
+
+    async def _halted(self, network: str, address: str | None) -> Sequence[Signer]:
+        halted = [
+            signer
+            for signer in await self._signers.list_signers()
+            if signer.halted and signer.network == network and address in (None, signer.address)
+        ]
+        if not halted:
+            raise Refused(f"no halted signer of {network}" + (f" is {address}" if address else ""))
+        return halted
+
+    async def _compare(self, signer: Signer) -> None:
+        chain = self._chains.get(signer.network)
+        if chain is None:
+            raise Refused(f"{signer.network} is not a network of the catalogue")
+        try:
+            nonce = await chain.nonce(signer.address, at=await chain.head())
+        except ChainError as error:
+            raise Unavailable(str(error)) from error
+        if nonce > signer.next_nonce:
+            raise Refused(
+                f"the chain is at nonce {nonce} of {signer.address}, the ledger at "
+                f"{signer.next_nonce}: its key was used without us; name the transactions that "
+                "used it (--used-by), or another signer instead"
+            )
+
+
+def _require_same(halted: Sequence[Signer], halts: Mapping[str, str] | None) -> None:
+    if halts is not None and halts != _halts_of(halted):
+        raise Refused(
+            "the halts changed since this was ordered: list the signers, and order it again"
+        )
+
+
+def _halts_of(halted: Sequence[Signer]) -> Mapping[str, str]:
+    # With the time: the same reason may halt a signer again.
+    return {
+        signer.address: f"{halt.reason} (since {halt.at and halt.at.isoformat()})"
+        for signer in halted
+        if (halt := signer.halted) is not None
+    }

@@ -1,0 +1,58 @@
+"""The kill switch: an operator lets nothing be signed, on one network or on all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from swap_runtime.errors import Refused
+from swap_settler.operator import observe
+from swap_settler.operator.decide.signer import EVERYWHERE, Stop
+from swap_settler.operator.ports import Stops
+
+
+class StopPayouts:
+    """Switch on and off, and tell what is on. What was signed before is still sent."""
+
+    def __init__(self, stops: Stops, *, networks: Collection[str]) -> None:
+        self._stops = stops
+        self._networks = networks
+
+    async def list_all(self) -> Sequence[Stop]:
+        found = await self._stops.list_stops()
+        observe.stops(self._networks, {stop.network for stop in found})
+        return found
+
+    async def list_halts(self) -> Sequence[Stop]:
+        """Return where the watcher saw what is final change; only there it is lifted."""
+        return await self._stops.list_halts()
+
+    async def stop(self, network: str, *, by: str, reason: str) -> bool:
+        """Return whether nothing is signed from now on; False: a round that hangs is not over yet.
+
+        Asked twice, the first counts.
+
+        :raises Refused: for a network that the catalogue does not name.
+        """
+        self._check(network)
+        if await self._stops.stop(network, by=by, reason=reason):
+            observe.payouts_stopped(network, by=by, reason=reason)
+        is_over = await self._stops.rounds_have_ended(network)
+        if not is_over:
+            observe.round_outlasts_the_stop(network)
+        return is_over
+
+    async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
+        """Return what is still on.
+
+        :raises Refused: when it is not on there.
+        """
+        self._check(network)
+        if not await self._stops.lift(network, by=by, reason=reason):
+            where = "everywhere" if network == EVERYWHERE else f"on {network}"
+            raise Refused(f"payouts are not stopped {where}")
+        observe.payouts_let_go(network, by=by, reason=reason)
+        return await self.list_all()
+
+    def _check(self, network: str) -> None:
+        if network != EVERYWHERE and network not in self._networks:
+            raise Refused(f"{network} is not a network of the catalogue")

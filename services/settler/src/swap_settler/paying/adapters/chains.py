@@ -1,0 +1,113 @@
+"""One network's nodes, as the settler reads them and spends on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import aiohttp
+
+from swap_chains.evm.check import Derivation, check_chain
+from swap_chains.evm.check_roles import ContractRoles, GovernedContract, check_roles
+from swap_chains.evm.keys import Key
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Rpc
+from swap_chains.evm.sender import EvmSender
+from swap_domain.catalogue import Network
+from swap_runtime.database import forbid_open_transaction
+from swap_settler.paying.observe import unknown_operators
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """One network, with what reads it and what spends on it."""
+
+    network: Network
+    rpc: Rpc
+    reader: EvmReader
+    proofs: EvmReader  # what two providers report alike: for what is decided for good
+    sender: EvmSender
+
+    @classmethod
+    def of(
+        cls, network: Network, urls: tuple[str, ...], key: Key, session: aiohttp.ClientSession
+    ) -> Chain:
+        # A payout asks for its trial, the fees and who runs code at once.
+        rpc = open_rpc(network, urls, session, coalesces_requests=True)
+        sender = EvmSender(rpc, chain_id=network.chain_id, key=key)
+        proofs = open_reader(network, open_rpc(network, urls, session), needs_two=True)
+        return cls(network, rpc, open_reader(network, rpc), proofs, sender)
+
+    async def check(self) -> None:
+        """
+        :raises ChainMismatch: or WrongChain, when signing here would be a mistake.
+        """
+        contracts = self.network.contracts
+        await check_chain(
+            self.rpc,
+            chain_id=self.network.chain_id,
+            depository=contracts.depository,
+            treasury=contracts.treasury,
+            decimals={token.address: token.decimals for token in self.network.tokens},
+            operator=self.sender.address,
+            derivation=derivation_of(self.network),
+        )
+        unknown = await check_roles(self.rpc, roles_of(self.network, self.sender.address))
+        unknown_operators(self.network.name, unknown)
+
+
+def roles_of(network: Network, operator: str) -> ContractRoles:
+    """Return what the catalogue says about who governs the contracts of a network."""
+    contracts, owners = network.contracts, network.contracts.owners
+
+    def governed(name: str, address: str | None, owner: str | None) -> GovernedContract | None:
+        return GovernedContract(name, address, owner) if address and owner else None
+
+    return ContractRoles(
+        treasury=governed("Treasury", contracts.treasury, owners.treasury),
+        depository=governed("Depository", contracts.depository, owners.depository),
+        paymaster=governed("Paymaster", contracts.paymaster, owners.paymaster),
+        operators=frozenset(network.signers),
+        operator=operator,
+        receivers=frozenset({contracts.treasury, *contracts.other_receivers}),
+        deposits_through=contracts.depository,
+    )
+
+
+def derivation_of(network: Network) -> Derivation | None:
+    """Return how the network's deposit addresses are computed, where it has some."""
+    addresses = network.contracts.deposit_addresses
+    if addresses is None:
+        return None
+    return Derivation(addresses.factory, addresses.init_code_hash, network.contracts.treasury)
+
+
+def open_rpc(
+    network: Network,
+    urls: tuple[str, ...],
+    session: aiohttp.ClientSession,
+    *,
+    coalesces_requests: bool = False,
+) -> Rpc:
+    """Return what asks a network's nodes: the private ones, where some are set."""
+    return Rpc.to_urls(
+        network.name,
+        urls or network.public_nodes,
+        session,
+        before_call=lambda: forbid_open_transaction("rpc"),
+        coalesces_requests=coalesces_requests,
+        chain_id=network.chain_id,
+    )
+
+
+def open_reader(network: Network, rpc: Rpc, *, needs_two: bool = False) -> EvmReader:
+    """
+    :param needs_two: what decides for good has to be reported alike by two providers.
+    """
+    contracts = network.contracts
+    return EvmReader(
+        rpc,
+        depository=contracts.depository or contracts.treasury,
+        treasury=contracts.treasury,
+        tokens=[token.address for token in network.tokens],
+        needs_two=needs_two,
+    )

@@ -1,0 +1,198 @@
+"""What happened to payments on their way, one function per fact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from swap_chains.evm.check_roles import UnknownOperator
+from swap_chains.ports import Fees
+from swap_runtime.metrics import counter, gauge
+from swap_settler.model.observe_changes import HALTS
+from swap_settler.paying.decide.lane import GasAlarm
+
+log = structlog.get_logger()
+
+LANE_WAITS = counter(
+    "settler_lane_waits", "Times that a chain or the database did not answer a lane", ["network"]
+)
+OLDEST_UNPAID = gauge(
+    "settler_oldest_unpaid_seconds", "Age of the oldest payment that is not final", ["network"]
+)
+PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
+SIGNER_SHORT = counter(
+    "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
+)
+NODES_DIFFER = counter(
+    "settler_nodes_differ", "Failed transactions that other nodes tell otherwise", ["network"]
+)
+OLDEST_UNMINED = gauge(
+    "settler_oldest_unmined_seconds", "Age of the lowest nonce that no block took yet", ["network"]
+)
+GAS_LEFT = gauge(
+    "settler_signer_payments_left",
+    "Payments that a signer has gas for, at the highest fee",
+    ["network", "signer"],
+)
+REPLACED = counter(
+    "settler_replacements", "What was done about nonces that did not get mined", ["network", "act"]
+)
+UNEXPLAINED = counter(
+    "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
+)
+# Alert: grows for long. Tokens at a deposit address that refuse to be moved.
+SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", ["network"])
+# Alert: any. Each may pay from the Treasury within its outflow limits.
+UNKNOWN_OPERATORS = gauge(
+    "settler_unknown_operators", "Operators of contracts that are no signers", ["network"]
+)
+
+
+def payment_queued(swap_id: UUID | None, network: str, reason: str) -> None:
+    log.info("payment queued", swap_id=swap_id, network=network, reason=reason)
+    PAYMENTS.labels(network, "queued").inc()
+
+
+def payment_rejected(swap_id: UUID | None, network: str, to_address: str) -> None:
+    log.error("recipient is blocked", swap_id=swap_id, network=network, to_address=to_address)
+    PAYMENTS.labels(network, "rejected").inc()
+
+
+def payments_withheld(network: str, count: int) -> None:
+    if count:
+        log.info("payments wait for a cap", network=network, count=count)
+        PAYMENTS.labels(network, "kept").inc(count)
+
+
+def payment_refused(swap_id: UUID | None, network: str, reason: str) -> None:
+    log.warning("payment refused", swap_id=swap_id, network=network, reason=reason)
+    PAYMENTS.labels(network, "refused").inc()
+
+
+def broadcast_failed(network: str, reason: str) -> None:
+    log.warning("broadcast failed", network=network, reason=reason)
+    PAYMENTS.labels(network, "broadcast_failed").inc()
+
+
+def broadcast_refused(network: str, transaction_hash: str, reason: str) -> None:
+    log.warning(
+        "broadcast refused", network=network, transaction_hash=transaction_hash, reason=reason
+    )
+    PAYMENTS.labels(network, "broadcast_refused").inc()
+
+
+def rebroadcast(network: str, transactions: int) -> None:
+    log.info("sent again", network=network, transactions=transactions)
+    PAYMENTS.labels(network, "sent_again").inc(transactions)
+
+
+def slots_unexplained(network: str, signer: str, nonces: Sequence[int]) -> None:
+    log.error(
+        "nonces consumed by no attempt of ours", network=network, signer=signer, nonces=nonces
+    )
+    UNEXPLAINED.labels(network).inc()
+
+
+def nodes_differ(
+    network: str, transaction_hash: str, *, agree: Sequence[str], deny: Sequence[str]
+) -> None:
+    log.error(
+        "nodes differ on a transaction that failed",
+        network=network,
+        transaction_hash=transaction_hash,
+        agree=agree,
+        deny=deny,
+    )
+    NODES_DIFFER.labels(network).inc()
+
+
+def oldest_unmined(network: str, age: timedelta) -> None:
+    OLDEST_UNMINED.labels(network).set(age.total_seconds())
+
+
+def nothing_stuck(network: str) -> None:
+    OLDEST_UNMINED.labels(network).set(0)
+
+
+def replaced(network: str, nonce: int, *, is_cancel: bool, fees: Fees) -> None:
+    log.warning(
+        "stuck transaction replaced",
+        network=network,
+        nonce=nonce,
+        is_cancel=is_cancel,
+        max_fee_per_gas=fees.max_fee_per_gas,
+        max_priority_fee_per_gas=fees.max_priority_fee_per_gas,
+    )
+    REPLACED.labels(network, "cancelled" if is_cancel else "offered_more").inc()
+
+
+def at_fee_cap(network: str, nonce: int, cap: int) -> None:
+    """A person decides whether the cap is too low for the times, or the wait is fine."""
+    log.error("stuck transaction at the fee cap", network=network, nonce=nonce, cap=cap)
+    REPLACED.labels(network, "at_cap").inc()
+
+
+def signer_gas(network: str, signer: str, balance: int, alarm: GasAlarm) -> None:
+    left = alarm.payments_left(balance)
+    GAS_LEFT.labels(network, signer).set(left)
+    if left < alarm.payments_min:
+        log.error("top up a signer", network=network, signer=signer, balance=balance, payments=left)
+
+
+def signer_short(network: str, signer: str, base_units: int) -> None:
+    log.error("signer holds less than booked", network=network, signer=signer, short=base_units)
+    SIGNER_SHORT.labels(network).inc()
+
+
+def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
+    log.error(
+        "signer used without us", network=network, signer=signer, known_nonce=known, nonce=nonce
+    )
+    HALTS.labels(network).inc()
+
+
+def payments_not_simulated(network: str, reason: str) -> None:
+    log.warning("node could not try payments", network=network, reason=reason)
+    PAYMENTS.labels(network, "untried").inc()
+
+
+def oldest_unpaid(network: str, age: timedelta) -> None:
+    OLDEST_UNPAID.labels(network).set(age.total_seconds())
+
+
+def signer_without_key(network: str, signer: str) -> None:
+    log.warning("no key for a signer: its lane runs elsewhere", network=network, signer=signer)
+
+
+def lane_waits(network: str, reason: str) -> None:
+    log.warning("lane waits", network=network, reason=reason)
+    LANE_WAITS.labels(network).inc()
+
+
+def sweep_refused(network: str, sweeps: int, text: str) -> None:
+    SWEEPS_REFUSED.labels(network).inc(sweeps)
+    log.warning("sweep refused", network=network, sweeps=sweeps, error=text)
+
+
+def fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
+    log.warning(
+        "nonces fenced in a recovery",
+        network=network,
+        signer=signer,
+        end_nonce=end_nonce,
+        no_ops=opened,
+    )
+
+
+def unknown_operators(network: str, unknown: Sequence[UnknownOperator]) -> None:
+    UNKNOWN_OPERATORS.labels(network).set(len(unknown))
+    for one in unknown:
+        log.error(
+            "an operator of a contract is no signer of the catalogue",
+            network=network,
+            contract=one.contract,
+            operator=one.operator,
+        )

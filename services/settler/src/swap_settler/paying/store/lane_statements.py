@@ -1,0 +1,423 @@
+"""Every statement of the sender lane. Arrays in: their number never grows with the batch."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+from swap_settler.model.store.clocks import stopped_or_silent
+from swap_settler.model.store.holds import HELD, UNFENCED
+from swap_settler.model.store.statements import HALT_REASONS_MAX, IS_TAKEN
+from swap_settler.paying.store.recipient_statements import RECIPIENT_REVERTS
+
+# The watcher saw what is final there change.
+_IS_HALTED: Final = """
+EXISTS (SELECT 1 FROM chain_watcher.halted_network AS halt WHERE halt.network = :network)
+"""
+# By an operator or a halt. Read before signed bytes are stored: after it nothing new is signed.
+STOPPED: Final = f"""
+(EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
+    OR {_IS_HALTED})
+"""
+HALTED: Final = sql(f"SELECT {_IS_HALTED}")
+_MAY_SIGN: Final = f"halted_reason IS NULL AND NOT {STOPPED} AND NOT {UNFENCED}"
+# What is paid for a deposit on a network that took back too much of what was paid for: see
+# operator/usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
+# OFFSET: asked of each payment; without it, every swap and every dead payment there ever was is
+# read and hashed first, once there are many to ask about.
+_OVER_BUDGET: Final = """
+EXISTS (SELECT FROM source_stop WHERE lifted_at IS NULL)
+    AND EXISTS (SELECT FROM swap AS came JOIN source_stop AS held
+            ON held.network = came.source_network AND held.lifted_at IS NULL
+        WHERE came.id = intent.swap_id OFFSET 0)
+"""
+# What rests on a network that is halted: on a deposit there, or, what goes back, on the proof that
+# a payment that was tried there is dead.
+_HALTED: Final = """
+EXISTS (SELECT FROM chain_watcher.halted_network)
+    AND EXISTS (SELECT FROM swap AS came JOIN chain_watcher.halted_network AS halt
+            ON halt.network IN (came.source_network, came.destination_network)
+        WHERE came.id = intent.swap_id AND (halt.network = came.source_network
+            OR EXISTS (SELECT FROM intent AS tried
+                JOIN slot_intent AS carried ON carried.intent_id = tried.id
+                WHERE tried.swap_id = came.id AND tried.network = halt.network
+                    AND tried.kind = 'output' AND tried.state = 'dead' OFFSET 0))
+        OFFSET 0)
+"""
+SOURCE_STOPPED: Final = f"""
+(intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}) OR {HELD})
+"""
+WAITING: Final = sql(f"""
+SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data,
+       created_at, {RECIPIENT_REVERTS} AS recipient_reverts
+FROM intent
+WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 'sweep'
+    AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED} AND NOT {SOURCE_STOPPED}
+    -- Permits of one signer have one nonce at a time: the next waits until the one before is mined.
+    AND (call_data IS NULL OR substring(call_data FROM 1 FOR 4) <> :permit OR NOT EXISTS (
+        SELECT 1 FROM intent AS before WHERE before.kind = 'gasless'
+            AND before.state IN ('assigned', 'broadcast')
+            AND (before.payer, before.network, before.token)
+                = (intent.payer, intent.network, intent.token)))
+ORDER BY due_at, id LIMIT :limit
+""")
+# What is out and not yet in a block: the most that public nodes keep of one account is bounded.
+IN_FLIGHT: Final = sql("""
+SELECT count(*) AS slots FROM nonce_slot AS slot
+WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >= :first AND (
+    -- One of them speaks for all: they are in one transaction.
+    SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+            = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
+""")
+# Intents by id, then the signer, then its slots: the order of all locks.
+LOCK_INTENTS: Final = sql(f"""
+SELECT id FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT {SOURCE_STOPPED}
+    AND (not_after IS NULL OR not_after > now())
+    -- What a parked message says of the swap's deposit, a person has to decide: perhaps it is gone.
+    AND NOT EXISTS (SELECT FROM deposit JOIN parked ON parked.consumer = 'settler'
+            AND parked.topic = 'deposit.changed.v1'
+            AND parked.key = convert_to(CAST(deposit.id AS text), 'UTF8')
+        WHERE deposit.swap_id = intent.swap_id AND parked.state IN ('parked', 'releasing'))
+ORDER BY id FOR UPDATE
+""")
+ADD_SIGNER: Final = sql("""
+INSERT INTO signer (network, address, next_nonce) VALUES (:network, :signer, :nonce)
+ON CONFLICT DO NOTHING
+""")
+LOCK_SIGNER: Final = sql(f"""
+SELECT next_nonce, {_MAY_SIGN} AS may_sign FROM signer
+WHERE (network, address) = (:network, :signer) FOR UPDATE
+""")
+SIGNER: Final = sql(f"""
+SELECT {_MAY_SIGN} AS may_sign FROM signer
+WHERE (network, address) = (:network, :signer) FOR SHARE
+""")
+NEXT_NONCE: Final = sql(f"""
+SELECT next_nonce FROM signer WHERE (network, address) = (:network, :signer) AND {_MAY_SIGN}
+""")
+# A further reason is kept beside the first: whoever lifts the halt answers for them all.
+_HALT: Final = f"""
+UPDATE signer SET halted_at = coalesce(halted_at, now()),
+    halted_reason = concat_ws('; ', halted_reason, CAST(:reason AS text))
+WHERE (network, address) = (:network, :signer) AND (halted_reason IS NULL
+    OR position(CAST(:reason AS text) IN halted_reason) = 0
+    AND length(halted_reason) < {HALT_REASONS_MAX})
+"""
+HALT_SIGNER: Final = sql(_HALT)
+# A person may have named what used them since it was looked.
+HALT_FOR: Final = sql(f"""
+{_HALT} AND EXISTS (SELECT FROM nonce_slot AS slot
+    WHERE (slot.network, slot.signer) = (:network, :signer)
+        AND slot.nonce = ANY(CAST(:nonces AS bigint[])) AND slot.closed_at IS NULL)
+""")
+TAKE_NONCES: Final = sql("""
+UPDATE signer SET next_nonce = next_nonce + :count WHERE (network, address) = (:network, :signer)
+""")
+ADD_SLOTS: Final = sql("""
+INSERT INTO nonce_slot (network, signer, nonce, assigned_at)
+SELECT :network, :signer, nonce, now() FROM unnest(CAST(:nonces AS bigint[])) AS new(nonce)
+""")
+ADD_SLOT_INTENTS: Final = sql("""
+INSERT INTO slot_intent (network, signer, nonce, intent_id)
+SELECT :network, :signer, nonce, intent_id
+FROM unnest(CAST(:nonce AS bigint[]), CAST(:intent_id AS uuid[])) AS new(nonce, intent_id)
+""")
+ASSIGN_INTENTS: Final = sql("""
+UPDATE intent SET state = 'assigned', slot_at = coalesce(CAST(:at AS timestamptz), now())
+WHERE id = ANY(CAST(:ids AS uuid[]))
+""")
+# OFFSET, here and below: each open slot asks for its own. Joined, all that the signer ever signed
+# or carried might be read.
+IS_UNSIGNED: Final = """
+NOT EXISTS (SELECT FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
+    = (slot.network, slot.signer, slot.nonce) OFFSET 0)
+"""
+# A crash between the slot and its signed bytes leaves these; the same slot is used again.
+UNSIGNED_SLOTS: Final = sql(f"""
+SELECT slot.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
+       intent.base_units, intent.failures, intent.goes_alone, intent.payer, intent.call_data
+FROM nonce_slot AS slot
+LEFT JOIN LATERAL (
+    SELECT intent.* FROM slot_intent
+    LEFT JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS intent ON true
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND {IS_UNSIGNED}
+    -- What nothing is signed for any more is taken back first.
+    AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {STOPPED}
+    AND NOT EXISTS (SELECT 1 FROM slot_intent AS carried JOIN sweep USING (intent_id)
+        WHERE (carried.network, carried.signer, carried.nonce)
+            = (slot.network, slot.signer, slot.nonce) OFFSET 0)
+ORDER BY slot.nonce, intent.token, intent.id
+""")
+# A payment that is held and was not signed leaves its slot for a no-op: later nonces do not wait
+# for the end of the hold. Not carried any more, it can get another slot.
+PUT_BACK_HELD: Final = sql(f"""
+WITH carried AS MATERIALIZED (
+    SELECT of_slot.place, of_slot.intent_id FROM nonce_slot AS slot CROSS JOIN LATERAL (
+        SELECT ctid AS place, intent_id FROM slot_intent
+        WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+            = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS of_slot
+    WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+        AND {IS_UNSIGNED}
+), held AS MATERIALIZED (
+    SELECT id FROM intent WHERE id = ANY(ARRAY(SELECT intent_id FROM carried))
+        AND (state = 'assigned') IS TRUE AND {HELD} AND NOT EXISTS (
+            SELECT FROM slot_intent AS other JOIN nonce_slot AS slot USING (network, signer, nonce)
+            JOIN attempt USING (network, signer, nonce)
+            WHERE other.intent_id = intent.id AND slot.closed_at IS NULL)
+    ORDER BY id FOR UPDATE
+), gone AS (
+    -- By place: joined, all that the signer ever carried is read.
+    DELETE FROM slot_intent WHERE ctid = ANY(ARRAY(
+        SELECT place FROM carried JOIN held ON held.id = carried.intent_id)))
+UPDATE intent SET state = 'reserved', slot_at = NULL FROM held WHERE intent.id = held.id
+""")
+# Those also that nothing may be signed for now: while there is one, every later nonce waits for it.
+HAS_UNSIGNED: Final = sql(f"""
+SELECT EXISTS (SELECT FROM nonce_slot AS slot
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND {IS_UNSIGNED}) AS has_any
+""")
+# Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
+LOCK_SIGNED: Final = sql(f"""
+SELECT slot_intent.nonce, intent.id FROM intent
+JOIN slot_intent ON slot_intent.intent_id = intent.id
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.state = 'assigned'
+    AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {HELD}
+ORDER BY intent.id FOR UPDATE OF intent
+""")
+ADD_ATTEMPTS: Final = sql("""
+INSERT INTO attempt (transaction_hash, network, signer, nonce, raw, max_fee_per_gas,
+                     max_priority_fee_per_gas, is_cancel, signed_at)
+SELECT transaction_hash, :network, :signer, nonce, raw, max_fee_per_gas,
+       max_priority_fee_per_gas, is_cancel, now()
+FROM unnest(CAST(:transaction_hash AS text[]), CAST(:nonce AS bigint[]), CAST(:raw AS bytea[]),
+            CAST(:max_fee_per_gas AS numeric[]), CAST(:max_priority_fee_per_gas AS numeric[]),
+            CAST(:is_cancel AS boolean[]))
+     AS new(transaction_hash, nonce, raw, max_fee_per_gas, max_priority_fee_per_gas, is_cancel)
+ON CONFLICT (transaction_hash) DO NOTHING
+""")
+MARK_SENT: Final = sql("""
+UPDATE attempt SET first_sent_at = coalesce(first_sent_at, now() - new.sent_ago),
+    last_sent_at = greatest(last_sent_at, now() - new.sent_ago)
+FROM unnest(CAST(:hash AS text[]), CAST(:sent_ago AS interval[])) AS new(hash, sent_ago)
+WHERE attempt.transaction_hash = new.hash
+""")
+# Here and below: what an intent has to be is asked of those that are looked up. Asked with the id,
+# an index of what is alive might be read whole, and compared.
+INTENTS_OF: Final = sql("""
+SELECT intent.id, intent.swap_id FROM (
+    SELECT network, signer, nonce FROM attempt
+    WHERE transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT is_cancel OFFSET 0) AS signed
+CROSS JOIN LATERAL (
+    SELECT intent_id FROM slot_intent
+    WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce) OFFSET 0) AS slot
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot.intent_id OFFSET 0) AS intent
+WHERE intent.state = 'assigned' AND (SELECT closed_at FROM nonce_slot
+    WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce)) IS NULL
+""")
+# The newest of a slot's transactions counts, also where an older one may still be mined.
+OPEN_SIGNED: Final = sql(f"""
+SELECT slot.nonce, newest.max_fee_per_gas, newest.max_priority_fee_per_gas, newest.is_cancel,
+       now() - newest.signed_at AS signed_for,
+       -- The clock of a payment stands still while nothing may be signed for it, and while its
+       -- chain makes no blocks.
+       now() - slot.assigned_at - {stopped_or_silent(since="slot.assigned_at", networks=":network")}
+           AS assigned_for,
+       unfounded.is_unfounded
+FROM nonce_slot AS slot
+CROSS JOIN LATERAL (
+    SELECT * FROM attempt
+    WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
+    ORDER BY signed_at DESC LIMIT 1) AS newest
+CROSS JOIN LATERAL (
+    SELECT EXISTS (SELECT 1 FROM (
+            SELECT intent_id FROM slot_intent
+            WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+                = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS carried
+        CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id OFFSET 0) AS intent
+        LEFT JOIN deposit ON deposit.swap_id = intent.swap_id
+        WHERE intent.state IN ('assigned', 'broadcast')
+            AND (intent.not_after <= now()
+                OR intent.kind <> 'gasless' AND deposit.is_booked AND deposit.state <> 'credited'
+                AND CASE WHEN intent.deposit_id IS NULL
+                    THEN deposit.returned_base_units < deposit.base_units
+                    ELSE deposit.id = intent.deposit_id END)) AS is_unfounded) AS unfounded
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND slot.nonce >= :lowest AND (slot.nonce = :lowest OR unfounded.is_unfounded)
+ORDER BY slot.nonce
+""")
+PAYMENTS_ON: Final = sql("""
+SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
+       intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
+       intent.call_data, sweep.sequence_number AS sweep_of
+FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+LEFT JOIN sweep ON sweep.intent_id = intent.id
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[]))
+    AND intent.state IN ('assigned', 'broadcast')
+ORDER BY slot_intent.nonce, intent.token, intent.id
+""")
+# Locked like what is signed first; what a block has of them is not replaced.
+LOCK_REPLACED: Final = sql("""
+SELECT intent.id, intent.state FROM intent
+JOIN slot_intent ON slot_intent.intent_id = intent.id
+WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce) = (:network, :signer, :nonce)
+    AND intent.state <> 'dead'
+ORDER BY intent.id FOR UPDATE OF intent
+""")
+# Signed and perhaps lost: never sent, or sent a while ago and still in no block. What was signed
+# just now is perhaps sent, and not marked yet.
+UNMINED: Final = sql("""
+SELECT newest.transaction_hash, newest.raw, newest.nonce FROM nonce_slot AS slot
+-- What was replaced is refused by the nodes that have its replacement. Joined, all that the signer
+-- ever signed might be read.
+CROSS JOIN LATERAL (
+    SELECT * FROM attempt
+    WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
+    ORDER BY signed_at DESC LIMIT 1) AS newest
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND coalesce(newest.last_sent_at < now() - :older_than,
+                 newest.signed_at < now() - least(:older_than, interval '2 seconds'))
+    AND (
+        SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+        WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+                = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
+ORDER BY slot.nonce LIMIT :limit
+""")
+OPEN_SLOTS: Final = sql("""
+SELECT slot.nonce, signed.transaction_hash, signed.is_cancel FROM nonce_slot AS slot
+CROSS JOIN LATERAL (
+    SELECT transaction_hash, is_cancel FROM attempt
+    WHERE (attempt.network, attempt.signer, attempt.nonce)
+        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS signed
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND slot.nonce < :below
+ORDER BY slot.nonce LIMIT :limit
+""")
+INTENTS_ON: Final = sql("""
+SELECT intent.id, intent.swap_id FROM slot_intent
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id OFFSET 0) AS intent
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind <> 'sweep'
+    AND intent.state IN ('assigned', 'broadcast')
+""")
+RELAYS_ON: Final = sql("""
+SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
+       intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
+       intent.call_data
+FROM slot_intent
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id OFFSET 0) AS intent
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind = 'gasless'
+    AND intent.state IN ('assigned', 'broadcast', 'mined')
+""")
+CLOSE_SLOTS: Final = sql("""
+UPDATE nonce_slot SET closed_at = now(), final_number = :final_number, final_hash = :final_hash,
+    witnesses = new.witnesses
+-- The signer comes with each nonce: told once, all of its slots might be read.
+FROM (SELECT CAST(:network AS text) AS network, CAST(:signer AS text) AS signer, *
+    FROM unnest(CAST(:nonces AS bigint[]), CAST(:witnesses AS jsonb[])) AS closed(nonce, witnesses)
+    OFFSET 0) AS new
+WHERE (nonce_slot.network, nonce_slot.signer, nonce_slot.nonce)
+    = (new.network, new.signer, new.nonce)
+""")
+ADD_RECEIPTS: Final = sql("""
+INSERT INTO receipt (network, transaction_hash, block_hash, block_number, status, fee_base_units)
+SELECT :network, * FROM unnest(CAST(:transaction_hash AS text[]), CAST(:block_hash AS text[]),
+    CAST(:block_number AS bigint[]), CAST(:status AS int[]), CAST(:fee_base_units AS numeric[]))
+ON CONFLICT DO NOTHING
+""")
+ADD_SIGNER_TRANSACTIONS: Final = sql("""
+INSERT INTO signer_transaction (network, signer, nonce, transaction_hash)
+SELECT :network, :signer, * FROM unnest(CAST(:nonce AS bigint[]),
+    CAST(:transaction_hash AS text[]))
+ON CONFLICT DO NOTHING
+""")
+# Those that nothing signed can pay: another lane may have sent one since it was tried.
+UNSENT_FAILURES: Final = sql("""
+SELECT id, failures FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT EXISTS (
+    SELECT 1 FROM slot_intent JOIN nonce_slot AS slot USING (network, signer, nonce)
+    WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL)
+ORDER BY id FOR UPDATE
+""")
+# Those also that have a nonce and no bytes: whoever ends them leaves a slot for a no-op.
+UNSIGNED_FAILURES: Final = sql(f"""
+SELECT id, failures FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('reserved', 'assigned') AND NOT EXISTS (
+    SELECT 1 FROM slot_intent AS carried JOIN nonce_slot AS slot USING (network, signer, nonce)
+    JOIN attempt USING (network, signer, nonce)
+    WHERE carried.intent_id = intent.id AND slot.closed_at IS NULL) AND NOT {IS_TAKEN}
+ORDER BY id FOR UPDATE
+""")
+DEAD_FAILURES: Final = sql("""
+SELECT id, failures FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('assigned', 'broadcast')
+ORDER BY id FOR UPDATE
+""")
+# A payment that failed waits for its next try, in a slot of its own.
+# IS TRUE: no index of what is alive answers that, and may be read whole instead of asked by id.
+POSTPONE: Final = sql("""
+WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:id AS uuid[])))
+UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
+    failures = new.failures, due_at = now() + new.pause
+FROM unnest(CAST(:id AS uuid[]), CAST(:failures AS int[]), CAST(:pause AS interval[]))
+     AS new(id, failures, pause)
+WHERE intent.id = new.id AND (intent.state IN ('reserved', 'assigned', 'broadcast')) IS TRUE
+""")
+# Nothing is wrong with these: the Treasury pays them another time.
+QUEUE: Final = sql("""
+WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:ids AS uuid[])))
+UPDATE intent SET due_at = now() + :pause
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
+""")
+# Its only writer is the lane that asks.
+SIGNER_BALANCE: Final = sql("""
+SELECT coalesce(sum(balance), 0) FROM account
+WHERE kind = 'custody' AND (network, address, token) = (:network, :address, :token)
+""")
+OLDEST_UNPAID: Final = sql("""
+SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM intent
+WHERE network = :network AND state IN ('reserved', 'assigned', 'broadcast', 'mined')
+    AND kind <> 'sweep'
+""")
+SNAPSHOTS_KEPT: Final = 1000
+DROP_SNAPSHOTS: Final = sql("""
+DELETE FROM balance_snapshot WHERE network = :network AND block_number < :block_number
+""")
+ADD_SNAPSHOTS: Final = sql("""
+INSERT INTO balance_snapshot (network, address, token, block_number, block_hash, balance)
+SELECT :network, address, token, :block_number, :block_hash, balance
+FROM unnest(CAST(:address AS text[]), CAST(:token AS text[]), CAST(:balance AS numeric[]))
+     AS new(address, token, balance)
+ON CONFLICT DO NOTHING
+""")
+# The ledger has everything up to the watched final block once every message of it is in the inbox,
+# and none of them waits for a person.
+# What is at or below the sweep's watermark is; only the rows after it are looked up.
+LEDGER_PASSED: Final = sql("""
+SELECT progress.final_number FROM chain_watcher.progress AS progress
+WHERE progress.network = :network AND NOT EXISTS (
+    SELECT 1 FROM (VALUES ('deposit.changed.v1'), ('payout.changed.v1')) AS heard(topic)
+    LEFT JOIN watermark ON watermark.source = 'chain_watcher' AND watermark.topic = heard.topic
+    JOIN chain_watcher.outbox AS sent ON sent.topic = heard.topic
+        AND (sent.xid, sent.id) > (coalesce(watermark.xid, '0'), coalesce(watermark.id, 0))
+    WHERE sent.id <= progress.last_outbox_id
+        AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.message_id = sent.message_id))
+    AND NOT EXISTS (SELECT 1 FROM parked WHERE state IN ('parked', 'releasing')
+        AND topic IN ('deposit.changed.v1', 'payout.changed.v1'))
+    AND NOT EXISTS (SELECT 1 FROM swept WHERE swept.network = :network
+        AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+        AND block_number <= progress.final_number)
+    AND NOT EXISTS (SELECT 1 FROM withdrawal WHERE withdrawal.network = :network
+        AND state = 'confirmed' AND NOT is_booked AND block_number <= progress.final_number)
+""")
+MOVE_LEDGER_CURSOR: Final = sql("""
+INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)
+ON CONFLICT (network) DO UPDATE SET number = excluded.number
+WHERE ledger_cursor.number < excluded.number
+""")

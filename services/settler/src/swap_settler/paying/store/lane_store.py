@@ -1,0 +1,390 @@
+"""What a lane keeps of its signer, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any, Final
+from uuid import UUID
+
+from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
+from swap_chains.ports import Fees, SignedTransaction
+from swap_runtime.columns import columns
+from swap_runtime.database import Engine, Transaction, reading, transaction
+from swap_runtime.leases import require_epoch
+from swap_runtime.sql import Row, sql
+from swap_settler.model.store.holds import OPEN
+from swap_settler.paying import observe
+from swap_settler.paying.decide.caps import WithheldPayment
+from swap_settler.paying.decide.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
+from swap_settler.paying.decide.replacing import OpenSlot
+from swap_settler.paying.ports import Attempt, Due, SignedFor, UnsignedSlots, fitting
+from swap_settler.paying.store import lane_statements as statements
+from swap_settler.paying.store import lane_sweep_statements, recipient_statements
+from swap_settler.paying.store import outflow_statements as outflow
+from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow, record_outflow
+
+LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
+
+# By ids, which are hashes: the first of them are as good as any, and an index has them in order.
+PAID_SAMPLE: Final = sql("""
+SELECT paid_id FROM intent
+WHERE network = :network AND state <> 'dead' AND state = 'confirmed' AND paid_id IS NOT NULL
+ORDER BY network, paid_id LIMIT 20
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class LaneName:
+    """Which lane: the sender of one (network, signer)."""
+
+    network: str
+    signer: str
+
+    @property
+    def lease(self) -> str:
+        return f"lane:{self.network}:{self.signer}"
+
+    @property
+    def values(self) -> dict[str, object]:
+        return {"network": self.network, "signer": self.signer}
+
+
+class PostgresLaneStore:
+    def __init__(self, engine: Engine, lane: LaneName) -> None:
+        self._engine = engine
+        self._lane = lane
+
+    async def open_signer(self, nonce: int) -> int:
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.ADD_SIGNER, self._values(nonce=nonce))
+            row = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
+        return int(row.next_nonce)
+
+    async def halt(self, reason: str) -> None:
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
+            connection.post(OPEN, {"cause": "evidence", "reason": reason, "at": None})
+
+    async def paid_sample(self) -> Sequence[int]:
+        async with reading(self._engine) as connection:
+            values: dict[str, object] = {"network": self._lane.network}
+            return [int(id) for id in await connection.scalars(PAID_SAMPLE, values)]
+
+    async def halt_for(self, nonces: Collection[int], reason: str) -> None:
+        async with transaction(self._engine) as connection:
+            values = self._values(reason=reason, nonces=list(nonces))
+            await connection.execute(statements.HALT_FOR, values)
+
+    async def due(self, *, limit: int) -> Due:
+        async with reading(self._engine) as connection:
+            of_network = {"network": self._lane.network}
+            values = {**of_network, "limit": limit, "permit": DEPOSIT_WITH_PERMIT}
+            first, due, [out], signer, sent = await connection.ask(
+                (outflow.HEADS, of_network),
+                (statements.WAITING, values),
+                (statements.IN_FLIGHT, self._values(first=0)),
+                (statements.NEXT_NONCE, self._values()),
+                (outflow.ON_ITS_WAY, of_network),
+            )
+        heads = [_queued(row) for row in first]
+        known = {payment.intent_id for payment in heads}
+        payments = [*heads, *(_due(row) for row in due if row.id not in known)]
+        on_its_way = {row.token: int(row.base_units) for row in sent}
+        return Due(payments, out.slots, signer[0].next_nonce if signer else None, on_its_way)
+
+    async def queue_payments(self, withheld: Sequence[WithheldPayment]) -> None:
+        async with transaction(self._engine) as connection:
+            queue_for_outflow(connection, withheld)
+
+    async def in_flight(self, *, first: int = 0) -> int:
+        async with reading(self._engine) as connection:
+            values = self._values(first=first)
+            return int(await connection.scalar(statements.IN_FLIGHT, values) or 0)
+
+    async def unproven_payments(self, addresses: Collection[str]) -> Mapping[str, int]:
+        values = self._values(addresses=list(addresses))
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(recipient_statements.UNPROVEN, values)
+        return {row.to_address: row.payments for row in rows}
+
+    async def assign(
+        self, groups: Sequence[Group], *, signed: Sequence[Attempt] = (), epoch: int
+    ) -> Sequence[Slot]:
+        async with transaction(self._engine) as connection:
+            ids = [payment.intent_id for group in groups for payment in group]
+            locked, caps, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_INTENTS, {"ids": ids}),
+                (outflow.LOCK_CAPS, {"network": self._lane.network}),
+                (statements.LOCK_SIGNER, self._values()),
+            )
+            if not signer.may_sign:
+                return ()
+            free = {row.id for row in locked}
+            decision = await admit_payments(connection, self._lane.network, free, caps)
+            payable = [tuple(p for p in group if p.intent_id in decision.leave) for group in groups]
+            record_outflow(connection, decision)
+            slots = [
+                Slot(signer.next_nonce + n, group)
+                for n, group in enumerate(group for group in payable if group)
+            ]
+            if slots:
+                carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
+                self._hand_out(connection, carried, at=decision.at)
+                self._add_attempts(connection, fitting(signed, slots))
+        observe.payments_withheld(self._lane.network, len(decision.admission.refused_by))
+        if left_out := [id for id in ids if id not in free]:
+            # Otherwise they would be the first again, and have the places of what may leave.
+            await self.defer_payments(left_out, pause=LEFT_OUT_PAUSE)
+        return slots
+
+    def _hand_out(
+        self,
+        connection: Transaction,
+        carried: Mapping[int, Sequence[UUID]],
+        *,
+        at: datetime | None = None,
+    ) -> None:
+        pairs = [
+            {"nonce": nonce, "intent_id": intent_id}
+            for nonce, intent_ids in carried.items()
+            for intent_id in intent_ids
+        ]
+        connection.post(statements.TAKE_NONCES, self._values(count=len(carried)))
+        connection.post(statements.ADD_SLOTS, self._values(nonces=list(carried)))
+        connection.post(statements.ADD_SLOT_INTENTS, self._values(**columns(pairs)))
+        ids = [pair["intent_id"] for pair in pairs]
+        connection.post(statements.ASSIGN_INTENTS, {"ids": ids, "at": at})
+
+    async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
+        async with reading(self._engine) as connection:
+            values = {"network": self._lane.network, "limit": limit}
+            rows = await connection.execute(lane_sweep_statements.WAITING, values)
+        return [_sweep(row) for row in rows]
+
+    async def assign_sweeps(
+        self, sweeps: Sequence[WaitingSweep], *, epoch: int
+    ) -> Sequence[SweepSlot]:
+        async with transaction(self._engine) as connection:
+            locked, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_INTENTS, {"ids": [sweep.intent_id for sweep in sweeps]}),
+                (statements.LOCK_SIGNER, self._values()),
+            )
+            free = {row.id for row in locked}
+            if not signer.may_sign or not free:
+                return ()
+            taken = tuple(sweep for sweep in sweeps if sweep.intent_id in free)
+            slot = SweepSlot(signer.next_nonce, taken)
+            self._hand_out(connection, {slot.nonce: [one.intent_id for one in taken]})
+        return [slot]
+
+    async def unsigned_sweeps(self) -> Sequence[SweepSlot]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(lane_sweep_statements.UNSIGNED_SLOTS, self._values())
+        return [
+            SweepSlot(nonce, tuple(_sweep(row) for row in of_slot))
+            for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
+        ]
+
+    async def postpone_sweeps(self, intent_ids: Sequence[object], *, pause: timedelta) -> None:
+        async with transaction(self._engine) as connection:
+            values = {"ids": list(intent_ids), "pause": pause}
+            await connection.execute(lane_sweep_statements.POSTPONE, values)
+
+    async def unsigned_slots(self, *, epoch: int) -> UnsignedSlots:
+        async with transaction(self._engine) as connection:
+            _, rows, [unsigned] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.PUT_BACK_HELD, self._values()),
+                (statements.UNSIGNED_SLOTS, self._values()),
+                (statements.HAS_UNSIGNED, self._values()),
+            )
+        payable = [
+            Slot(nonce, tuple(_payment(row) for row in of_slot if row.id is not None))
+            for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
+        ]
+        return UnsignedSlots(payable, unsigned.has_any)
+
+    async def has_unsigned_slots(self) -> bool:
+        async with reading(self._engine) as connection:
+            return bool(await connection.scalar(statements.HAS_UNSIGNED, self._values()))
+
+    async def store_attempts(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
+        async with transaction(self._engine) as connection:
+            nonces = [attempt.transaction.nonce for attempt in attempts]
+            live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
+            signed, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_SIGNED, self._values(nonces=nonces)),
+                (statements.SIGNER, self._values()),
+            )
+            if not signer.may_sign:
+                return ()
+            for row in signed:
+                live[row.nonce].add(row.id)
+            stored = [a for a in attempts if live[a.transaction.nonce] == a.intents]
+            self._add_attempts(connection, stored)
+        return stored
+
+    def _add_attempts(self, connection: Transaction, attempts: Sequence[Attempt]) -> None:
+        if attempts:
+            rows = [_attempt_row(attempt) for attempt in attempts]
+            connection.post(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
+
+    async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.OPEN_SIGNED, self._values(lowest=lowest))
+            nonces = [row.nonce for row in rows]
+            carried: dict[int, list[Payment]] = {nonce: [] for nonce in nonces}
+            if nonces:
+                values = self._values(nonces=nonces)
+                for row in await connection.execute(statements.PAYMENTS_ON, values):
+                    carried[row.nonce].append(_carried(row))
+        return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
+
+    async def store_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
+        nonce = attempt.transaction.nonce
+        async with transaction(self._engine) as connection:
+            carried, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_REPLACED, self._values(nonce=nonce)),
+                (statements.SIGNER, self._values()),
+            )
+            live = {row.id for row in carried if row.state in ("assigned", "broadcast")}
+            is_mined = len(live) < len(carried)
+            is_same = attempt.is_cancel or attempt.intents == live
+            if not signer.may_sign or is_mined or not is_same:
+                return False
+            self._add_attempts(connection, [attempt])
+        return True
+
+    async def defer_payments(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
+        async with transaction(self._engine) as connection:
+            values = {"ids": list(intent_ids), "pause": pause}
+            await connection.execute(statements.QUEUE, values)
+
+    async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
+        async with reading(self._engine) as connection:
+            values = self._values(older_than=older_than, limit=limit)
+            rows = await connection.execute(statements.UNMINED, values)
+        return [SignedTransaction(r.transaction_hash, bytes(r.raw), r.nonce) for r in rows]
+
+    async def signed_for(self, *, below: int) -> Sequence[SignedFor]:
+        async with reading(self._engine) as connection:
+            values = self._values(below=below, limit=1000)
+            rows = await connection.execute(statements.OPEN_SLOTS, values)
+        return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
+
+    async def payments_on(self, nonces: Collection[int]) -> Sequence[Payment]:
+        async with reading(self._engine) as connection:
+            values = self._values(nonces=list(nonces))
+            rows = await connection.execute(statements.PAYMENTS_ON, values)
+        return [_carried(row) for row in rows]
+
+    async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
+        async with reading(self._engine) as connection:
+            values = self._values(nonces=list(nonces))
+            rows = await connection.execute(statements.RELAYS_ON, values)
+        return {_payment(row): row.nonce for row in rows}
+
+    async def is_network_halted(self) -> bool:
+        async with reading(self._engine) as connection:
+            values: dict[str, object] = {"network": self._lane.network}
+            return bool(await connection.scalar(statements.HALTED, values))
+
+    async def ledger_passed(self) -> int | None:
+        values: dict[str, object] = {"network": self._lane.network}
+        async with transaction(self._engine) as connection:
+            number = await connection.scalar(statements.LEDGER_PASSED, values)
+            if number is not None:
+                cursor = {**values, "number": number}
+                await connection.execute(statements.MOVE_LEDGER_CURSOR, cursor)
+        return None if number is None else int(number)
+
+    async def signer_balance(self, token: str) -> int:
+        async with reading(self._engine) as connection:
+            values = {
+                "network": self._lane.network,
+                "address": self._lane.signer,
+                "token": token,
+            }
+            return int(await connection.scalar(statements.SIGNER_BALANCE, values) or 0)
+
+    async def oldest_unpaid(self) -> timedelta:
+        async with reading(self._engine) as connection:
+            values = {"network": self._lane.network}
+            seconds = await connection.scalar(statements.OLDEST_UNPAID, values)
+        return timedelta(seconds=int(seconds or 0))
+
+    def _values(self, **more: Any) -> dict[str, Any]:
+        return {**self._lane.values, **more}
+
+
+def _payment(row: Row) -> Payment:
+    return Payment(
+        intent_id=row.id,
+        swap_id=row.swap_id,
+        paid_id=int(row.paid_id or 0),
+        token=row.token,
+        to_address=row.to_address,
+        base_units=int(row.base_units),
+        failures=row.failures,
+        goes_alone=row.goes_alone or row.call_data is not None,
+        payer=row.payer,
+        call_data=None if row.call_data is None else bytes(row.call_data),
+    )
+
+
+def _carried(row: Row) -> Payment:
+    return replace(_payment(row), sweep_of=row.sweep_of)
+
+
+def _due(row: Row) -> Payment:
+    reverts = int(row.recipient_reverts)
+    return replace(_payment(row), created_at=row.created_at, recipient_reverts=reverts)
+
+
+def _queued(row: Row) -> Payment:
+    queue = {"is_queued": row.is_queued, "is_too_large": row.is_too_large}
+    return replace(_due(row), **queue)
+
+
+def _open_slot(row: Row, payments: Group) -> OpenSlot:
+    return OpenSlot(
+        nonce=row.nonce,
+        fees=Fees(int(row.max_fee_per_gas), int(row.max_priority_fee_per_gas)),
+        is_cancel=row.is_cancel,
+        signed_for=row.signed_for,
+        assigned_for=row.assigned_for,
+        payments=payments,
+        is_unfounded=row.is_unfounded,
+    )
+
+
+def _sweep(row: Row) -> WaitingSweep:
+    return WaitingSweep(row.id, row.sequence_number, row.token, row.failures, row.goes_alone)
+
+
+def _attempt_row(attempt: Attempt) -> Mapping[str, object]:
+    return {
+        "transaction_hash": attempt.transaction.transaction_hash,
+        "nonce": attempt.transaction.nonce,
+        "raw": attempt.transaction.raw,
+        "max_fee_per_gas": str(attempt.fees.max_fee_per_gas),
+        "max_priority_fee_per_gas": str(attempt.fees.max_priority_fee_per_gas),
+        "is_cancel": attempt.is_cancel,
+    }

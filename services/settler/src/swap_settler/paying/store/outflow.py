@@ -1,0 +1,134 @@
+"""What may leave now, counted in the transaction that hands out the nonces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from swap_runtime.columns import columns
+from swap_runtime.database import Transaction
+from swap_runtime.sql import Row
+from swap_settler.paying.decide.caps import Admission, Cap, CapRequest, WithheldPayment, admit
+from swap_settler.paying.store import outflow_statements as statements
+
+
+@dataclass(frozen=True, slots=True)
+class OutflowDecision:
+    """Which payments leave, at which moment, and what is to be kept about it."""
+
+    leave: frozenset[UUID]
+    at: datetime | None = None  # None: no cap was asked
+    requests: Mapping[UUID, CapRequest] = field(default_factory=dict)
+    admission: Admission = field(default_factory=Admission)
+
+
+async def admit_payments(
+    connection: Transaction, network: str, ids: Collection[UUID], caps: Sequence[Row]
+) -> OutflowDecision:
+    """Ask every cap of a network about payments that are locked, as `caps` are by `LOCK_CAPS`."""
+    if not caps:
+        return OutflowDecision(frozenset(ids))
+    # What another lane counted while this one waited for the caps is seen from here on.
+    at = await connection.scalar(statements.NOW)
+    values: dict[str, Any] = {"network": network, "ids": list(ids)}
+    used, rows = await connection.ask(
+        (statements.USED, {**values, "at": at}), (statements.CAP_REQUESTS, values)
+    )
+    requests = [_cap_request(row, caps) for row in rows]
+    admission = admit(requests, _caps(caps, used))
+    free = frozenset(ids) - {one.intent_id for one in requests}  # what brings money in
+    return OutflowDecision(
+        free | admission.leave, at, {one.intent_id: one for one in requests}, admission
+    )
+
+
+def record_outflow(connection: Transaction, decision: OutflowDecision) -> None:
+    """Count what leaves, and let the rest stand in the lines of what refused it."""
+    if decision.at is None or not decision.requests:
+        return
+    post = connection.post
+    _update_queues(
+        connection,
+        list(decision.requests),
+        [
+            _queue_row(id, cap, decision.requests[id].amounts[cap])
+            for id, refusing in decision.admission.refused_by.items()
+            for cap in sorted(refusing)
+        ],
+    )
+    spent = [{"cap_id": id, "spent": str(n)} for id, n in decision.admission.spent.items() if n]
+    if spent:
+        post(statements.ADD_SPENT, {"at": decision.at, **columns(spent)})
+        counted = [
+            {"intent_id": id, "cap_id": cap, "amount": str(amount)}
+            for id in sorted(decision.admission.leave)
+            for cap, amount in decision.requests[id].amounts.items()
+            if amount
+        ]
+        post(statements.ADD_COUNTED, {"at": decision.at, **columns(counted)})
+        over = {"at": decision.at, "ids": [one["cap_id"] for one in spent]}
+        post(statements.DROP_SPENT, over)
+        post(statements.DROP_COUNTED, over)
+    passes = [id for id in decision.admission.leave if decision.requests[id].has_pass]
+    if passes:
+        post(statements.USE_PASSES, {"ids": passes})
+
+
+def queue_for_outflow(connection: Transaction, withheld: Sequence[WithheldPayment]) -> None:
+    """Let payments wait for the Treasury's own limit."""
+    rows = [
+        _queue_row(one.intent_id, None, one.base_units, is_too_large=one.is_too_large)
+        for one in withheld
+    ]
+    _update_queues(connection, [one.intent_id for one in withheld], rows)
+
+
+def _queue_row(
+    intent_id: UUID, cap_id: int | None, amount: int | None, *, is_too_large: bool = False
+) -> Mapping[str, object]:
+    units = None if amount is None else str(amount)
+    row = {"intent_id": intent_id, "cap_id": cap_id, "amount": units}
+    return {**row, "is_too_large": is_too_large}
+
+
+def _update_queues(
+    connection: Transaction, requests: Sequence[UUID], withheld: Sequence[Mapping[str, object]]
+) -> None:
+    arrays = columns(withheld) if withheld else {"intent_id": [], "cap_id": [], "amount": []}
+    of_lines = {name: arrays[name] for name in ("intent_id", "cap_id")}
+    connection.post(statements.LEAVE_QUEUES, {"ids": list(requests), **of_lines})
+    if withheld:
+        connection.post(statements.JOIN_QUEUES, arrays)
+        connection.post(statements.PUT_OFF, {"ids": arrays["intent_id"]})
+
+
+def _caps(caps: Sequence[Row], used: Sequence[Row]) -> Mapping[int, Cap]:
+    limits = {row.cap_id: row.units for row in caps}
+    return {
+        row.cap_id: Cap(
+            id=row.cap_id,
+            units=None if limits[row.cap_id] is None else int(limits[row.cap_id]),
+            spent=int(row.spent),
+            queue_head=None if row.intent_id is None else (row.created_at, row.intent_id),
+        )
+        for row in used
+        if row.cap_id in limits
+    }
+
+
+def _cap_request(row: Row, caps: Sequence[Row]) -> CapRequest:
+    under = [
+        cap for cap in caps if cap.token in (None, row.token) and cap.app_id in (None, row.app_id)
+    ]
+    return CapRequest(
+        intent_id=row.intent_id,
+        created_at=row.created_at,
+        amounts={
+            cap.cap_id: row.usd_micros if cap.token is None else int(row.base_units)
+            for cap in under
+        },
+        has_pass=row.is_let_through,
+    )

@@ -1,0 +1,214 @@
+"""Retry a failed payment, or abandon it: then its money is refunded or claimable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+from uuid import UUID
+
+from swap_contracts.tracing import trace_id_of
+from swap_runtime.clock import Clock
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.changes import Changes, Halt
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import Work
+from swap_settler.model.swap import FailReason, Intent, Swap
+from swap_settler.paying.decide.lane import Retries
+from swap_settler.paying.ports import LaneUnitOfWork, LaneWork, Owners
+from swap_settler.settling.decide.payouts import (
+    abandon_payment,
+    abandon_standalone_intent,
+    mark_standalone_sent,
+    sent,
+)
+
+REJECTED: Final = "its recipient must not be paid"
+# The chain knows a payment that the ledger does not: for a person, never paid again.
+PAID_EXTERNALLY: Final = "the chain has paid what the ledger has not"
+
+
+class AbandonPayouts:
+    """Count a failure against intents that no attempt can pay any more.
+
+    Only for intents without a committed attempt, or whose every slot is proven dead.
+    """
+
+    def __init__(
+        self,
+        unit_of_work: LaneUnitOfWork,
+        *,
+        clock: Clock,
+        swap_messages: SwapMessages,
+        retries: Retries,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._swap_messages = swap_messages
+        self._retries = retries
+
+    async def __call__(
+        self, intents: Owners, *, refusals: Mapping[UUID, str], epoch: int, is_final: bool = False
+    ) -> None:
+        """Postpone each unsent intent (id to swap id), or end it if it failed too often.
+
+        :param refusals: what the Treasury said when each was tried.
+        :param is_final: whether they are ended at once.
+        :raises LeaseLost: when another lane has taken over.
+        """
+        async with self._unit_of_work() as work:
+            await work.require_epoch(epoch)
+            owners = await lock_owners(work, intents)
+            failures = await work.failures_of_unsent(list(intents))
+            because = {id: f"refused: {text}" for id, text in refusals.items()}
+            if is_final:
+                batch_state = _batch_state(owners)
+                for i, n in failures.items():
+                    self._end(batch_state, owners[i], i, because[i], n)
+                changes: Sequence[Changes] = batch_state.changes
+            else:
+                changes = await self._count(work, owners, failures, because)
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
+        observe_changes.changed(changes)
+
+    async def reject(self, intents: Owners, *, epoch: int) -> None:
+        """End unsent intents whose recipients must not be paid.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        async with self._unit_of_work() as work:
+            await work.require_epoch(epoch)
+            owners = await lock_owners(work, intents)
+            unsent = await work.failures_of_unsigned(list(intents))
+            batch_state = _batch_state(owners)
+            for i, failures in unsent.items():
+                reason = FailReason.REJECTED_BY_POLICY
+                self._end(batch_state, owners[i], i, REJECTED, failures, fails_for=reason)
+            changes = batch_state.changes
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
+        observe_changes.changed(changes)
+
+    async def of_dead_slots(
+        self,
+        work: LaneWork,
+        intents: Owners,
+        owners: Mapping[UUID, Swap | Intent],
+        *,
+        elsewhere: Collection[UUID],
+        reverted: Collection[int] = (),
+    ) -> Sequence[Changes]:
+        """Do so for what reverted, in the transaction that proves it; the caller flushes.
+
+        :param owners: of the intents, locked.
+        :param elsewhere: what the Treasury has paid all the same: it has left, whoever sent it,
+            and is neither tried again nor given up, by anybody.
+        :param reverted: the nonces whose transactions failed in a block.
+        """
+        failures = dict(await work.failures_of_dead(list(intents)))
+        because = dict.fromkeys(intents, "no transaction of its slot paid it")
+        left = [i for i in elsewhere if failures.pop(i, None) is not None]
+        reverts = await work.count_reverts(reverted, besides=elsewhere) if reverted else {}
+        return await self._count(work, owners, failures, because, left, reverts=reverts)
+
+    async def _count(
+        self,
+        work: LaneWork,
+        owners: Mapping[UUID, Swap | Intent],
+        before: Mapping[UUID, int],
+        because: Mapping[UUID, str],
+        left: Sequence[UUID] = (),
+        *,
+        reverts: Mapping[UUID, int] = MappingProxyType({}),
+    ) -> Sequence[Changes]:
+        failures = {i: n + 1 for i, n in before.items()}
+        again = {
+            i: n
+            for i, n in failures.items()
+            # What a reorg has taken back meanwhile is not paid for again.
+            if not self._is_over(owners[i], i, n, reverts.get(i, 0)) and not _is_taken(owners[i], i)
+        }
+        if again:
+            pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
+            await work.postpone(again, pauses)
+        batch_state = _batch_state(owners)
+        for i, n in failures.items():
+            if i not in again:
+                self._end(batch_state, owners[i], i, because[i], n)
+        for i in left:
+            leave_for_operators(batch_state, owners[i], i, at=self._clock())
+        if left:
+            # One reason: of several for a network only the first is kept.
+            ids = ", ".join(map(str, left))
+            network = _intent(owners[left[0]], left[0]).network
+            halt = Halt(network, f"{PAID_EXTERNALLY}: intent {ids}", is_evidence=True)
+            batch_state.add(Changes(halt=halt), trace_id=str(left[0]))
+        return batch_state.changes
+
+    def _end(
+        self,
+        batch_state: BatchState,
+        owner: Swap | Intent,
+        intent_id: UUID,
+        because: str,
+        failures: int,
+        *,
+        fails_for: FailReason | None = None,
+    ) -> None:
+        if isinstance(owner, Intent):
+            change = abandon_standalone_intent(owner, because=because, failures=failures)
+            batch_state.add(change, trace_id=str(owner.id))
+            return
+        swap = batch_state.swaps[owner.id]
+        change = abandon_payment(
+            swap,
+            intent_id,
+            at=self._clock(),
+            because=because,
+            failures=failures,
+            fails_for=fails_for,
+        )
+        batch_state.add(change, trace_id=trace_id_of(swap.id))
+
+    def _is_over(self, owner: Swap | Intent, intent_id: UUID, failures: int, reverts: int) -> bool:
+        intent = owner if isinstance(owner, Intent) else owner.intents.get(intent_id)
+        since = None if intent is None else intent.slot_at
+        in_slot_for = timedelta(0) if since is None else self._clock() - since
+        return self._retries.is_over(failures, reverts=reverts, in_slot_for=in_slot_for)
+
+
+def _batch_state(owners: Mapping[UUID, Swap | Intent]) -> BatchState:
+    return BatchState({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+
+
+def leave_for_operators(
+    batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, *, at: datetime
+) -> None:
+    """Keep that a payment has left, whoever sent it: nothing gives it up for having waited."""
+    if isinstance(owner, Intent):
+        batch_state.add(mark_standalone_sent(owner, at=at), trace_id=str(owner.id))
+        return
+    swap = batch_state.swaps[owner.id]
+    batch_state.add(sent(swap, intent_id, at=at), trace_id=trace_id_of(swap.id))
+
+
+async def lock_owners(work: Work, intents: Owners) -> Mapping[UUID, Swap | Intent]:
+    """Return, for each intent, its swap, or itself if it is no swap's."""
+    swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
+    standalone_intents = await work.lock_standalone_intents(
+        {intent for intent, swap in intents.items() if swap is None}
+    )
+    of_swaps = {intent: swaps[swap] for intent, swap in intents.items() if swap}
+    return {**of_swaps, **standalone_intents}
+
+
+def _intent(owner: Swap | Intent, intent_id: UUID) -> Intent:
+    return owner if isinstance(owner, Intent) else owner.intents[intent_id]
+
+
+def _is_taken(owner: Swap | Intent, intent_id: UUID) -> bool:
+    if isinstance(owner, Intent):
+        return False
+    intent = owner.intents.get(intent_id)
+    return intent is not None and bool(owner.taken_from(intent.deposit_id))

@@ -1,0 +1,315 @@
+"""Nonces that the finalized chain has consumed: their gas is booked, what reverted is dead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from swap_chains.events import Block
+from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Unavailable
+from swap_settler.model import observe_changes
+from swap_settler.model.changes import Changes
+from swap_settler.model.ledger import ledger, ledger_external
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.paying import observe
+from swap_settler.paying.decide.lane import GasAlarm, Payment
+from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
+from swap_settler.paying.ports import (
+    ClosedSlot,
+    Fences,
+    LaneStore,
+    LaneUnitOfWork,
+    LaneWork,
+    SignedFor,
+    Snapshot,
+)
+from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts, lock_owners
+from swap_settler.paying.usecases.end_relays import EndRelays
+from swap_settler.paying.usecases.lane_calls import LaneCalls
+
+ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
+
+
+class CloseSlots:
+    """Account for one signer at a finalized block.
+
+    A slot that reverted there, and of which no node says otherwise, is the death proof of its
+    attempts: the payments on it are free to be tried on another slot, or to be given up. A rise of
+    the signer's balance that no transaction of ours explains is its owner's top-up; what is missing
+    of it in a recovery, forgotten transactions spent. While the
+    network is halted nobody knows what is final there, and nothing of it is believed.
+    """
+
+    def __init__(
+        self,
+        *,
+        chain: ChainReader,
+        signer: str,
+        native: str,
+        store: LaneStore,
+        fences: Fences,
+        unit_of_work: LaneUnitOfWork,
+        abandon_payouts: AbandonPayouts,
+        end_relays: EndRelays,
+        calls: LaneCalls,
+        clock: Clock,
+        swap_messages: SwapMessages,
+        gas_alarm: GasAlarm,
+    ) -> None:
+        self._chain = chain
+        self._signer = signer
+        self._native = native
+        self._store = store
+        self._fences = fences
+        self._unit_of_work = unit_of_work
+        self._abandon_payouts = abandon_payouts
+        self._end_relays = end_relays
+        self._calls = calls
+        self._clock = clock
+        self._swap_messages = swap_messages
+        self._gas_alarm = gas_alarm
+        self._last_number = -1
+        self._rounds_unexplained = 0
+
+    async def __call__(self, *, epoch: int) -> None:
+        """
+        :raises ChainError: when no node gives a usable answer.
+        :raises LeaseLost: when another lane has taken over: what died here may be out again there.
+        """
+        final = await self._chain.finalized()
+        if final.number == self._last_number or await self._store.is_network_halted():
+            return
+        nonce = await self._chain.nonce(self._signer, at=final)
+        signed = await self._store.signed_for(below=nonce)
+        receipts = await self._receipts(signed)
+        closed = await self._witnessed(_closed(signed, receipts, final), signed)
+        missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
+        forgotten = await self._fences.fenced(missing) if missing else frozenset()
+        if missing - forgotten:
+            await self._track_unexplained_nonces(sorted(missing - forgotten))
+        else:
+            self._rounds_unexplained = 0
+        is_complete = not missing - forgotten
+        await self._account(final, closed, forgotten, is_complete=is_complete, epoch=epoch)
+        self._last_number = final.number
+
+    async def _track_unexplained_nonces(self, nonces: Sequence[int]) -> None:
+        """A consumed nonce without a receipt of ours, or with several: nodes that lag or lie, or
+        the key used elsewhere.
+        """
+        observe.slots_unexplained(self._chain.network, self._signer, nonces)
+        self._rounds_unexplained += 1
+        # Also one that a person resumed meanwhile: it is not explained yet.
+        if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
+            cause = "were used by no transaction of ours, as far as all nodes agree"
+            await self._store.halt_for(nonces, f"nonces {list(nonces)} {cause}")
+
+    async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:
+        if not signed:
+            return {}
+        return await self._chain.receipts([item.transaction_hash for item in signed])
+
+    async def _witnessed(
+        self, closed: Sequence[ClosedSlot], signed: Sequence[SignedFor]
+    ) -> Sequence[ClosedSlot]:
+        """Leave out what only some nodes say: a payment is not tried again on one's word.
+
+        A node that has another transaction of the slot in a block denies as well.
+        """
+        unpaid = [slot for slot in closed if slot.paid_nothing]
+        if not unpaid:
+            return closed
+        rivals = {slot.nonce: _rivals(slot, signed) for slot in unpaid}
+        hashes = {h for others in rivals.values() for h in others}
+        node_receipts = await self._chain.receipts_of_each_node(
+            [*(slot.transaction_hash for slot in unpaid), *hashes]
+        )
+        proven_slots = [slot for slot in closed if not slot.paid_nothing]
+        for slot in unpaid:
+            reports = [
+                _node_report(receipt_report)
+                for receipt_report in node_receipts[slot.transaction_hash]
+            ]
+            others = [
+                _node_report(receipt_report)
+                for rival in rivals[slot.nonce]
+                for receipt_report in node_receipts[rival]
+            ]
+            quorum = count_votes(
+                reports,
+                block_hash=slot.receipt.block.hash,
+                succeeded=slot.receipt.succeeded,
+                rivals=others,
+            )
+            if quorum.is_proven:
+                proven_slots.append(replace(slot, quorum=quorum))
+            elif quorum.deny:
+                agree, deny = quorum.agree, quorum.deny
+                observe.nodes_differ(
+                    self._chain.network, slot.transaction_hash, agree=agree, deny=deny
+                )
+        return proven_slots
+
+    async def _account(
+        self,
+        final: Block,
+        closed: Sequence[ClosedSlot],
+        forgotten: frozenset[int],
+        *,
+        is_complete: bool,
+        epoch: int,
+    ) -> None:
+        held = Holding(self._signer, self._native)
+        balance = (await self._chain.balances([held], at=final))[held]
+        booked = await self._store.signer_balance(self._native)
+        observe.signer_gas(self._chain.network, self._signer, balance, self._gas_alarm)
+        spent = sum(slot.receipt.fee_base_units for slot in closed)
+        # What an unexplained nonce spent is not known, and so no rise either.
+        rise = balance + spent - booked if is_complete else 0
+        lost = -rise if rise < 0 and await self._is_forgotten(forgotten) else 0
+        if rise < 0 and not lost:
+            observe.signer_short(self._chain.network, self._signer, -rise)
+        if not closed and not forgotten and not lost and rise <= 0:
+            return
+        relays = await self._relays(closed)
+        short = await self._end_relays.short([relay for relay, done in relays.items() if not done])
+        unpaid = [slot.nonce for slot in closed if slot.paid_nothing]
+        elsewhere = await self._paid_elsewhere(unpaid, final) if unpaid else frozenset()
+        async with self._unit_of_work() as work:
+            await work.require_epoch(epoch)
+            reverted = [slot.nonce for slot in closed if slot.has_reverted]
+            ends = await self._ends(work, unpaid, relays, short, elsewhere, reverted=reverted)
+            changes = [*ends, *self._booked(final, closed, rise, lost)]
+            if closed:
+                await work.close_slots(closed, final)
+            if forgotten:
+                await work.close_forgotten(forgotten, final)
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
+            if is_complete:
+                await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
+        observe_changes.changed(changes)
+
+    async def _is_forgotten(self, forgotten: frozenset[int]) -> bool:
+        """Whether transactions that a restored ledger has forgotten spent what is missing."""
+        return bool(forgotten) or await self._fences.is_recovering()
+
+    async def _relays(self, closed: Sequence[ClosedSlot]) -> Mapping[Payment, bool]:
+        """Return the gasless deposits that were consumed, and whether each did what it is for."""
+        done = {slot.nonce: slot.receipt.succeeded and not slot.is_cancel for slot in closed}
+        found = await self._store.relays_on(list(done)) if done else {}
+        return {relay: done[nonce] for relay, nonce in found.items()}
+
+    async def _paid_elsewhere(self, nonces: Sequence[int], final: Block) -> frozenset[UUID]:
+        """Return the payments that did not leave here, and that the Treasury has made for another.
+
+        :raises Unavailable: when no node tells it, and until what was paid is final, or gone.
+        """
+        payments = [p for p in await self._store.payments_on(nonces) if p.paid_id]
+        if not payments:
+            return frozenset()
+        newest = await self._paid(payments, at=None)
+        paid = await self._paid(payments, at=final)
+        if young := newest - paid:
+            raise Unavailable(f"paid by others in a block that is not final: {len(young)}")
+        return paid
+
+    async def _paid(self, payments: Sequence[Payment], *, at: Block | None) -> frozenset[UUID]:
+        calls = [self._calls.is_paid(payment.paid_id) for payment in payments]
+        answers = await self._chain.simulate(calls, sender=self._signer, at=at)
+        if not all(answer.succeeded for answer in answers):
+            raise Unavailable("no node tells whether the Treasury has paid it for another")
+        results = zip(payments, answers, strict=True)
+        return frozenset(p.intent_id for p, answer in results if int.from_bytes(answer.data, "big"))
+
+    async def _ends(
+        self,
+        work: LaneWork,
+        unpaid: Sequence[int],
+        relays: Mapping[Payment, bool],
+        short: frozenset[UUID],
+        elsewhere: frozenset[UUID],
+        *,
+        reverted: Sequence[int],
+    ) -> Sequence[Changes]:
+        """Return what dies with the slots, and which gasless deposits are done."""
+        intents = dict(await work.intents_on(unpaid)) if unpaid else {}
+        intents |= {relay.intent_id: relay.swap_id for relay in relays}
+        if not intents:
+            return ()
+        owners = await lock_owners(work, intents)
+        for relay in relays:
+            del intents[relay.intent_id]
+        dead = (
+            await self._abandon_payouts.of_dead_slots(
+                work, intents, owners, elsewhere=elsewhere, reverted=reverted
+            )
+            if intents
+            else ()
+        )
+        return [*dead, *self._end_relays.of_closed_slots(owners, relays, short)]
+
+    def _booked(
+        self, final: Block, closed: Sequence[ClosedSlot], rise: int, lost: int
+    ) -> Sequence[Changes]:
+        signer = {
+            "network": self._chain.network,
+            "signer": self._signer,
+            "native": self._native,
+        }
+        entries = [
+            ledger.gas_spent(
+                **signer,
+                nonce=slot.nonce,
+                base_units=slot.receipt.fee_base_units,
+                block_number=slot.receipt.block.number,
+            )
+            for slot in closed
+            if slot.receipt.fee_base_units
+        ]
+        if rise > 0:
+            entries.append(
+                ledger.signer_topped_up(**signer, base_units=rise, block_number=final.number)
+            )
+        if lost:
+            entries.append(
+                ledger_external.forgotten_spent(
+                    **signer, base_units=lost, block_number=final.number
+                )
+            )
+        return [Changes(ledger=tuple(entries))] if entries else []
+
+
+def _closed(
+    signed: Sequence[SignedFor], receipts: Mapping[str, Receipt], final: Block
+) -> Sequence[ClosedSlot]:
+    found = [
+        ClosedSlot(item.nonce, item.transaction_hash, item.is_cancel, receipt)
+        for item in signed
+        if (receipt := receipts.get(item.transaction_hash)) is not None
+        and receipt.block.number <= final.number
+    ]
+    # A nonce is used once: of two that claim it, neither is believed.
+    times = Counter(slot.nonce for slot in found)
+    return [slot for slot in found if times[slot.nonce] == 1]
+
+
+def _rivals(slot: ClosedSlot, signed: Sequence[SignedFor]) -> Sequence[str]:
+    """Return what else was signed for a slot."""
+    hashes = [item.transaction_hash for item in signed if item.nonce == slot.nonce]
+    return [h for h in hashes if h != slot.transaction_hash]
+
+
+def _node_report(receipt_report: NodeReceipt) -> NodeReport:
+    receipt = receipt_report.receipt
+    return NodeReport(
+        receipt_report.node,
+        receipt_report.has_answered,
+        None if receipt is None else receipt.block.hash,
+        None if receipt is None else receipt.succeeded,
+        receipt_report.provider,
+    )

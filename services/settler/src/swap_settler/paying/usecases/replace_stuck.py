@@ -1,0 +1,104 @@
+"""A nonce that no block takes: more is offered for it, or it is cancelled in its own slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_chains.errors import ChainUnavailable
+from swap_chains.ports import ChainReader, ChainSender, Fees
+from swap_runtime.crashpoint import crashpoint
+from swap_settler.paying import observe
+from swap_settler.paying.decide.replacing import Act, OpenSlot, Patience, offered_more
+from swap_settler.paying.ports import Attempt, LaneStore
+from swap_settler.paying.usecases.lane_calls import LaneCalls
+from swap_settler.paying.usecases.mark_sent import MarkSent
+
+
+class ReplaceStuck:
+    """Look at the lowest nonce that is in no block, and at those whose payments must not be made.
+
+    A replacement carries the slot's payments or nothing; its bytes are kept before they are sent.
+    """
+
+    def __init__(
+        self,
+        *,
+        chain: ChainReader,
+        sender: ChainSender,
+        store: LaneStore,
+        mark_sent: MarkSent,
+        calls: LaneCalls,
+        patience: Patience,
+    ) -> None:
+        self._chain = chain
+        self._sender = sender
+        self._store = store
+        self._mark_sent = mark_sent
+        self._calls = calls
+        self._patience = patience
+        self._noticed: tuple[int, int] | None = None  # the lowest nonce, and the head back then
+
+    async def __call__(self, *, epoch: int) -> int:
+        """Return how many transactions were replaced.
+
+        :raises ChainUnavailable: when no node answers; what was kept is sent again later.
+        :raises LeaseLost: when another lane has taken over.
+        """
+        if not await self._store.in_flight():
+            observe.nothing_stuck(self._chain.network)
+            return 0
+        head = await self._chain.head()
+        lowest = await self._chain.nonce(self._sender.address, at=head)
+        slots = await self._store.open_slots(lowest=lowest)
+        passed = self._blocks_passed(lowest, head.number)
+        acts = [
+            (slot, self._patience.about(slot, is_lowest=slot.nonce == lowest, blocks_passed=passed))
+            for slot in slots
+        ]
+        self._report_stuck(slots, lowest)
+        signed = [attempt for slot, act in acts if (attempt := await self._signed(slot, act))]
+        stored = [one for one in signed if await self._store.store_replacement(one, epoch=epoch)]
+        crashpoint("settler.after_replacement")
+        if stored:
+            await self._broadcast(stored)
+        return len(stored)
+
+    def _blocks_passed(self, lowest: int, head: int) -> int:
+        if self._noticed is None or self._noticed[0] != lowest:
+            self._noticed = (lowest, head)
+        return head - self._noticed[1]
+
+    def _report_stuck(self, slots: Sequence[OpenSlot], lowest: int) -> None:
+        stuck = [slot for slot in slots if slot.nonce == lowest]
+        if stuck:
+            observe.oldest_unmined(self._chain.network, stuck[0].assigned_for)
+        else:
+            observe.nothing_stuck(self._chain.network)
+
+    async def _signed(self, slot: OpenSlot, act: Act) -> Attempt | None:
+        if act is Act.WAIT:
+            return None
+        fees = await self._fees(slot, act)
+        if fees is None:
+            return None
+        is_cancel = act is Act.CANCEL or slot.is_cancel or not slot.payments
+        call = self._calls.no_op() if is_cancel else self._calls.paying(slot.payments)
+        transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
+        observe.replaced(self._chain.network, slot.nonce, is_cancel=is_cancel, fees=fees)
+        intents = frozenset(() if is_cancel else (p.intent_id for p in slot.payments))
+        return Attempt(transaction, fees, intents)
+
+    async def _fees(self, slot: OpenSlot, act: Act) -> Fees | None:
+        cap = self._patience.cap(act, slot)
+        fees = offered_more(slot.fees, await self._chain.fees(), cap=cap)
+        if fees is None:
+            observe.at_fee_cap(self._chain.network, slot.nonce, cap)
+        return fees
+
+    async def _broadcast(self, stored: Sequence[Attempt]) -> None:
+        try:
+            answers = await self._sender.broadcast([a.transaction for a in stored])
+        except ChainUnavailable as error:
+            observe.broadcast_failed(self._chain.network, str(error))
+            return  # kept: the rebroadcast sends the same bytes
+        await self._mark_sent.record_results(self._chain.network, answers)

@@ -1,0 +1,63 @@
+"""Nobody is paid who must not be: every payment is asked about again before it gets a nonce."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from swap_runtime.screening import Party, Screening, Verdict
+from swap_settler.paying import observe
+from swap_settler.paying.decide.lane import Payment
+from swap_settler.paying.ports import LaneStore
+from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
+
+ASKED_AGAIN_AFTER: Final = timedelta(seconds=5)
+
+
+class ScreenPayments:
+    def __init__(
+        self,
+        screening: Screening,
+        *,
+        network: str,
+        store: LaneStore,
+        abandon_payouts: AbandonPayouts,
+    ) -> None:
+        self._screening = screening
+        self._network = network
+        self._store = store
+        self._abandon_payouts = abandon_payouts
+
+    async def __call__(self, payments: Sequence[Payment], *, epoch: int) -> Sequence[Payment]:
+        """Return what may be sent. What must not is given up, what nobody knows of waits.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        parties = {p.intent_id: Party(self._network, p.to_address) for p in _outgoing(payments)}
+        results = await self._screening.screen(set(parties.values()))
+        verdicts = {id: results.get(party, Verdict.UNKNOWN) for id, party in parties.items()}
+        withheld = [p for p in payments if verdicts.get(p.intent_id) not in (None, Verdict.CLEAR)]
+        if not withheld:
+            return payments
+        blocked = [p for p in withheld if verdicts[p.intent_id] is Verdict.BLOCKED]
+        for payment in blocked:
+            observe.payment_rejected(payment.swap_id, self._network, payment.to_address)
+        if blocked:
+            await self._abandon_payouts.reject(
+                {p.intent_id: p.swap_id for p in blocked}, epoch=epoch
+            )
+        unknown = [p for p in withheld if p not in blocked]
+        for payment in unknown:
+            observe.payment_queued(
+                payment.swap_id, self._network, "no screening answers for its recipient"
+            )
+        if unknown:
+            await self._store.defer_payments(
+                [p.intent_id for p in unknown], pause=ASKED_AGAIN_AFTER
+            )
+        return [p for p in payments if p not in withheld]
+
+
+def _outgoing(payments: Sequence[Payment]) -> Sequence[Payment]:
+    return [p for p in payments if not p.is_relay]

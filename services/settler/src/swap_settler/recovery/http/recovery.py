@@ -1,0 +1,166 @@
+"""The recovery after a restore, below `/admin`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from swap_runtime.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, read_id, wrong
+from swap_settler.recovery.decide.recovery import (
+    UNKNOWN,
+    Forgotten,
+    NetworkProof,
+    Recovery,
+    RetainedHold,
+    SignerProof,
+)
+from swap_settler.recovery.usecases.finish_recovery import FinishRecovery
+from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
+
+OPEN: Final = (
+    "nothing is paid for a swap, deposit or claim that is older than the recovery; newer swaps are "
+    "paid. It ends by itself once each network is read, each signer is closed and each older "
+    "payment was asked for at its Treasury (docs/recovery.md)"
+)
+COUNTS: Final = "a count of each, within SWAP_CHAIN_WATCHER__ADDRESS_OLD_EVERY"
+ENDED: Final = "a retained hold lasts until an operator has explained or released it"
+
+
+class RecoveryAdmin:
+    def __init__(self, finish_recovery: FinishRecovery, prove_recovery: ProveRecovery) -> None:
+        self._finish_recovery = finish_recovery
+        self._prove_recovery = prove_recovery
+
+    async def show(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/recovery`."""
+        found = await self._finish_recovery.find()
+        if found is None:
+            nothing: list[object] = []
+            names = ("recoveries", "networks", "signers", "addresses", "forgotten", "retained")
+            return web.json_response(dict.fromkeys(names, nothing))
+        proofs = await self._prove_recovery.look(found)
+        is_open = found.ended is None
+        forgotten = await self._finish_recovery.list_forgotten(found.began_at)
+        retained = await self._finish_recovery.list_retained()
+        held = await self._finish_recovery.count_held()
+        uncounted = await self._prove_recovery.count_addresses(found) if is_open else {}
+        return web.json_response(
+            {
+                "recoveries": [_shown(found, held)],
+                "networks": [_shown_network(one) for one in proofs.networks] if is_open else [],
+                "signers": [_shown_signer(one) for one in proofs.signers] if is_open else [],
+                "addresses": [_shown_addresses(*one, forgotten) for one in uncounted.items()],
+                "forgotten": [_shown_forgotten(one) for one in forgotten],
+                "retained": [_shown_retained(one) for one in retained],
+            }
+        )
+
+    async def finish(self, order: Order) -> web.Response:
+        """Answer `POST /admin/recovery/{id}/finish`."""
+        try:
+            id, form = read_id(order, of="a recovery"), read_form(order, OrderForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._finish_recovery(id, by=order.by, reason=form.reason)
+        return web.json_response({"finished": id})
+
+    async def release(self, order: Order) -> web.Response:
+        """Answer `POST /admin/recovery/retained/{id}/release`."""
+        try:
+            id, form = read_id(order, of="a retained hold"), read_form(order, OrderForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._finish_recovery.release(id, by=order.by, reason=form.reason)
+        return web.json_response({"released": id})
+
+
+def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
+    ended = recovery.ended
+    return {
+        "id": recovery.id,
+        "state": "open" if ended is None else "ended",
+        "cause": recovery.cause,
+        "reason": recovery.reason,
+        "began_at": recovery.began_at.isoformat(),
+        "held": held,
+        "ended_at": ended and ended.at.isoformat(),
+        "ended_by": ended and ended.by,
+        "ended_because": ended and ended.because,
+        "means": OPEN if ended is None else ENDED,
+    }
+
+
+def _shown_network(one: NetworkProof) -> dict[str, Any]:
+    return {
+        "network": one.network,
+        "head": one.head,
+        "read": one.read,
+        "is_read": one.is_read,
+        "waits_for": _waits_for_blocks(one),
+    }
+
+
+def _waits_for_blocks(one: NetworkProof) -> str | None:
+    if one.is_read:
+        return None
+    if one.head is None:
+        return "a node, to report its head"
+    if one.read is None:
+        return "its messages to be applied, or an operator: it is halted (swapctl network list)"
+    return f"{one.head - one.read} more final blocks"
+
+
+def _shown_signer(one: SignerProof) -> dict[str, Any]:
+    return {
+        "network": one.network,
+        "address": one.address,
+        "end_nonce": one.end_nonce,
+        "open_nonces": one.open_nonces,
+        "is_closed": one.is_closed,
+        "waits_for": _waits_for(one),
+    }
+
+
+def _waits_for(one: SignerProof) -> str | None:
+    if one.is_closed:
+        return None
+    if one.is_halted:
+        return "an operator: it is halted (swapctl signer list)"
+    if one.end_nonce is None or not one.is_far_enough:
+        return "its lane, to hand out the nonces"
+    return "final blocks with its no-ops"
+
+
+def _shown_addresses(
+    network: str, uncounted: int, forgotten: Sequence[Forgotten]
+) -> dict[str, Any]:
+    is_awaited = any(one.kind == UNKNOWN for one in forgotten)
+    return {
+        "network": network,
+        "uncounted": uncounted,
+        "waits_for": f"{COUNTS} (a payment without a swap was found)" if is_awaited else None,
+    }
+
+
+def _shown_forgotten(one: Forgotten) -> dict[str, Any]:
+    return {
+        "swap_id": None if one.swap_id is None else str(one.swap_id),
+        "kind": one.kind,
+        "network": one.payment.network,
+        "transaction_hash": one.payment.transaction_hash,
+    }
+
+
+def _shown_retained(one: RetainedHold) -> dict[str, Any]:
+    ids = {"swap_id": one.swap_id, "intent_id": one.intent_id, "deposit_id": one.deposit_id}
+    return {
+        "id": one.id,
+        **{name: None if id is None else str(id) for name, id in ids.items()},
+        "kind": one.kind,
+        "network": one.network,
+        "since": one.since.isoformat(),
+        "ends_by": "swapctl payouts explain" if one.is_paid else "swapctl recovery release",
+    }

@@ -1,0 +1,207 @@
+"""Recoveries and what they have proven, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from swap_chains.evm.codec import intent_id
+from swap_domain.catalogue import NATIVE
+from swap_runtime.columns import columns
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
+from swap_runtime.sql import Row
+from swap_settler.model.swap import IntentKind
+from swap_settler.paying.store import lane_statements
+from swap_settler.recovery.decide.recovery import (
+    Ended,
+    HeldSwap,
+    NetworkProof,
+    PaymentId,
+    Proofs,
+    Recovery,
+    RetainedHold,
+    SignerProof,
+    UnexplainedPayment,
+)
+from swap_settler.recovery.ports import Findings
+from swap_settler.recovery.store import proof_statements
+from swap_settler.recovery.store import recovery_statements as statements
+
+CLAIM = IntentKind.CLAIM.value
+
+
+class PostgresRecoveries:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def find(self) -> Recovery | None:
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(statements.SHOWN)).one_or_none()
+        return row and Recovery(
+            id=row.id,
+            cause=row.cause,
+            reason=row.reason,
+            began_at=row.began_at,
+            evidence=row.evidence,
+            ended=row.ended_at and Ended(row.ended_at, row.ended_by, row.ended_because),
+        )
+
+    async def count_held(self) -> int:
+        async with reading(self._engine) as connection:
+            return int(await connection.scalar(statements.COUNT_HELD) or 0)
+
+    async def unexplained(self) -> Sequence[UnexplainedPayment]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.UNEXPLAINED)
+        return [
+            UnexplainedPayment(row.network, int(row.paid_id), row.transaction_hash) for row in rows
+        ]
+
+    async def held_swaps(self, before: datetime, *, after: UUID, limit: int) -> Sequence[HeldSwap]:
+        async with reading(self._engine) as connection:
+            values = {"before": before, "after": after, "limit": limit}
+            rows = await connection.execute(proof_statements.HELD_SWAPS, values)
+        return [_to_held_swap(row) for row in rows]
+
+    async def standalone_payments(self) -> Sequence[PaymentId]:
+        async with reading(self._engine) as connection:
+            rows, deposits = await connection.ask(
+                (proof_statements.STANDALONE, {}), (proof_statements.DEPOSITS, {})
+            )
+        ordered = [
+            PaymentId(row.network, int(row.paid_id), row.kind, intent_id=row.id) for row in rows
+        ]
+        claims = [
+            PaymentId(
+                row.network,
+                intent_id(row.id, CLAIM, f"{row.id}/{row.network}/{row.token}"),
+                CLAIM,
+                deposit_id=row.id,
+            )
+            for row in deposits
+        ]
+        return [*ordered, *claims]
+
+    async def finish(self, id: int, found: Findings, *, by: str, reason: str) -> bool:
+        values = {"id": id, "by": by, "reason": reason, "evidence": found.evidence}
+        async with transaction(self._engine) as connection:
+            if not (await connection.execute(statements.FINISH, values)).changed:
+                return False
+            if found.paid:
+                rows = [_retained_row(one) for one in found.paid]
+                connection.post(proof_statements.RETAIN_PAID, {"id": id, **columns(rows)})
+            if found.has_unknown:
+                values = {"id": id, "native": NATIVE}
+                connection.post(proof_statements.RETAIN_DEPOSITS, values)
+            await log_order(connection)  # nothing, where it ends by itself
+        return True
+
+    async def retained_holds(self) -> Sequence[RetainedHold]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(proof_statements.RETAINED)
+        return [
+            RetainedHold(
+                row.id,
+                row.swap_id,
+                row.intent_id,
+                row.deposit_id,
+                row.kind,
+                row.network,
+                row.since,
+                row.is_paid,
+            )
+            for row in rows
+        ]
+
+    async def release(self, id: int, *, by: str, reason: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"id": id, "by": by, "reason": reason}
+            is_released = (await connection.execute(proof_statements.RELEASE, values)).changed > 0
+            if is_released:
+                await log_order(connection)
+        return is_released
+
+
+class PostgresRecoveryProofs:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def find(self, id: int, networks: Collection[str]) -> Proofs:
+        of = sorted(networks)
+        read = [(lane_statements.LEDGER_PASSED, {"network": network}) for network in of]
+        async with reading(self._engine) as connection:
+            noted, signers, halted, *passed = await connection.ask(
+                (proof_statements.HEADS, {"id": id}),
+                (proof_statements.SIGNERS, {"id": id}),
+                (proof_statements.HALTED, {}),
+                *read,
+            )
+        heads = {row.network: int(row.number) for row in noted}
+        in_doubt = {row.network for row in halted}
+        read_to = {
+            network: None if network in in_doubt else _number(found.one_or_none())
+            for network, found in zip(of, passed, strict=True)
+        }
+        return Proofs(
+            tuple(NetworkProof(n, heads.get(n), number) for n, number in read_to.items()),
+            tuple(map(_to_signer_proof, signers)),
+        )
+
+    async def are_counted(self, before: datetime, networks: Collection[str]) -> bool:
+        async with reading(self._engine) as connection:
+            values = {"before": before, "networks": sorted(networks)}
+            return bool(await connection.scalar(proof_statements.ARE_COUNTED, values))
+
+    async def uncounted_addresses(
+        self, before: datetime, networks: Collection[str]
+    ) -> Mapping[str, int]:
+        async with reading(self._engine) as connection:
+            values = {"before": before, "networks": sorted(networks)}
+            rows = await connection.execute(proof_statements.UNCOUNTED, values)
+        return {row.network: row.addresses for row in rows}
+
+    async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:
+        rows = [{"network": network, "number": number} for network, number in heads.items()]
+        values = {"id": recovery.id, "evidence": recovery.evidence, **columns(rows)}
+        async with transaction(self._engine) as connection:
+            connection.post(proof_statements.NOTE_HEADS, values)
+
+
+def _number(row: Row | None) -> int | None:
+    return None if row is None else int(row.final_number)
+
+
+def _to_signer_proof(row: Row) -> SignerProof:
+    return SignerProof(
+        network=row.network,
+        address=row.address,
+        is_halted=row.is_halted,
+        end_nonce=row.end_nonce,
+        open_nonces=row.open,
+        is_far_enough=row.is_far_enough,
+        final_number=row.final_number,
+    )
+
+
+def _to_held_swap(row: Row) -> HeldSwap:
+    known = zip(row.networks, map(int, row.paid_ids), strict=True)
+    return HeldSwap(
+        id=row.id,
+        source=(row.source_network, row.source_token),
+        destination=(row.destination_network, row.destination_token),
+        deposits=tuple(row.deposit_ids),
+        known=frozenset(known),
+    )
+
+
+def _retained_row(one: PaymentId) -> dict[str, object]:
+    return {
+        "swap_id": one.swap_id,
+        "intent_id": one.intent_id,
+        "deposit_id": one.deposit_id,
+        "kind": one.kind,
+        "network": one.network,
+        "paid_id": str(one.paid_id),
+    }

@@ -1,0 +1,98 @@
+"""Shows a recovery, and ends it by an operator's order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from swap_runtime.errors import Refused
+from swap_settler.recovery import observe
+from swap_settler.recovery.decide.recovery import (
+    UNKNOWN,
+    Forgotten,
+    PaymentId,
+    Recovery,
+    RetainedHold,
+)
+from swap_settler.recovery.ports import Findings, Recoveries
+from swap_settler.recovery.usecases.payment_ids import payment_ids
+from swap_settler.recovery.usecases.prove_recovery import FIRST, SWAPS_AT_ONCE
+
+NOT_HELD: Final = "is not held, or is paid: a payment is explained, not released"
+
+
+class FinishRecovery:
+    """An operator answers for it that no forgotten payment can be made once more.
+
+    What is known to be paid stays held all the same.
+    """
+
+    def __init__(self, recoveries: Recoveries) -> None:
+        self._recoveries = recoveries
+
+    async def find(self) -> Recovery | None:
+        """Return the open recovery or the last one, and bring the metrics up to date."""
+        found = await self._recoveries.find()
+        retained = await self._recoveries.retained_holds()
+        is_open = found is not None and found.ended is None
+        held = await self.count_held() if found else 0
+        observe.state(is_open=is_open, held=held, retained=len(retained))
+        return found
+
+    async def count_held(self) -> int:
+        """Return how many payments and refunds are held."""
+        return await self._recoveries.count_held()
+
+    async def list_retained(self) -> Sequence[RetainedHold]:
+        """Return what is held also after the recovery."""
+        return await self._recoveries.retained_holds()
+
+    async def list_forgotten(self, before: datetime) -> Sequence[Forgotten]:
+        """Return the payments that nothing explains: with their swaps, where those are known."""
+        unexplained = await self._recoveries.unexplained()
+        if not unexplained:
+            return []
+        known = {(one.network, one.paid_id): one for one in await self._ids(before)}
+        return [
+            Forgotten(None if one is None else one.swap_id, one.kind if one else UNKNOWN, payment)
+            for payment in unexplained
+            for one in [known.get((payment.network, payment.paid_id))]
+        ]
+
+    async def __call__(self, id: int, *, by: str, reason: str) -> None:
+        """
+        :param id: as it was shown: another one that began meanwhile stays open.
+        :raises Refused: when it is not open.
+        """
+        found = await self._recoveries.find()
+        if found is None or found.id != id or found.ended is not None:
+            raise Refused(f"recovery {id} is not open")
+        booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
+        ids = {(one.network, one.paid_id): one for one in await self._ids(found.began_at)}
+        paid = [one for key, one in ids.items() if key in booked]
+        findings = Findings(paid, has_unknown=bool(booked - ids.keys()), evidence=found.evidence)
+        if not await self._recoveries.finish(id, findings, by=by, reason=reason):
+            raise Refused(
+                f"Recovery {id} has ended or has new evidence: run swapctl recovery status"
+            )
+        observe.ended(id, by=by, reason=reason)
+        await self.find()
+
+    async def release(self, id: int, *, by: str, reason: str) -> None:
+        """
+        :param id: of a retained hold, as it was shown.
+        :raises Refused: when a Treasury has paid it.
+        """
+        if not await self._recoveries.release(id, by=by, reason=reason):
+            raise Refused(f"{id} {NOT_HELD}")
+        observe.released(id, by=by, reason=reason)
+
+    async def _ids(self, before: datetime) -> Sequence[PaymentId]:
+        ids = list(await self._recoveries.standalone_payments())
+        after = FIRST
+        while swaps := await self._recoveries.held_swaps(before, after=after, limit=SWAPS_AT_ONCE):
+            after = swaps[-1].id
+            for swap in swaps:
+                ids += [o for o in payment_ids(swap) if (o.network, o.paid_id) not in swap.known]
+        return ids

@@ -1,0 +1,268 @@
+"""What a fact about a deposit does. Pure: the unit of work has loaded, and will save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from enum import Enum
+from typing import Unpack
+
+from swap_domain.lifecycle import Status
+from swap_settler.gasless.decide.relaying import with_authorization_progress, without_idle_relay
+from swap_settler.model.chain_facts import DepositFact, FactState
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger
+from swap_settler.model.ledger.accounts import LedgerTransaction
+from swap_settler.model.settled import PayoutResources, Settled, changes_of
+from swap_settler.model.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
+from swap_settler.settling.decide.refunds import released
+from swap_settler.settling.decide.settling import (
+    give_back_deposit,
+    lock_quote,
+    settle,
+    take_back,
+    unlock_quote,
+    waits_again,
+    with_time,
+)
+
+
+class NotReversible(Exception):
+    """A reorg took a deposit of which one part is paid for and another is not, or one that went
+    back to an owner whom no swap names: for a person.
+    """
+
+
+class PaymentProgress(Enum):
+    """How far the payment of a leg is."""
+
+    NOT = "not"  # and nothing that was signed can pay it
+    PERHAPS = "perhaps"  # signed bytes are out
+    FINAL = "final"
+
+
+def decide(
+    swap: Swap, fact: DepositFact, *, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
+    """Return what the fact changes, or nothing when it is not newer than what is known."""
+    known = swap.deposits.get(fact.deposit.id)
+    if known is not None and known.version >= fact.deposit.version:
+        return NOTHING
+    deposit = replace(_after(known, fact.deposit), swap_id=swap.id)
+    updated_swap = with_authorization_progress(swap.on(at), deposit, fact.state)
+    match fact.state:
+        case FactState.SEEN:
+            done = _seen(updated_swap, deposit, known, at)
+        case FactState.CONFIRMED:
+            done = _confirmed(updated_swap, deposit, at, **resources)
+        case FactState.REVERTED:
+            done = _reverted(updated_swap, deposit, known, at)
+    return changes_of(swap, without_idle_relay(done))
+
+
+def attach(
+    swap: Swap, waiting: Sequence[Deposit], *, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
+    """Return what it changes that deposits were there before their swap: one fact for all."""
+    updated_swap = swap.on(at)
+    for deposit in waiting:
+        updated_swap = updated_swap.with_deposit(replace(deposit, swap_id=swap.id))
+    entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
+    done = Settled(lock_quote(updated_swap, at))
+    if entries:
+        done = settle(done.swap, at, **resources)
+    return changes_of(swap, done.after(*entries))
+
+
+def take(
+    swap: Swap,
+    waiting: Deposit,
+    *,
+    since: datetime,
+    at: datetime,
+    **resources: Unpack[PayoutResources],
+) -> Changes:
+    """Return what it changes that a deposit without a swap is proved to be this one's.
+
+    From then on it is as any deposit that came when that was said.
+    """
+    own_deposit = replace(waiting, swap_id=swap.id, attached_at=since)
+    updated_swap = swap.on(at)
+    if own_deposit.is_booked:
+        done = _credit(
+            updated_swap, own_deposit, at, ledger.matched(swap, own_deposit), **resources
+        )
+    else:
+        done = _seen(updated_swap, own_deposit, None, at)
+    return changes_of(swap, without_idle_relay(done))
+
+
+def decide_unmatched(
+    known: Deposit | None, fact: DepositFact, *, is_ours: bool, claim: Intent | None = None
+) -> Changes:
+    """Return what a fact changes about a movement that no swap asks for.
+
+    :param is_ours: whether it is a catalogue's token in our custody; else it is only recorded.
+    :param claim: the live payment of it by an operator's order.
+    :raises NotReversible: when a reorg took what was sent, or is being sent, to its owner.
+    """
+    if known is not None and known.version >= fact.deposit.version:
+        return NOTHING
+    deposit = _after(known, fact.deposit)
+    if fact.state is not FactState.CONFIRMED:
+        return _not_final(known, deposit, fact.state, claim)
+    if not is_ours:
+        return Changes(deposits=(deposit,))
+    is_kept = deposit.state is DepositState.QUARANTINED
+    final = replace(
+        deposit,
+        state=DepositState.QUARANTINED if is_kept else DepositState.CREDITED,
+        is_booked=True,
+    )
+    return Changes(deposits=(final,), ledger=() if deposit.is_booked else (ledger.received(final),))
+
+
+def _not_final(
+    known: Deposit | None, deposit: Deposit, fact_state: FactState, claim: Intent | None
+) -> Changes:
+    """Record what is seen, or gone; what was booked as final before is reversed."""
+    state = DepositState.REVERTED if fact_state is FactState.REVERTED else deposit.state
+    updated_deposit = replace(deposit, state=state, is_booked=False)
+    if known is None or not known.is_booked:
+        return Changes(deposits=(updated_deposit,))
+    entry = ledger.received_reverted(known, version=deposit.version)
+    if claim is None:
+        return Changes(deposits=(updated_deposit,), ledger=(entry,))
+    if not claim.can_be_taken_back:
+        raise NotReversible(f"{known.id}, which was sent to its owner")
+    dead = claim.died("a reorg took the deposit before anything could pay for it")
+    entries = (ledger.claim_released(dead), entry)
+    return Changes(deposits=(updated_deposit,), intents=(dead,), ledger=entries)
+
+
+def _after(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
+    """Return the newest fact with what was decided before."""
+    if known is None:
+        return updated_deposit
+    return replace(
+        updated_deposit,
+        swap_id=known.swap_id,
+        is_booked=known.is_booked,
+        returned_base_units=known.returned_base_units,
+        received_at=known.received_at,
+        attached_at=known.attached_at,
+    )
+
+
+def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
+    before = Settled(swap)
+    if known is not None and known.state is DepositState.CREDITED:
+        # Final no more, so a reorg took it; that was said before and comes late, or never.
+        before = _reverted(swap, deposit, known, at)
+        left = before.swap.deposits[deposit.id]
+        deposit = replace(
+            deposit, is_booked=left.is_booked, returned_base_units=left.returned_base_units
+        )
+    seen = before.swap.with_deposit(replace(deposit, state=DepositState.SEEN))
+    is_waiting = seen.status is Status.DEPOSIT_PENDING
+    return replace(before, swap=lock_quote(seen, at) if is_waiting else seen)
+
+
+def _confirmed(
+    swap: Swap, deposit: Deposit, at: datetime, **resources: Unpack[PayoutResources]
+) -> Settled:
+    if not deposit.is_booked:
+        credit = ledger.credited(swap, deposit)
+        return _credit(swap, deposit, at, credit, **resources)
+    # Mined again, and never taken back: it is the same credit.
+    again = replace(deposit, state=DepositState.CREDITED)
+    known = swap.deposits[deposit.id]
+    is_loss = known.state is not DepositState.CREDITED
+    lost = [leg for leg in _legs(known) if is_loss and _paid(swap, leg) is PaymentProgress.FINAL]
+    entries = tuple(ledger.recovered(swap, again, leg) for leg in lost)
+    return Settled(swap.with_deposit(again), entries=entries)
+
+
+def _credit(
+    swap: Swap,
+    deposit: Deposit,
+    at: datetime,
+    credit: LedgerTransaction,
+    **resources: Unpack[PayoutResources],
+) -> Settled:
+    own_deposit = replace(deposit, state=DepositState.CREDITED, is_booked=True)
+    if swap.status is not Status.DEPOSIT_PENDING:
+        return give_back_deposit(swap, own_deposit, own_deposit.base_units).after(credit)
+    funded = lock_quote(swap.with_deposit(own_deposit), at)
+    return settle(funded, at, **resources).after(credit)
+
+
+def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
+    if known is None or not known.is_booked:
+        gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
+        if swap.status is not Status.DEPOSIT_PENDING:
+            return Settled(gone)
+        return Settled(with_time(unlock_quote(gone), at))
+    legs = _legs(known)
+    paid = {_paid(swap, leg) for leg in legs}
+    has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.can_be_taken_back
+    if paid == {PaymentProgress.NOT} and has_refuel_out:
+        raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
+    if paid == {PaymentProgress.NOT}:
+        return _reverse_credit(swap, known, version=deposit.version, at=at)
+    if len(paid) > 1 or (known.is_split and PaymentProgress.PERHAPS in paid):
+        raise NotReversible(f"{known.id} of {swap.id}")
+    # Once signed bytes are out, the end of the payment decides what this was.
+    is_loss = paid == {PaymentProgress.FINAL} and known.state is DepositState.CREDITED
+    updated_deposit = replace(known, version=deposit.version)
+    entries = tuple(ledger.lost(swap, updated_deposit, leg) for leg in legs) if is_loss else ()
+    reverted_deposit = replace(deposit, state=DepositState.REVERTED)
+    return Settled(swap.with_deposit(reverted_deposit), entries=entries)
+
+
+def _reverse_credit(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Settled:
+    """Reverse a credit that nothing was sent for, and whatever was about to be."""
+    freed = swap
+    intents: list[Intent] = []
+    entries: list[LedgerTransaction] = []
+    for leg in _legs(known):
+        intent = _payment(freed, leg)
+        if intent is not None:
+            dead = intent.died("a reorg took the deposit before anything could pay for it")
+            freed = freed.with_intent(dead)
+            undone = released(freed, dead)
+            freed = undone.swap
+            intents += (dead, *undone.intents)
+            entries += undone.entries
+        if leg is not None or swap.status is Status.FAILED:
+            entries.append(ledger.claim_reversed(freed, known, leg, version=version))
+    done = take_back(freed, known, version=version).after(*entries, intents=tuple(intents))
+    if not known.main_base_units:
+        return done
+    match swap.status:
+        case Status.DEPOSIT_PENDING:
+            return replace(done, swap=with_time(unlock_quote(done.swap), at))
+        case Status.PAYOUT_PENDING | Status.REFUND_PENDING:
+            return replace(done, swap=waits_again(done.swap, at))
+        case _:
+            return done
+
+
+def _legs(deposit: Deposit) -> tuple[Leg, ...]:
+    """Return the legs that a deposit stands on."""
+    main: tuple[Leg, ...] = (None,) if deposit.main_base_units else ()
+    return (*main, deposit.id) if deposit.returned_base_units else main
+
+
+def _payment(swap: Swap, leg: Leg) -> Intent | None:
+    return swap.paying if leg is None else swap.sends_back(leg)
+
+
+def _paid(swap: Swap, leg: Leg) -> PaymentProgress:
+    intent = _payment(swap, leg)
+    if intent is None or intent.can_be_taken_back:
+        return PaymentProgress.NOT
+    return (
+        PaymentProgress.FINAL if intent.state is IntentState.CONFIRMED else PaymentProgress.PERHAPS
+    )

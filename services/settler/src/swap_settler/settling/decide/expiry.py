@@ -1,0 +1,33 @@
+"""What a deadline does. Pure: whether it has passed on the chain, the unit of work has asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from swap_domain.lifecycle import Status, Trigger
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.settled import changes_of
+from swap_settler.model.swap import FailReason, Swap
+from swap_settler.settling.decide.settling import give_back
+
+
+def decide(swap: Swap, *, at: datetime) -> Changes:
+    """Expire a swap that nobody funded; of one that got a part of it, the part goes back.
+
+    What was seen and is not final keeps a swap waiting, whatever the clock says; so do a signature
+    that may still deposit, and a whole sum that the quoter is asked about: both have a deadline of
+    their own. Where no sum was asked for, none is known to be whole.
+    """
+    if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at:
+        return NOTHING
+    if swap.open_deposits or swap.awaits_relay:
+        return NOTHING
+    if swap.asks_for_another_quote and not swap.lacks_base_units and not swap.is_open:
+        return NOTHING
+    due = swap.on(at)
+    if swap.credited_base_units:
+        done = give_back(due, FailReason.RECEIVED_LESS, at)
+        return changes_of(swap, done)
+    expired = replace(due.after(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
+    return Changes(swap=expired, previous_status=swap.status)

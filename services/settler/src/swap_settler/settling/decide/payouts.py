@@ -1,0 +1,340 @@
+"""What happens to a payment on its way: sent, mined, final, taken by a reorg, or given up. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from swap_domain.lifecycle import Status, Trigger
+from swap_settler.gasless.decide.relaying import published
+from swap_settler.model.chain_facts import FactState, PayoutFact
+from swap_settler.model.changes import NOTHING, Changes, Halt
+from swap_settler.model.ledger import ledger, ledger_external, ledger_fees, ledger_refuels
+from swap_settler.model.ledger.accounts import LedgerTransaction
+from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide.refuels import claim, complete, forget, order
+from swap_settler.settling.decide.refunds import released
+from swap_settler.settling.decide.settling import fail, give_back, take_back, waits_again
+
+ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
+
+
+def decide(
+    swap: Swap | None,
+    payout: PayoutFact,
+    *,
+    at: datetime,
+    treasury: str | None,
+    standalone_intent: Intent | None = None,
+    refuel_id: int | None = None,
+) -> Changes:
+    """Return what the log changes, or nothing when it is not newer than what is known.
+
+    :param treasury: where the token is held; None for a token that is not ours to book.
+    :param standalone_intent: the payment with that id, if it belongs to no swap.
+    :param refuel_id: what the Treasury accepts once for the swap's refuel, if it has one.
+    """
+    intent = standalone_intent or _paid_by(swap, payout)
+    if intent is None or not _explains(intent, payout):
+        return _unexplained(payout, treasury)
+    if payout.version <= intent.version:
+        return NOTHING
+    return _applied(swap, intent, payout, at=at, treasury=treasury, refuel_id=refuel_id)
+
+
+def confirm_external_payment(
+    swap: Swap | None,
+    intent: Intent,
+    payout: PayoutFact,
+    *,
+    at: datetime,
+    treasury: str,
+    refuel_id: int | None = None,
+) -> Changes:
+    """Return what it changes that what was not signed here has made a payment as it was ordered.
+
+    It is final, nothing that was signed here can make it any more, and its log is booked as one
+    that nothing explains.
+    """
+    newer_payout = replace(payout, version=intent.version + 1)
+    # What waits for a nonce has none, and left when its block was made.
+    left = replace(intent, slot_at=intent.slot_at or payout.block_time)
+    done = _applied(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
+    return replace(
+        done, ledger=(*done.ledger, ledger_external.book_reconciled_payout(newer_payout, treasury))
+    )
+
+
+def fail_spent_payment(swap: Swap, intent: Intent, *, at: datetime, because: str) -> Changes:
+    """Return what it changes that its id at the Treasury was spent on something else, for good.
+
+    It can never be made by that id: its money is claimable. No address that is known gets it back
+    by itself; one that is set later does, as after every end but a rejection.
+    """
+    reason = swap.fail_reason or FailReason.DESTINATION_UNAVAILABLE
+    return abandon_payment(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
+
+
+def leave_to_operators(
+    swap: Swap | None, intent: Intent, payout: PayoutFact, *, at: datetime
+) -> Changes:
+    """Return what it changes that its id was spent, and only people can settle what is owed.
+
+    It is neither tried again nor given up, by anybody.
+    """
+    left = replace(intent, state=IntentState.BROADCAST, slot_at=intent.slot_at or payout.block_time)
+    if swap is None:
+        return Changes(intents=(left,))
+    return changes_of(swap, complete(_settled_with(swap, left, at), at=at))
+
+
+def _applied(
+    swap: Swap | None,
+    intent: Intent,
+    payout: PayoutFact,
+    *,
+    at: datetime,
+    treasury: str | None,
+    refuel_id: int | None,
+) -> Changes:
+    if intent.state is IntentState.CONFIRMED:
+        return _after_the_end(swap, intent, payout, at)
+    if (in_none := _in_no_block(intent, payout)) is not None:
+        return _changed(swap, in_none, at)
+    if swap is None:
+        return _standalone_in_a_block(intent, payout, at, treasury)
+    done = _in_a_block(swap, intent, payout, at, treasury)
+    if intent.kind is IntentKind.OUTPUT:
+        if intent.state is not IntentState.MINED and refuel_id is not None:
+            done = order(done, at=at, paid_id=refuel_id)
+        done = claim(done)
+    return changes_of(swap, complete(done, at=at))
+
+
+def _in_a_block(
+    swap: Swap, intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
+) -> Settled:
+    if payout.state is FactState.SEEN:
+        return _settled_with(swap, _mined(intent, payout, IntentState.MINED), at)
+    confirmed, final = _final(intent, payout, at, treasury)
+    leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
+    if leg is None and intent.kind is IntentKind.REFUND:
+        paid = replace(paid.after(Trigger.REFUND_CONFIRMED), closed_at=at)
+    taken = paid.taken_from(leg) if paid.is_paid_for(confirmed) else ()
+    earned = ledger_fees.earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
+    lost = (ledger.lost(paid, d, leg) for d in taken)
+    return Settled(paid, (confirmed,), (final, *earned, *lost))
+
+
+def _standalone_in_a_block(
+    intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
+) -> Changes:
+    if payout.state is FactState.SEEN:
+        return Changes(intents=(_mined(intent, payout, IntentState.MINED),))
+    confirmed, final = _final(intent, payout, at, treasury)
+    return Changes(intents=(confirmed,), ledger=(final,))
+
+
+def _final(
+    intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
+) -> tuple[Intent, LedgerTransaction]:
+    assert treasury is not None, "a payout is of a token of the catalogue"
+    confirmed = replace(_mined(intent, payout, IntentState.CONFIRMED), confirmed_at=at)
+    final = ledger.payout_final(confirmed, block_number=payout.block_number, treasury=treasury)
+    return confirmed, final
+
+
+def sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
+    """Return what it changes that the nodes have the payment; nothing when more is known."""
+    return _sent(swap, swap.intents.get(intent_id), at)
+
+
+def mark_standalone_sent(intent: Intent, *, at: datetime) -> Changes:
+    """Return the same of a payment that is no swap's."""
+    return _sent(None, intent, at)
+
+
+def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
+    if intent is None or intent.state is not IntentState.ASSIGNED:
+        return NOTHING
+    if swap is None:
+        return Changes(intents=(replace(intent, state=IntentState.BROADCAST),))
+    if intent.kind is IntentKind.GASLESS:
+        return published(swap, intent, at=at)
+    done = _settled_with(swap, replace(intent, state=IntentState.BROADCAST), at)
+    return changes_of(swap, complete(done, at=at))
+
+
+def abandon_payment(
+    swap: Swap,
+    intent_id: UUID,
+    *,
+    at: datetime,
+    because: str,
+    failures: int,
+    fails_for: FailReason | None = None,
+) -> Changes:
+    """Return what it changes that the payment is proven dead and is not tried again.
+
+    :param fails_for: why nothing is sent back by itself: an operator says what becomes of the
+        money.
+    """
+    intent = swap.intents.get(intent_id)
+    if intent is None or intent.state in (IntentState.MINED, IntentState.CONFIRMED):
+        return NOTHING
+    dead = intent.died(because, failures=failures)
+    undone = released(swap.on(at).with_intent(dead), dead)
+    freed = undone.swap
+    is_taken = freed.is_paid_for(dead) and bool(freed.taken_from(dead.deposit_id))
+    if is_taken:
+        done = _without(freed, dead, at)
+    elif fails_for and dead.deposit_id is None and dead.kind in ENDED_WITH_THE_SWAP:
+        done = fail(freed, fails_for, at)
+    else:
+        done = _ended(freed, dead, at)
+    return changes_of(swap, done.after(*undone.entries, intents=(dead, *undone.intents)))
+
+
+def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) -> Changes:
+    """Return the same of a payment that is no swap's: what it paid is owed again."""
+    if intent.state in (IntentState.MINED, IntentState.CONFIRMED):
+        return NOTHING
+    dead = intent.died(because, failures=failures)
+    is_fee = dead.kind is IntentKind.PARTNER_FEE
+    entry = ledger_fees.released(dead) if is_fee else ledger.claim_released(dead)
+    return Changes(intents=(dead,), ledger=(entry,))
+
+
+def _ended(swap: Swap, dead: Intent, at: datetime) -> Settled:
+    """A payout that cannot be made is refunded; a refund that cannot be is claimable."""
+    if dead.kind is IntentKind.CLAIM:
+        return Settled(swap)
+    if dead.kind is IntentKind.REFUEL:
+        return complete(forget(swap, dead) or claim(Settled(swap)), at=at)
+    if dead.kind is IntentKind.OUTPUT:
+        return give_back(swap, FailReason.DESTINATION_UNAVAILABLE, at)
+    if dead.deposit_id is not None:
+        return Settled(swap)
+    assert swap.fail_reason is not None, "a swap is refunded for a reason"
+    return fail(swap, swap.fail_reason, at)
+
+
+def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
+    """A reorg took the money while the payment was out: nobody is owed anything for it."""
+    leg, done = dead.deposit_id, Settled(swap)
+    refuel = swap.refuel
+    if leg is None and refuel is not None and refuel.charged_base_units:
+        free = replace(refuel, charged_base_units=0)
+        lost = ledger_refuels.lost(swap, refuel)
+        done = Settled(swap.with_intent(free), (free,), (lost,))
+    for deposit in swap.taken_from(leg):
+        entries = list(done.entries)
+        if leg is not None or dead.kind is IntentKind.CLAIM:
+            entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
+        taken = take_back(done.swap, deposit, version=deposit.version)
+        done = taken.after(*entries, intents=done.intents)
+        # Seen again, it is credited again when it is final.
+        left = replace(done.swap.deposits[deposit.id], state=deposit.state)
+        done = replace(done, swap=done.swap.with_deposit(left))
+    if leg is not None or swap.status is Status.FAILED:
+        return done
+    return replace(done, swap=waits_again(done.swap, at))
+
+
+def _paid_by(swap: Swap | None, payout: PayoutFact) -> Intent | None:
+    intents = () if swap is None else swap.intents.values()
+    key = (payout.network, payout.paid_id)
+    return next((i for i in intents if (i.network, i.paid_id) == key), None)
+
+
+def is_as_ordered(intent: Intent, payout: PayoutFact) -> bool:
+    """Whether the log pays what the payment is for, whoever signed it."""
+    ordered = (intent.token, intent.to_address, intent.base_units)
+    return ordered == (payout.token, payout.to_address, payout.base_units)
+
+
+def _explains(intent: Intent, payout: PayoutFact) -> bool:
+    return payout.transaction_hash in intent.attempts and is_as_ordered(intent, payout)
+
+
+def _unexplained(payout: PayoutFact, treasury: str | None) -> Changes:
+    reason = f"payment {payout.paid_id} in {payout.transaction_hash} is not one we ordered"
+    halt = Halt(payout.network, reason, is_evidence=True, at=payout.block_time)
+    if payout.state is not FactState.CONFIRMED or treasury is None:
+        return Changes(halt=halt)
+    entry = ledger.payout_unexplained(
+        network=payout.network,
+        token=payout.token,
+        paid_id=payout.paid_id,
+        transaction_hash=payout.transaction_hash,
+        base_units=payout.base_units,
+        block_number=payout.block_number,
+        treasury=treasury,
+    )
+    return Changes(ledger=(entry,), halt=halt)
+
+
+def _after_the_end(swap: Swap | None, intent: Intent, payout: PayoutFact, at: datetime) -> Changes:
+    """A final payment stays final for us; that the chain took it back is for a person.
+
+    Without its block it counts as unmined: the lane sends the same bytes again.
+    """
+    if payout.state is not FactState.REVERTED:
+        return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), at)
+    unmined = replace(_unmined(intent, payout), transaction_hash=intent.transaction_hash)
+    reason = f"final payment {payout.paid_id} in {payout.transaction_hash} was reverted"
+    return replace(_changed(swap, unmined, at), halt=Halt(payout.network, reason))
+
+
+def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
+    """Return a payment that no block has, as far as we know now; None for one that a block has."""
+    if payout.state is FactState.REVERTED:
+        return _unmined(intent, payout)
+    is_dead = intent.state is IntentState.RESERVED and not intent.has_open_attempt
+    if payout.state is FactState.SEEN and is_dead:
+        # Late news: at a final block the lane has proven what was seen there to be dead.
+        return replace(intent, version=payout.version)
+    return None
+
+
+def _settled_with(swap: Swap, intent: Intent, at: datetime) -> Settled:
+    return Settled(swap.on(at).with_intent(intent), (intent,))
+
+
+def _changed(swap: Swap | None, intent: Intent, at: datetime) -> Changes:
+    if swap is None:
+        return Changes(intents=(intent,))
+    return changes_of(swap, _settled_with(swap, intent, at))
+
+
+def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
+    return replace(
+        intent,
+        state=state,
+        version=payout.version,
+        transaction_hash=payout.transaction_hash,
+        block_number=payout.block_number,
+        block_hash=payout.block_hash,
+        block_time=payout.block_time,
+    )
+
+
+def _unmined(intent: Intent, payout: PayoutFact) -> Intent:
+    """The same bytes are out still: they may be mined again.
+
+    Unless the lane has proven that they cannot: it looks at the chain itself, and may have been
+    ahead of what the watcher said.
+    """
+    unmined = IntentState.BROADCAST if intent.has_open_attempt else IntentState.RESERVED
+    return replace(
+        intent,
+        state=unmined if intent.state is IntentState.MINED else intent.state,
+        version=payout.version,
+        transaction_hash=None,
+        block_number=None,
+        block_hash=None,
+        block_time=None,
+    )

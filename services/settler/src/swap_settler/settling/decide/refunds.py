@@ -1,0 +1,151 @@
+"""Money on its way back: what a leg holds, less what sending it costs. Pure.
+
+That a refund is due was decided with the fact that made it due. What it costs is asked of the
+chain later, outside any transaction; then it starts, or turns out to cost more than it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from uuid import uuid5
+
+from swap_domain.lifecycle import Status
+from swap_domain.money import Rounding, convert
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.ledger.accounts import LedgerTransaction
+from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
+from swap_settler.model.work_due import held, is_refundable
+from swap_settler.model.worth import worth
+from swap_settler.settling.decide.settling import fail
+
+
+def cost_of(
+    swap: Swap, *, gas: int, max_fee_per_gas: int, native_decimals: int, data_fee: int = 0
+) -> int:
+    """Return what the refund may cost, in base units of the source token.
+
+    The fee is the chain's of now; the prices are the ones that the swap was quoted with.
+
+    :param data_fee: what the chain charges for its bytes, in the chain's own coin.
+    """
+    source, quote = swap.terms.source, swap.quote
+    return convert(
+        gas * max_fee_per_gas + data_fee,
+        numerator=quote.source_native_usd_e18 * 10**source.decimals,
+        denominator=quote.source_usd_e18 * 10**native_decimals,
+        rounding=Rounding.UP,
+    )
+
+
+def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Changes:
+    """Return what it changes that a due refund is worked out; nothing when it is due no more.
+
+    A leg that is not worth its refund is claimable, and a swap that is not says so.
+
+    :param paid_id: what the Treasury accepts once for this leg's refund.
+    """
+    on_leg, to_address = held(swap, leg), swap.terms.refund_address
+    if to_address is None or not is_refundable(swap, leg):
+        return NOTHING
+    updated_swap = swap.on(at)
+    if not is_worth(swap, leg, cost=cost):
+        return _not_worth_it(swap, updated_swap, leg, at)
+    source = swap.terms.source
+    refund = Intent(
+        # The sequence makes it another intent than one that died.
+        id=uuid5(swap.id, f"refund/{leg or 'main'}/{updated_swap.sequence}"),
+        paid_id=paid_id,
+        swap_id=swap.id,
+        deposit_id=leg,
+        kind=IntentKind.REFUND,
+        network=source.network,
+        token=source.token,
+        to_address=to_address,
+        base_units=on_leg - cost,
+        charged_base_units=on_leg,
+        usd_micros=worth(source, on_leg - cost, swap.quote.source_usd_e18),
+        state=IntentState.RESERVED,
+        due_at=at,
+        created_at=at,
+    )
+    after = updated_swap.with_intent(refund)
+    entries = [ledger.refund_cost(after, refund)] if cost else []
+    if leg is not None:
+        entries.insert(0, ledger.unclaimed(after, on_leg, leg))
+    entries.append(ledger.payout_reserved(after, refund))
+    return Changes(
+        swap=after, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
+    )
+
+
+def has_address(swap: Swap) -> bool:
+    """Whether money of the swap came to a deposit address: it has to be swept to be sent."""
+    return any(d.method is Method.DEPOSIT_ADDRESS for d in swap.deposits.values())
+
+
+def is_worth(swap: Swap, leg: Leg, *, cost: int) -> bool:
+    """Whether sending back what a leg holds returns more than it costs."""
+    return cost < held(swap, leg)
+
+
+def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
+    """Whether the Treasury can send back what a leg holds without what is not swept yet.
+
+    :param available: what the Treasury holds less all that is owed, this leg's money too.
+    """
+    return available >= 0 or not held(swap, leg)
+
+
+def abandon_refund(swap: Swap, *, at: datetime) -> Changes:
+    """Return what it changes that a refund that is due was not worked out in time."""
+    if swap.status is not Status.REFUND_PENDING or swap.sends_back(None) is not None:
+        return NOTHING
+    assert swap.fail_reason is not None, "a swap is refunded for a reason"
+    return changes_of(swap, fail(swap.on(at), swap.fail_reason, at))
+
+
+def _not_worth_it(swap: Swap, updated_swap: Swap, leg: Leg, at: datetime) -> Changes:
+    if leg is not None:
+        return NOTHING
+    done = fail(updated_swap, FailReason.REFUND_BELOW_COST, at)
+    return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
+
+
+def released(swap: Swap, intent: Intent) -> Settled:
+    """Return what takes the bookings of a dead payment back, up to where its leg was before.
+
+    With an output dies what was ordered beside it, as long as nothing of that was sent.
+    """
+    if intent.kind is IntentKind.CLAIM:
+        return Settled(swap, entries=(ledger.claim_released(intent),))
+    freed = ledger.payout_released(swap, intent)
+    match intent.kind:
+        case IntentKind.OUTPUT:
+            done = _refuel_released(swap)
+            return done.after(freed, ledger.quote_reversed(swap, intent))
+        case IntentKind.REFUND:
+            return Settled(swap, entries=(freed, *_refund_reversed(swap, intent)))
+        case _:
+            return Settled(swap, entries=(freed,))
+
+
+def _refund_reversed(swap: Swap, refund: Intent) -> Iterator[LedgerTransaction]:
+    if refund.charged_base_units > refund.base_units:
+        yield ledger.refund_cost_reversed(swap, refund)
+    if refund.deposit_id is not None:
+        yield ledger.claimable(swap, refund.charged_base_units, refund.deposit_id)
+
+
+def _refuel_released(swap: Swap) -> Settled:
+    refuel, intent = swap.quote.refuel, swap.refuel
+    if refuel is None or (intent is not None and not intent.can_be_taken_back):
+        return Settled(swap)
+    unbought = ledger_refuels.unbought(swap, refuel)
+    if intent is None:
+        return Settled(swap, entries=(unbought,))
+    dead = intent.died("its output is dead")
+    freed = swap.with_intent(dead)
+    return Settled(freed, (dead,), (ledger.payout_released(freed, dead), unbought))

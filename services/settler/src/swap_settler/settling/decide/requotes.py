@@ -1,0 +1,91 @@
+"""Money that is not what the quote was for: late, a part of it, or more. Pure.
+
+That another quote is due was decided with the fact that made it due. The quoter is asked later,
+outside any transaction; what it says is applied if the swap still holds what was asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from enum import Enum
+from typing import Unpack
+
+from swap_domain.money import Rounding, convert
+from swap_settler.model.changes import NOTHING, Changes
+from swap_settler.model.settled import PayoutResources, changes_of
+from swap_settler.model.swap import FailReason, QuoteTerms, Swap
+from swap_settler.settling.decide.settling import fill, give_back
+
+
+class Refused(Enum):
+    """Why there is no other quote."""
+
+    BELOW_MINIMUM = FailReason.RECEIVED_LESS
+    ABOVE_MAXIMUM = FailReason.RECEIVED_MORE
+    NO_LIQUIDITY = FailReason.INSUFFICIENT_LIQUIDITY
+    NO_ANSWER = FailReason.ROUTE_UNAVAILABLE  # and none came for as long as one was waited for
+
+
+def floor_of(swap: Swap, base_units: int) -> int:
+    """Return the least that a sum may be swapped for: the share that the user agreed to.
+
+    Of both, what buys a refuel is left out: it buys something else. A quote that was met on time is
+    a promise: more money is never worth less than it.
+    """
+    quote = swap.quote
+    if not quote.swapped_base_units:
+        return 0
+    share = convert(
+        base_units,
+        numerator=quote.min_payout_base_units,
+        denominator=quote.swapped_base_units,
+        rounding=Rounding.UP,
+    )
+    return max(share, quote.payout_base_units) if quote.locked_at is not None else share
+
+
+def accept(
+    swap: Swap, offer: QuoteTerms, *, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
+    """Return what it changes that the quoter makes an offer; nothing for another sum than is there.
+
+    It is executed at once, or the money goes back; nobody waits for a better one.
+
+    :param offer: with the least that was agreed to as its minimum.
+    """
+    if not swap.asks_for_another_quote or offer.requested_base_units != swap.credited_base_units:
+        return NOTHING
+    if offer.payout_base_units < floor_of(swap, offer.swapped_base_units):
+        return _declined(swap, FailReason.DEGRADED_QUOTE, at, **resources)
+    if resources["available"] < offer.payout_base_units:
+        return _declined(swap, FailReason.INSUFFICIENT_LIQUIDITY, at, **resources)
+    revision = swap.quote.revision + 1
+    quote = replace(offer, revision=revision, last_requoted_at=at, locked_at=at)
+    requoted = replace(swap.on(at), quote=quote)
+    return changes_of(swap, fill(requoted, at, **resources))
+
+
+def refuse(
+    swap: Swap, why: Refused, *, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
+    """Return what it changes that there is no other quote for what is there.
+
+    A part that is too small waits for the rest of it, and one that nobody prices for a price, until
+    the swap's deadline: anybody can bring a part of a swap. Where no sum was asked for, what is
+    below the minimum may be a part of it.
+    """
+    may_be_part = swap.lacks_base_units or (swap.is_open and why is Refused.BELOW_MINIMUM)
+    waits = why in (Refused.BELOW_MINIMUM, Refused.NO_ANSWER) and may_be_part
+    if not swap.asks_for_another_quote or waits:
+        return NOTHING
+    return _declined(swap, why.value, at, **resources)
+
+
+def _declined(
+    swap: Swap, reason: FailReason, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
+    updated_swap = swap.on(at)
+    if swap.quote.locked_at is None:
+        return changes_of(swap, give_back(updated_swap, reason, at))
+    return changes_of(swap, fill(updated_swap, at, **resources))

@@ -1,0 +1,170 @@
+"""What becomes of a swap's main leg once its money is there, or is gone again. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, Unpack
+from uuid import uuid5
+
+from swap_domain.lifecycle import Trigger
+from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.settled import PayoutResources, Settled
+from swap_settler.model.swap import (
+    Deposit,
+    DepositState,
+    FailReason,
+    Intent,
+    IntentKind,
+    IntentState,
+    Swap,
+)
+from swap_settler.model.worth import worth
+
+# How long a user has at the least to see that a reorg took the deposit.
+WAITS_AGAIN_FOR: Final = timedelta(hours=1)
+
+
+def lock_quote(swap: Swap, at: datetime) -> Swap:
+    """Return the swap with its quote locked, if what came on time reaches what was asked for."""
+    if swap.quote.locked_at is not None or not swap.quote.requested_base_units:
+        return swap
+    on_time = sum(
+        d.base_units
+        for d in swap.deposits.values()
+        if d.is_live and d.came_at <= swap.quote.expires_at
+    )
+    if on_time < swap.quote.requested_base_units:
+        return swap
+    return replace(swap, quote=replace(swap.quote, locked_at=at))
+
+
+def unlock_quote(swap: Swap) -> Swap:
+    """Return the swap with its quote free again, unless other deposits still hold it."""
+    there = sum(d.base_units for d in swap.deposits.values() if d.is_live)
+    if there >= swap.quote.requested_base_units:
+        return swap
+    return replace(swap, quote=replace(swap.quote, locked_at=None))
+
+
+def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Settled:
+    """Execute a quote that was met on time to the base unit; ask for another for anything else.
+
+    While what was seen on time reaches the sum, and is not all final, it is waited for.
+    """
+    if swap.asks_for_another_quote or not swap.credited_base_units or swap.lacks_base_units:
+        return Settled(swap)
+    return fill(swap, at, **resources)
+
+
+def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Settled:
+    """Pay what was quoted; what is more than was quoted for goes back on its own leg.
+
+    So does what was to buy a refuel that cannot be given: it never stands in the output's way.
+    """
+    if swap.quote.requested_base_units != swap.quote.swapped_base_units:
+        swap = _with_refuel_if_it_can_be(swap, resources.get("refuel_available", 0))
+    if resources["available"] < swap.quote.payout_base_units:
+        return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
+    filled = _without_excess(swap)
+    paid = _pay(filled.swap, at, resources["paid_id"])
+    return replace(paid.after(*filled.entries), refunds_due=filled.refunds_due)
+
+
+def _with_refuel_if_it_can_be(swap: Swap, available: int) -> Swap:
+    refuel = swap.quote.refuel
+    if refuel is not None and swap.refuel is None and refuel.base_units <= available:
+        return swap
+    return replace(swap, quote=swap.quote.without_refuel())
+
+
+def give_back(swap: Swap, reason: FailReason, at: datetime) -> Settled:
+    """Refund what the main leg holds, or end the swap where nobody said where to."""
+    if swap.terms.refund_address is None:
+        return fail(swap, reason, at)
+    pending = replace(swap.after(Trigger.GAVE_UP_REFUNDABLE), fail_reason=reason)
+    return Settled(pending, refunds_due=(None,))
+
+
+def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> Settled:
+    """Put what the swap does not take of a deposit on a leg of its own."""
+    own = replace(deposit, returned_base_units=deposit.returned_base_units + base_units)
+    entry = ledger.returned(swap, deposit, base_units)
+    due = (deposit.id,) if swap.terms.refund_address is not None else ()
+    return Settled(swap.with_deposit(own), entries=(entry,), refunds_due=due)
+
+
+def fail(swap: Swap, reason: FailReason, at: datetime) -> Settled:
+    """End the swap; what its main leg holds is claimable."""
+    failed = replace(swap.after(Trigger.GAVE_UP_UNREFUNDABLE), fail_reason=reason, closed_at=at)
+    held = failed.refundable_base_units
+    return Settled(failed, entries=(ledger.claimable(failed, held),) if held else ())
+
+
+def take_back(swap: Swap, deposit: Deposit, *, version: int) -> Settled:
+    """Reverse the credit of a deposit that a reorg took.
+
+    :param deposit: as it was booked.
+    """
+    gone = replace(
+        deposit,
+        state=DepositState.REVERTED,
+        version=version,
+        is_booked=False,
+        returned_base_units=0,
+    )
+    entry = ledger.credit_reversed(swap, deposit, version=version)
+    return Settled(swap.with_deposit(gone), entries=(entry,))
+
+
+def waits_again(swap: Swap, at: datetime) -> Swap:
+    """Return a swap whose deposit was taken to its beginning, with time to be funded again."""
+    waiting = replace(swap.after(Trigger.DEPOSIT_REVERTED), fail_reason=None)
+    return with_time(unlock_quote(waiting), at)
+
+
+def with_time(swap: Swap, at: datetime) -> Swap:
+    """Return a swap that a reorg left without its deposit, with time to get it again."""
+    return replace(swap, expires_at=max(swap.expires_at, at + WAITS_AGAIN_FOR))
+
+
+def _without_excess(swap: Swap) -> Settled:
+    """Return what is more than was asked for, out of what came last."""
+    done = Settled(swap)
+    excess = swap.credited_base_units - swap.quote.requested_base_units
+    credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
+    credited.sort(key=lambda d: (d.attached_at or d.received_at, d.id), reverse=True)
+    for deposit in credited:
+        part = min(excess, deposit.main_base_units)
+        if part:
+            cut = give_back_deposit(done.swap, deposit, part)
+            due = (*done.refunds_due, *cut.refunds_due)
+            done = replace(cut.after(*done.entries), refunds_due=due)
+            excess -= part
+    return done
+
+
+def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
+    destination, quote = swap.terms.destination, swap.quote
+    output = Intent(
+        # The sequence makes it another intent than one that a reorg took back.
+        id=uuid5(swap.id, f"output/{swap.sequence}"),
+        paid_id=paid_id,
+        swap_id=swap.id,
+        deposit_id=None,
+        kind=IntentKind.OUTPUT,
+        network=destination.network,
+        token=destination.token,
+        to_address=swap.terms.destination_address,
+        base_units=quote.payout_base_units,
+        charged_base_units=quote.swapped_base_units,
+        usd_micros=worth(destination, quote.payout_base_units, quote.destination_usd_e18),
+        state=IntentState.RESERVED,
+        due_at=at,
+        created_at=at,
+    )
+    paid_for = swap.after(Trigger.DEPOSIT_CONFIRMED).with_intent(output)
+    entries = [ledger.quote_executed(paid_for, output), ledger.payout_reserved(paid_for, output)]
+    if quote.refuel is not None:
+        entries.append(ledger_refuels.bought(paid_for, quote.refuel))
+    return Settled(paid_for, (output,), tuple(entries))

@@ -1,0 +1,10 @@
+"""Consumes `payout.changed.v1`."""
+
+from swap_contracts.topics import PAYOUT_CHANGED
+from swap_runtime.consuming import Subscriptions, consume
+from swap_runtime.parking import Parking
+from swap_settler.settling.usecases.settle_payouts import SettlePayouts
+
+
+def subscribe(to: Subscriptions, *, settle_payouts: SettlePayouts, parking: Parking) -> None:
+    consume(to, PAYOUT_CHANGED, group="settler", usecase=settle_payouts, parking=parking)

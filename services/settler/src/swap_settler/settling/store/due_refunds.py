@@ -1,0 +1,20 @@
+"""The refunds that wait to be worked out, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_runtime.database import Engine, reading
+from swap_settler.model.store import due_statements as statements
+from swap_settler.settling.ports import DueRefund
+
+
+class PostgresDueRefunds:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
+        async with reading(self._engine) as connection:
+            values = {"network": network, "limit": limit}
+            rows = await connection.execute(statements.REFUNDS_DUE, values)
+        return [DueRefund(row.id, row.swap_id, row.deposit_id, row.waited) for row in rows]

@@ -1,0 +1,21 @@
+"""The swaps that the quoter is to be asked about, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_runtime.database import Engine, reading
+from swap_settler.model.store import due_statements as statements
+from swap_settler.settling.ports import DueRequote
+
+
+class PostgresDueRequotes:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    async def due(self, *, limit: int) -> Sequence[DueRequote]:
+        async with reading(self._engine) as connection:
+            values = {"consumer": self._consumer, "limit": limit}
+            rows = await connection.execute(statements.REQUOTES_DUE, values)
+        return [DueRequote(row.swap_id, row.waited) for row in rows]

@@ -1,0 +1,116 @@
+"""What is where it is for too long, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_domain.lifecycle import Status
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import sql
+from swap_settler.model.store.clocks import stopped, stopped_or_silent
+from swap_settler.model.store.holds import HELD
+from swap_settler.model.store.statements import IS_TAKEN, MAY_BE_OUT
+from swap_settler.settling.decide.dwelling import Silences, Stuck
+
+_SWAPS_PAUSED: Final = stopped_or_silent(
+    since="entered.at", networks="swap.source_network, swap.destination_network"
+)
+_INTENTS_PAUSED: Final = stopped(
+    since="intent.created_at",
+    networks="intent.network",
+    halts="swap.source_network, swap.destination_network",
+)
+STUCK: Final = sql(f"""
+SELECT id, source_network, status, entered.at AS since FROM swap
+CROSS JOIN LATERAL (
+    SELECT max(at) AS at FROM swap_transition
+    WHERE swap_id = swap.id AND from_status IS DISTINCT FROM to_status) AS entered
+WHERE status IN ('ls_transfer_pending', 'pending_refund') AND created_at < now() - :payment
+    AND now() - entered.at - {_SWAPS_PAUSED} > :payment
+UNION ALL
+SELECT id, source_network, status, expires_at FROM swap
+WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks AS text[]))
+    AND expires_at < now() - :deadline
+ORDER BY since, id LIMIT :limit
+""")
+# Not while a signer of its network is halted, nor until as long after as a payment may wait: a
+# chain that knows more than the ledger may have paid it, and only a person can tell.
+# Only of swaps that wait for it: what goes back on a leg of its own keeps no swap from its end.
+# OFFSET: otherwise every swap there ever was may be read, in the order of the ids.
+UNSENT: Final = sql(f"""
+SELECT swap.id AS swap_id, intent.id AS intent_id FROM (
+    SELECT id, source_network, destination_network FROM swap
+    WHERE status IN ('ls_transfer_pending', 'pending_refund') AND created_at < now() - :dwell
+    OFFSET 0) AS swap
+CROSS JOIN LATERAL (
+    SELECT * FROM intent WHERE intent.swap_id = swap.id AND intent.deposit_id IS NULL OFFSET 0
+) AS intent
+WHERE intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assigned')
+    AND now() - intent.created_at - {_INTENTS_PAUSED} > :dwell
+    AND NOT {MAY_BE_OUT}
+    AND NOT EXISTS (SELECT FROM signer WHERE signer.network = intent.network
+        AND (signer.halted_reason IS NOT NULL OR signer.resumed_at > now() - :dwell))
+    AND NOT {IS_TAKEN} AND NOT {HELD}
+ORDER BY swap.id LIMIT :limit
+""")
+# A watcher's own blocks are the only clock of a chain that everybody here can see.
+BEGIN_SILENCE: Final = sql("""
+INSERT INTO network_silence (network, began_at)
+SELECT network, block_time FROM chain_watcher.progress
+WHERE network = ANY(CAST(:networks AS text[])) AND block_time < now() - :silent_after
+ON CONFLICT (network) WHERE ended_at IS NULL DO NOTHING
+RETURNING network
+""")
+END_SILENCE: Final = sql("""
+UPDATE network_silence SET ended_at = greatest(now(), began_at) FROM chain_watcher.progress
+WHERE progress.network = network_silence.network AND ended_at IS NULL
+    AND progress.block_time >= now() - :silent_after
+RETURNING network_silence.network
+""")
+REPORT: Final = sql("""
+INSERT INTO stuck_report (network, stuck, at)
+SELECT network, stuck, now()
+FROM unnest(CAST(:network AS text[]), CAST(:stuck AS int[])) AS new(network, stuck)
+ORDER BY network
+ON CONFLICT (network) DO UPDATE SET stuck = excluded.stuck, at = excluded.at
+""")
+
+
+class PostgresDwelling:
+    def __init__(self, engine: Engine, *, networks: Sequence[str]) -> None:
+        self._engine = engine
+        self._networks = list(networks)
+
+    async def stuck(self, bounds: Mapping[Status, timedelta], *, limit: int) -> Sequence[Stuck]:
+        values = {
+            "payment": bounds[Status.PAYOUT_PENDING],
+            "deadline": bounds[Status.DEPOSIT_PENDING],
+            "networks": self._networks,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(STUCK, values)
+        return [Stuck(row.id, row.source_network, Status(row.status), row.since) for row in rows]
+
+    async def mark_silences(self, silent_after: timedelta) -> Silences:
+        values = {"networks": self._networks, "silent_after": silent_after}
+        async with transaction(self._engine) as connection:
+            ended = await connection.scalars(END_SILENCE, {"silent_after": silent_after})
+            newly_silent = await connection.scalars(BEGIN_SILENCE, values)
+        return Silences(frozenset(newly_silent), frozenset(ended))
+
+    async def report(self, stuck: Mapping[str, int]) -> None:
+        values = {
+            "network": self._networks,
+            "stuck": [stuck.get(network, 0) for network in self._networks],
+        }
+        async with transaction(self._engine) as connection:
+            await connection.execute(REPORT, values)
+
+    async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(UNSENT, {"dwell": dwell, "limit": limit})
+        return {row.intent_id: row.swap_id for row in rows}

@@ -1,0 +1,140 @@
+"""Attaches deposits that name no swap, within the transaction that holds them and the swaps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from uuid import UUID
+
+from swap_chains.evm.codec import checksum_address
+from swap_chains.evm.personal_signatures import personal_digest
+from swap_chains.evm.signatures import recover
+from swap_contracts.swaps import DepositAttached
+from swap_domain.attaching import Destined, Given, text_of
+from swap_domain.catalogue import Catalogue
+from swap_runtime.errors import Unprocessable
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.messages.message_mapping import paid_id_of
+from swap_settler.model.ports import Work
+from swap_settler.model.swap import Deposit, Swap
+from swap_settler.settling import observe
+from swap_settler.settling.decide.attaching import NotAttachable, Proof, check
+from swap_settler.settling.decide.deposits import take
+
+
+class Attaching:
+    """What one transaction attaches. Each deposit goes to the first who proves it."""
+
+    def __init__(
+        self, batch_state: BatchState, waiting: Mapping[UUID, Deposit], paid: Collection[UUID]
+    ) -> None:
+        """
+        :param waiting: the deposits without a swap, their keys held.
+        :param paid: those of them that went back to their owners, or are on their way.
+        """
+        self._batch_state = batch_state
+        self._waiting = dict(waiting)
+        self._paid = paid
+        self._done: list[Proof] = []
+
+    def add(
+        self, body: DepositAttached, catalogue: Catalogue, *, trace_id: str, at: datetime
+    ) -> None:
+        """Attach, or note why not: nobody is left waiting for an answer to a message.
+
+        :raises Unprocessable: when there is no such swap.
+        """
+        swap, deposit = (
+            self._batch_state.swaps.get(body.swap_id),
+            self._waiting.get(body.deposit_id),
+        )
+        if swap is None:
+            raise Unprocessable(f"no swap {body.swap_id}")
+        proof = _proof_of(body)
+        try:
+            if deposit is not None:
+                _check_signature(body, deposit, swap, catalogue)
+            self.require(proof, trace_id=trace_id, at=at)
+        except NotAttachable as why:
+            observe.attachment_refused(proof, str(why))
+
+    def require(self, proof: Proof, *, trace_id: str, at: datetime) -> None:
+        """
+        :raises NotAttachable: when it is not the swap's to have.
+        """
+        deposit = self._waiting.get(proof.deposit_id)
+        if deposit is None:
+            raise NotAttachable("it is a swap's already")
+        swap = self._batch_state.swaps[proof.swap_id]
+        check(proof, deposit, swap, is_paid=deposit.id in self._paid)
+        resources = self._batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
+        self._batch_state.add(
+            take(swap, deposit, since=proof.since, at=at, **resources), trace_id=trace_id
+        )
+        self._done.append(proof)
+        del self._waiting[deposit.id]
+
+    async def store(self, work: Work) -> None:
+        """Keep with the deposits what proves them. After the flush."""
+        for proof in self._done:
+            await work.store_attachment(proof.deposit_id, by=proof.by, because=proof.because)
+            observe.attached(proof)
+
+
+def _proof_of(body: DepositAttached) -> Proof:
+    how = "as the code at its address says, " if body.is_by_contract else ""
+    return Proof(
+        deposit_id=body.deposit_id,
+        swap_id=body.swap_id,
+        since=body.signed_at,
+        by=body.signer,
+        because=f"{how}{body.signature} over: {body.text}",
+        signer=body.signer,
+    )
+
+
+def _check_signature(
+    body: DepositAttached, deposit: Deposit, swap: Swap, catalogue: Catalogue
+) -> None:
+    """Take nobody's word for what was signed, nor for whose key signed it.
+
+    What a wallet's code says of a signature is known on its chain alone, where the api has looked.
+
+    :raises NotAttachable: when another text was signed, or by another key.
+    """
+    if body.text not in _texts(deposit, swap, catalogue):
+        raise NotAttachable("the text that was signed is another")
+    if body.is_by_contract:
+        return
+    try:
+        signature = bytes.fromhex(body.signature.removeprefix("0x"))
+    except ValueError:
+        raise NotAttachable("the signature is none") from None
+    key = recover(personal_digest(body.text), signature)
+    if key is None or key.lower() != body.signer.lower():
+        raise NotAttachable("another key signed")
+
+
+def _texts(deposit: Deposit, swap: Swap, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return what may have been signed: a refund address may be set after that."""
+    terms = swap.terms
+    refund = None if terms.refund_address is None else checksum_address(terms.refund_address)
+    destined = Destined(
+        swap.id,
+        source_network=terms.source.network,
+        destination_network=terms.destination.network,
+        destination_address=checksum_address(terms.destination_address),
+        refund_address=refund,
+    )
+    given = Given(
+        deposit.id,
+        network=deposit.network,
+        transaction_hash=deposit.transaction_hash or "",
+        token=deposit.token,
+        base_units=deposit.base_units,
+        from_address=deposit.from_address or "",
+        to_address=deposit.to_address,
+    )
+    chain_id = catalogue.network(deposit.network).chain_id
+    both = (destined, destined.before_its_refund_address())
+    return tuple(text_of(given, one, chain_id=chain_id) for one in both)

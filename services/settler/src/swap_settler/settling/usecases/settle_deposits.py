@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_runtime.clock import Clock
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_ports import OpenedDeposits
+from swap_settler.model.batch_state import BatchState, assets_of
+from swap_settler.model.chain_facts import DepositFact, FactState
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.messages.message_mapping import (
+    NO_DEPOSITS,
+    SWEPT,
+    WITHDRAWN,
+    MessageMapper,
+    paid_id_of,
+)
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
+from swap_settler.settling.decide.deposits import decide, decide_unmatched
+from swap_settler.sweeping.decide.sweeps import address_key
+
+Message = Envelope[DepositChanged]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedMessage:
+    """One message, read."""
+
+    fact: DepositFact
+    trace_id: str
+
+    @property
+    def deposit(self) -> Deposit:
+        return self.fact.deposit
+
+    @property
+    def key(self) -> str:
+        """Return what is locked for it: what carries no number is locked by itself."""
+        return key_of(self.deposit)
+
+
+def key_of(deposit: Deposit) -> str:
+    """Return the key that whoever decides about a deposit holds."""
+    if deposit.quarantine_reason == SWEPT_WITHOUT_SWAP:
+        return address_key((deposit.network, deposit.to_address))
+    return deposit.match_key or f"deposit/{deposit.id}"
+
+
+class SettleDeposits:
+    """Apply what the chains say about deposits to their swaps, one transaction per batch."""
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        mapper: MessageMapper,
+        swap_messages: SwapMessages,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._mapper = mapper
+        self._swap_messages = swap_messages
+
+    async def __call__(self, messages: Sequence[Message]) -> None:
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            decoded = await self._decode(work, messages, now)
+            opened = await work.open_deposits(
+                [message.message_id for message in messages],
+                keys={one.key for one in decoded.values()},
+                deposit_ids={one.deposit.id for one in decoded.values()},
+                assets=self._own_assets(_moving(decoded.values())),
+            )
+            new_messages = self._new_messages(messages, opened.fresh)
+            await self._save_others(work, new_messages)
+            new_facts = [decoded[m.message_id] for m in new_messages if m.message_id in decoded]
+            batch_state = await self._apply(work, new_facts, opened, now)
+        observe_changes.changed(batch_state.changes)
+
+    async def _decode(
+        self, work: Work, messages: Sequence[Message], now: datetime
+    ) -> Mapping[UUID, DecodedMessage]:
+        """Read the messages about deposits, of networks that are known.
+
+        One that was seen before is nobody's trouble any more: it is said of those that are new.
+        """
+        deposits = [
+            message
+            for message in messages
+            if message.body.kind not in NO_DEPOSITS and self._mapper.knows(message.body.network)
+        ]
+        places = {place for m in deposits if (place := self._mapper.place(m.body)) is not None}
+        numbers = await work.numbers_at(places)
+        return {
+            m.message_id: DecodedMessage(
+                self._mapper.deposit(m.body, received_at=now, numbers=numbers), m.trace_id
+            )
+            for m in deposits
+        }
+
+    def _new_messages(
+        self, messages: Sequence[Message], fresh: Collection[UUID]
+    ) -> Sequence[Message]:
+        """Return those that are new.
+
+        :raises UnknownNetwork: when the catalogue does not name the network of one.
+        """
+        new_messages = [message for message in messages if message.message_id in fresh]
+        for message in new_messages:
+            self._mapper.require(message.body.network)
+        return new_messages
+
+    async def _save_others(self, work: Work, new_messages: Sequence[Message]) -> None:
+        """Save what is no deposit: what was swept, and what the owner took."""
+        swept = [self._mapper.swept(m.body) for m in new_messages if m.body.kind == SWEPT]
+        if sweeps := [one for one in swept if one is not None]:
+            await work.save_swept(sweeps)
+        withdrawals = [
+            self._mapper.withdrawn(m.body) for m in new_messages if m.body.kind == WITHDRAWN
+        ]
+        if known := [one for one in withdrawals if one is not None]:
+            await work.save_withdrawn(known)
+
+    async def _apply(
+        self, work: Work, decoded: Sequence[DecodedMessage], opened: OpenedDeposits, now: datetime
+    ) -> BatchState:
+        swaps, held = opened.swaps, opened.held
+        owners = _owners(decoded, swaps)
+        unmatched_ids = {d.id for d in _deposits(decoded) if d.id not in owners}
+        unmatched = await work.unmatched_deposits(unmatched_ids, ())
+        paid = await work.live_standalone_intents([d.id for d in unmatched.values() if d.is_booked])
+        standalone_intents = await work.lock_standalone_intents(set(paid.values()))
+        inventory = await work.lock_inventory(self._assets(decoded, owners))
+        ids = {id: swap.id for id, swap in owners.items()}
+        known = {s.id: s for s in swaps.values()}
+        batch_state = BatchState(known, inventory, unmatched, standalone_intents, held=held)
+        for one in decoded:
+            self._add(batch_state, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
+        await work.flush(
+            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+        )
+        return batch_state
+
+    def _add(
+        self,
+        batch_state: BatchState,
+        one: DecodedMessage,
+        swap_id: UUID | None,
+        claim_id: UUID | None,
+        now: datetime,
+    ) -> None:
+        if swap_id is None:
+            change = decide_unmatched(
+                batch_state.unmatched.get(one.deposit.id),
+                one.fact,
+                is_ours=self._mapper.is_ours(one.deposit),
+                claim=None if claim_id is None else batch_state.standalone_intents.get(claim_id),
+            )
+        else:
+            swap = batch_state.swaps[swap_id]
+            resources = batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
+            change = decide(swap, one.fact, at=now, **resources)
+        batch_state.add(change, trace_id=one.trace_id)
+
+    def _assets(
+        self, decoded: Sequence[DecodedMessage], owners: Mapping[UUID, Swap]
+    ) -> set[AssetKey]:
+        """Return the assets that the facts may move, of deposits and of their swaps."""
+        moving = _moving(decoded)
+        moving_owners = (owners[d.id] for d in moving if d.id in owners)
+        return self._own_assets(moving).union(*map(assets_of, moving_owners))
+
+    def _own_assets(self, deposits: Iterable[Deposit]) -> set[AssetKey]:
+        return {(d.network, d.token) for d in deposits if self._mapper.is_ours(d)}
+
+
+def _owners(decoded: Sequence[DecodedMessage], swaps: Mapping[str, Swap]) -> Mapping[UUID, Swap]:
+    """Return whose deposits are, of those that are a swap's.
+
+    What was attached is that swap's, whatever it says itself.
+    """
+    attached = {d.id: s for s in swaps.values() for d in s.deposits.values() if d.attached_at}
+    named = {d.id: swaps.get(d.match_key or "") for d in _deposits(decoded)}
+    owners = {id: attached.get(id, swap) for id, swap in named.items()}
+    return {id: swap for id, swap in owners.items() if swap is not None}
+
+
+def _moving(decoded: Iterable[DecodedMessage]) -> Sequence[Deposit]:
+    """Return the deposits of which something was said that moves money; being seen moves none."""
+    return [one.deposit for one in decoded if one.fact.state is not FactState.SEEN]
+
+
+def _deposits(decoded: Sequence[DecodedMessage]) -> Sequence[Deposit]:
+    return [one.deposit for one in decoded]

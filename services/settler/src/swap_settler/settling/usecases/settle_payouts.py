@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.payouts import PayoutChanged
+from swap_domain.catalogue import NATIVE
+from swap_runtime.clock import Clock
+from swap_settler.model import observe_changes
+from swap_settler.model.batch_ports import OpenedPayouts
+from swap_settler.model.batch_state import BatchState
+from swap_settler.model.chain_facts import FactState, PayoutFact
+from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id_of
+from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.swap import Swap
+from swap_settler.settling.decide.payouts import decide
+
+
+class SettlePayouts:
+    """Apply what the chains say about our payments, one transaction per batch."""
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        mapper: MessageMapper,
+        swap_messages: SwapMessages,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._mapper = mapper
+        self._swap_messages = swap_messages
+
+    async def __call__(self, messages: Sequence[Envelope[PayoutChanged]]) -> None:
+        async with self._unit_of_work() as work:
+            opened = await work.open_payouts(
+                [message.message_id for message in messages],
+                payments={(m.body.network, int(m.body.intent_id)) for m in messages},
+            )
+            new_messages = [message for message in messages if message.message_id in opened.fresh]
+            batch_state = await self._apply(work, new_messages, opened)
+        observe_changes.changed(batch_state.changes)
+
+    async def _apply(
+        self, work: Work, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts
+    ) -> BatchState:
+        now: datetime = self._clock()
+        payouts = [(message.trace_id, self._mapper.payout(message.body)) for message in messages]
+        keys = {(p.network, p.paid_id) for _, p in payouts}
+        owners = {key: swap for key, swap in opened.owners.items() if key in keys}
+        standalone = {
+            key: intent for key, intent in opened.standalone_intents.items() if key in keys
+        }
+        swaps = await work.lock_swaps_by_id(set(owners.values()))
+        standalone_intents = await work.lock_standalone_intents(set(standalone.values()))
+        assets = {asset for _, payout in payouts for asset in self._assets(payout)}
+        inventory = await work.lock_inventory(
+            assets.union(*map(_assets_of_outcome, swaps.values()))
+        )
+        batch_state = BatchState(swaps, inventory, standalone_intents=standalone_intents)
+        for trace_id, payout in payouts:
+            key = (payout.network, payout.paid_id)
+            owner = owners.get(key)
+            swap = None if owner is None else batch_state.swaps[owner]
+            change = decide(
+                swap,
+                payout,
+                at=now,
+                treasury=self._mapper.treasury(payout.network, payout.token),
+                standalone_intent=batch_state.standalone_intents.get(standalone[key])
+                if key in standalone
+                else None,
+                refuel_id=None if swap is None else refuel_id_of(swap),
+            )
+            batch_state.add(change, trace_id=trace_id)
+        await work.flush(
+            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+        )
+        return batch_state
+
+    def _assets(self, payout: PayoutFact) -> set[AssetKey]:
+        if (
+            payout.state is FactState.SEEN
+            or self._mapper.treasury(payout.network, payout.token) is None
+        ):
+            return set()
+        return {(payout.network, payout.token)}
+
+
+def _assets_of_outcome(swap: Swap) -> set[AssetKey]:
+    """Return what a payment's end may move beside its own asset: a loss, and what follows it."""
+    source, destination = swap.terms.source, swap.terms.destination
+    coin = {(destination.network, NATIVE)} if swap.quote.refuel is not None else set()
+    return {(source.network, source.token)} | coin

@@ -1,0 +1,19 @@
+"""What stands at deposit addresses, on Postgres."""
+
+from __future__ import annotations
+
+from swap_runtime.database import Engine, reading
+from swap_settler.model.store import sweep_statements as statements
+
+
+class PostgresDueSweeps:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def has_due(self, network: str) -> bool:
+        async with reading(self._engine) as connection:
+            return bool(await connection.scalar(statements.HAS_DUE, {"network": network}))
+
+    async def has_unbooked(self, network: str) -> bool:
+        async with reading(self._engine) as connection:
+            return bool(await connection.scalar(statements.HAS_UNBOOKED, {"network": network}))
