@@ -1,6 +1,7 @@
 """Write the parts of docs/reliability.md that show soak reports and mutation results."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -113,8 +114,8 @@ def _part(result: Report) -> Iterator[str]:
 
 
 def _short(function: str) -> str:
-    """Return a function's name behind its package's `domain`."""
-    return function.partition(".domain.")[2] or function
+    """Return a function's name behind the package of its decisions, `decide` or `domain`."""
+    return re.split(r"\.(?:decide|domain)\.", function, maxsplit=1)[-1]
 
 
 def _code(change: str) -> str:

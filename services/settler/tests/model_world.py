@@ -67,7 +67,7 @@ LATE: Final = timedelta(minutes=30)  # behind the quote, before the swap's end
 TOO_LATE: Final = timedelta(hours=7)
 QUOTED_MIN: Final = 10**16
 ROUNDS_MAX: Final = 40
-REFUND_COSTS_MAX: Final = 2 * 10**15  # of one refund, at the fees of a dear chain
+REFUND_COSTS_MAX: Final = 10**16  # of one refund on a chain that became dear several times
 UNKNOWN_SWAP: Final = 9999
 DUE: Final = """
 SELECT 'intent', id::text, state FROM intent WHERE state NOT IN ('confirmed', 'dead')
