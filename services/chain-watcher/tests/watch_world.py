@@ -27,11 +27,9 @@ from swap_chain_watcher.adapters.rises import PostgresRises
 from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.adapters.watches import PostgresWatches
-from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
-from swap_chain_watcher.usecases.deny_logs import DenyLogs
 from swap_chain_watcher.usecases.deny_rises import DenyRises
 from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.follow_network import FollowNetwork, FollowTimings
@@ -118,8 +116,14 @@ class World:
         """Return what lets the network go on, once that reader agrees with what is stored."""
         reader = reader or FakeReader(self.chain, provider=SECOND)
         open_watch = OpenWatch(self.watches, reader, check_chain=self.check_chain, start_block=0)
-        policy = replace(self.policy, has_second_provider=True)
-        run_second_look = self.second_look(reader, policy=policy)
+        run_second_look = RunSecondLook(
+            self.work,
+            self.watches,
+            reader,
+            policy=replace(a_policy(), has_second_provider=True),
+            clock=lambda: NOW,
+            blocks_max=1000,
+        )
         checks = (open_watch.check_final, run_second_look.check, self.denying(reader).check)
         return ResumeNetwork(self.watches, checks={NETWORK: checks})
 
@@ -135,24 +139,12 @@ class World:
             addresses=addresses,
         )
 
-    def second_look(self, reader: FakeReader, *, policy: Policy | None = None) -> RunSecondLook:
+    def second_look(self, reader: FakeReader) -> RunSecondLook:
         return RunSecondLook(
             self.work,
             self.watches,
             reader,
-            policy=policy or self.policy,
-            clock=self.ticking,
-            blocks_max=1000,
-            deny_logs=self.denying_logs(reader, policy=policy),
-        )
-
-    def denying_logs(self, reader: FakeReader, *, policy: Policy | None = None) -> DenyLogs:
-        """Return what asks the providers of that reader about logs in final blocks."""
-        return DenyLogs(
-            self.work,
-            self.watches,
-            reader,
-            policy=policy or self.policy,
+            policy=self.policy,
             clock=self.ticking,
             blocks_max=1000,
         )

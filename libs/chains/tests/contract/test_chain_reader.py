@@ -492,10 +492,3 @@ class TestMovements:
 
         assert [e.block.number for e in found] == [start.number + 1, start.number + 4]
         assert [m for e in found for m in e.movements] == await chain.movements_after(start)
-        reports = await chain.reader.movements_of_each_provider(first=start.number + 1, last=last)
-        assert list(reports.values()) == [found]
-
-    async def test_a_provider_with_another_last_block_reports_no_movements(self, chain):
-        unknown = replace(await chain.reader.head(), hash="0x" + "ab" * 32)
-
-        assert await chain.reader.movements_of_each_provider(first=1, last=unknown) == {}

@@ -29,7 +29,6 @@ from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
 from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
-from swap_chain_watcher.usecases.deny_logs import DenyLogs
 from swap_chain_watcher.usecases.deny_rises import DenyRises
 from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
@@ -224,18 +223,6 @@ def _run_second_look(
     *,
     policy: Policy,
 ) -> RunSecondLook:
-    addresses = FollowedAddresses(
-        PostgresTargets(service.engine), chain.network.name, chain.second_watched
-    )
-    deny_logs = DenyLogs(
-        work,
-        watches,
-        chain.second_reader,
-        policy=policy,
-        clock=service.clock,
-        blocks_max=group.second_look_blocks_max,
-        addresses=addresses,
-    )
     run_second_look = RunSecondLook(
         work,
         watches,
@@ -243,8 +230,9 @@ def _run_second_look(
         policy=policy,
         clock=service.clock,
         blocks_max=group.second_look_blocks_max,
-        deny_logs=deny_logs,
-        addresses=addresses,
+        addresses=FollowedAddresses(
+            PostgresTargets(service.engine), chain.network.name, chain.second_watched
+        ),
     )
 
     async def look(beat: Beat, _: Lease) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 import structlog
 
 from swap_chain_watcher.domain.balance_rises import BalanceShortfall
-from swap_chain_watcher.domain.denials import Denial, RisesDenied
+from swap_chain_watcher.domain.denials import RisesDenied
 from swap_chain_watcher.domain.evidence import Exposure, WithheldDeposits
 from swap_chain_watcher.domain.movements import Movement, Quarantine, State, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
@@ -236,23 +236,6 @@ def movements_denied(error: MovementsDenied) -> None:
             transaction_hash=movement.transaction_hash,
             block_number=movement.block.number,
             reported_by=movement.block.provider,
-        )
-
-
-def logs_reverted(
-    network: str, reverted: Sequence[TrackedMovement], denials: Sequence[Denial]
-) -> None:
-    by_key = {denial.movement.key: denial for denial in denials}
-    for tracked in reverted:
-        denial = by_key[tracked.key]
-        log.error(
-            "published movement is reverted: two providers deny it",
-            network=network,
-            movement_id=tracked.movement.id,
-            transaction_hash=tracked.movement.transaction_hash,
-            first_reported_by=tracked.movement.block.provider,
-            denied_by=list(denial.denied_by),
-            reported_by=list(denial.reported_by),
         )
 
 

@@ -167,21 +167,10 @@ class Work(Protocol):
         """
         ...
 
-    async def lock_published(
-        self, network: str, *, first: int, last: int
-    ) -> Sequence[TrackedMovement]:
-        """Lock the network's cursor; return the published movements of a range of blocks."""
-        ...
-
     async def take_back(
-        self,
-        network: str,
-        reverted: Sequence[TrackedMovement],
-        publications: Sequence[TrackedMovement],
-        *,
-        halt: Halt,
+        self, network: str, reverted: Sequence[TrackedMovement], *, halt: Halt
     ) -> None:
-        """Save that movements are gone from final blocks, publish it, and halt the network.
+        """Publish that movements are gone from final blocks, and halt the network with it.
 
         The coins of their addresses are counted anew.
         """

@@ -99,9 +99,13 @@ class TestLookAgain:
         reader: FakeReader | None = None,
         has_second_provider: bool = True,
     ) -> RunSecondLook:
-        return world.second_look(
+        return RunSecondLook(
+            world.work,
+            world.watches,
             reader or FakeReader(chain or world.chain, provider=SECOND),
             policy=replace(a_policy(), has_second_provider=has_second_provider),
+            clock=lambda: NOW,
+            blocks_max=1000,
         )
 
     @pytest.mark.fault("W1")

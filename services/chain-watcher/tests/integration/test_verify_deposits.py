@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from lying_reader import Change, LyingReader, inventing, paying, with_another_memo
 from watch_factories import (
     NETWORK,
     SMALL_TIER_BELOW,
     USDC,
     a_capped_policy,
+    a_deposit,
+    a_payout,
     a_policy_of_two,
 )
 from watch_world import SECOND, World
@@ -22,6 +24,7 @@ from swap_chain_watcher.adapters.trust import PostgresTrust
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.usecases.report_trust import ReportTrust
 from swap_chains.errors import BlockDiffers
+from swap_chains.events import BlockAdded, Movement, TokenTransfer
 from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.fake import FakeReader
 from swap_chains.ports import Call
@@ -33,10 +36,58 @@ pytestmark = pytest.mark.connected
 
 FIRST = "first.example"
 LARGE, HALF = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2
+Change = Callable[[BlockAdded], tuple[Movement, ...]]
 
 
-def lying(world: World, change: Change, provider: str = FIRST) -> LyingReader:
-    return LyingReader(world.chain, change, provider=provider)
+class Lying(FakeReader):
+    """A node that reports blocks as they are, with other movements in them."""
+
+    change: Change = staticmethod(lambda added: added.movements)
+
+    async def follow_batches(self, **place: Any) -> Any:
+        async for batch in super().follow_batches(**place):
+            yield [self._lie(event) if isinstance(event, BlockAdded) else event for event in batch]
+
+    async def movements(self, **place: Any) -> Any:
+        blocks = self._chain.blocks[place["first"] : place["last"].number + 1]
+        found = {added.block.number: added for added in await super().movements(**place)}
+        everything = [found.get(b.number, BlockAdded(b, ())) for b in blocks]
+        lies = [self._lie(replace(a, block=self._mine(a))) for a in everything]
+        return [added for added in lies if added.movements]
+
+    def _mine(self, added: BlockAdded) -> Any:
+        return replace(added.block, provider=self._provider)
+
+    def _lie(self, added: BlockAdded) -> BlockAdded:
+        return replace(added, movements=self.change(added))
+
+
+def inventing(base_units: int) -> Change:
+    """Return what adds a deposit to block 1 that was never made."""
+
+    def change(added: BlockAdded) -> tuple[Movement, ...]:
+        made_up = a_deposit("invented", base_units)
+        return (*added.movements, made_up) if added.block.number == 1 else added.movements
+
+    return change
+
+
+def paying(added: BlockAdded) -> tuple[Movement, ...]:
+    made_up = a_payout("invented")
+    return (*added.movements, made_up) if added.block.number == 1 else added.movements
+
+
+def with_another_memo(added: BlockAdded) -> tuple[Movement, ...]:
+    return tuple(
+        replace(m, memo=b"for another swap") if isinstance(m, TokenTransfer) else m
+        for m in added.movements
+    )
+
+
+def lying(world: World, change: Change, provider: str = FIRST) -> Lying:
+    node = Lying(world.chain, provider=provider)
+    node.change = change  # type: ignore[method-assign]
+    return node
 
 
 def honest(world: World, provider: str = SECOND) -> FakeReader:
@@ -149,7 +200,7 @@ class TestWithTwoProviders:
             assert await states(world) == ["seen"]
 
             await world.verifying(honest(world, FIRST))()
-            late.change = lambda added: added.movements
+            late.change = lambda added: added.movements  # type: ignore[method-assign]
             world.chain.mine()
             await world.is_at_head()
             world.chain.mine()

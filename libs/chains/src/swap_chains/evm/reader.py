@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing, suppress
 
@@ -16,7 +16,6 @@ from swap_chains.evm.blocks import headers_at
 from swap_chains.evm.follower import Follower, Pace
 from swap_chains.evm.head_subscription import wake_on_heads
 from swap_chains.evm.movements import LogScope, to_logs
-from swap_chains.evm.provider_agreement import of_each_provider
 from swap_chains.evm.reported_transfers import in_logs
 from swap_chains.evm.rpc import Node, Rpc
 from swap_chains.evm.state import EvmState
@@ -112,14 +111,6 @@ class EvmReader(EvmState):
             if excluded_providers
             else self._pinned(read)
         )
-
-    async def movements_of_each_provider(
-        self, *, first: int, last: Block
-    ) -> Mapping[str, Sequence[BlockAdded]]:
-        reports, _ = await of_each_provider(
-            self._rpc, lambda node: self._movements(node, first, last, None)
-        )
-        return reports
 
     async def _movements(
         self, node: Node, first: int, last: Block, to: Collection[str] | None

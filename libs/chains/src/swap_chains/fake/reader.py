@@ -7,13 +7,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import replace
 
-from swap_chains.errors import (
-    BlockUnknown,
-    CallReverted,
-    ChainError,
-    ChainUnavailable,
-    ReorgBeyondFinality,
-)
+from swap_chains.errors import BlockUnknown, CallReverted, ChainUnavailable, ReorgBeyondFinality
 from swap_chains.events import (
     Block,
     BlockAdded,
@@ -167,14 +161,6 @@ class FakeReader:
             if movements:
                 found.append(BlockAdded(block, movements))
         return found
-
-    async def movements_of_each_provider(
-        self, *, first: int, last: Block
-    ) -> Mapping[str, Sequence[BlockAdded]]:
-        try:
-            return {self._provider: await self.movements(first=first, last=last)}
-        except ChainError:
-            return {}
 
     async def reported_transfers(self, transaction_hash: str) -> ReportedTransfers | None:
         self._chain.check_reachable()

@@ -110,7 +110,6 @@ FINALIZE_BLOCKS: Final = sql("""
 UPDATE chain_block SET finalized = true
 WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <= :finalized_number
 """)
-# One that is back in its block may be reported by another provider, with another sender or memo.
 SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
@@ -131,9 +130,7 @@ SELECT :network, new.* FROM unnest(
 ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
   state = excluded.state, confirmations_required = excluded.confirmations_required,
   waits_for_finality = excluded.waits_for_finality,
-  providers_required = excluded.providers_required, withheld_at = NULL, verified_at = NULL,
-  provider = excluded.provider, memo = excluded.memo, sequence_number = excluded.sequence_number,
-  from_address = coalesce(excluded.from_address, kept.from_address)
+  providers_required = excluded.providers_required, withheld_at = NULL
 WHERE kept.version < excluded.version
 """)
 MOVE_MOVEMENTS: Final = sql("""
@@ -173,20 +170,18 @@ WITH block AS MATERIALIZED (
 SELECT block.* FROM block, other WHERE other.number IS NULL OR block.number < other.number
 ORDER BY block.number DESC LIMIT 1
 """)
-# What was denied and is reported again is not stored: it is published anew.
 STORED_MOVEMENTS: Final = sql(f"""
 SELECT stored.id
 FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
 CROSS JOIN LATERAL (
     SELECT id FROM movement
-    WHERE network = :network AND id = wanted.id AND state IS DISTINCT FROM 'reverted'
-      AND {IS_CANONICAL} OFFSET 0) AS stored
+    WHERE network = :network AND id = wanted.id AND {IS_CANONICAL} OFFSET 0) AS stored
 """)
 PUBLISHED_BETWEEN: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM chain_block AS block CROSS JOIN LATERAL (
     SELECT * FROM movement
-    WHERE network = block.network AND block_hash = block.hash AND state <> 'reverted'
+    WHERE network = block.network AND block_hash = block.hash AND state IS NOT NULL
     OFFSET 0) AS movement
 WHERE block.network = :network AND block.state = 'canonical'
   AND block.number BETWEEN :first AND :last
@@ -221,8 +216,7 @@ WHERE network = :network
 # The follower reads anew what is open.
 TAKEN_BACK: Final = sql("""
 UPDATE watch_cursor SET revision = revision + 1,
-  last_outbox_id = CASE WHEN :has_told
-    THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
+  last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
 WHERE network = :network
 """)
 
@@ -371,8 +365,7 @@ SELECT asked.address, target.since, target.counted_number, target.counted_time,
         AND {IS_CANONICAL}), 0) AS risen,
   coalesce((SELECT sum(movement.base_units) FROM movement
       WHERE movement.network = :network AND movement.from_address = asked.address
-        AND movement.kind = 'swept' AND movement.token = :native
-        AND movement.state <> 'reverted' AND {IS_CANONICAL}), 0) AS swept
+        AND movement.kind = 'swept' AND movement.token = :native AND {IS_CANONICAL}), 0) AS swept
 FROM unnest(CAST(:addresses AS text[])) AS asked(address)
 LEFT JOIN LATERAL (
     SELECT since, counted_number, counted_time FROM watched_target

@@ -204,23 +204,8 @@ class PostgresWork:
         )
         return [to_tracked(row) for row in rows]
 
-    async def lock_published(
-        self, network: str, *, first: int, last: int
-    ) -> Sequence[TrackedMovement]:
-        asked = {"network": network}
-        _, rows = await self._connection.ask(
-            (statements.LOCK_CURSOR, asked),
-            (statements.PUBLISHED_BETWEEN, {**asked, "first": first, "last": last}),
-        )
-        return [to_tracked(row) for row in rows]
-
     async def take_back(
-        self,
-        network: str,
-        reverted: Sequence[TrackedMovement],
-        publications: Sequence[TrackedMovement],
-        *,
-        halt: Halt,
+        self, network: str, reverted: Sequence[TrackedMovement], *, halt: Halt
     ) -> None:
         place = {"network": network}
         if reverted:
@@ -228,8 +213,8 @@ class PostgresWork:
             self._connection.post(statements.MOVE_MOVEMENTS, {**place, **rows})
             addresses = sorted({tracked.movement.to_address for tracked in reverted})
             self._connection.post(statements.MARK_INCOMPLETE, {**place, "addresses": addresses})
-            add_to_outbox(self._connection, [to_outgoing(one, at=halt.at) for one in publications])
-            self._connection.post(statements.TAKEN_BACK, {**place, "has_told": bool(publications)})
+            add_to_outbox(self._connection, [to_outgoing(one, at=halt.at) for one in reverted])
+            self._connection.post(statements.TAKEN_BACK, place)
         self._connection.post(statements.HALT, {**place, "at": halt.at, "reason": halt.reason})
 
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:

@@ -1,14 +1,12 @@
-"""Published movements that providers deny at a block that is final. Pure."""
+"""Rises of coins that providers deny at a block that is final. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from swap_chain_watcher.domain.movements import Movement, PublishedVersion, Subject, TrackedMovement
-from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.second_look import LogReport
+from swap_chain_watcher.domain.movements import Movement, TrackedMovement
 
 PROVIDERS_MIN: Final = 2  # that decide against one
 
@@ -23,8 +21,7 @@ class Denial:
 
     @property
     def is_disproved(self) -> bool:
-        is_reported = len(self.reported_by) >= PROVIDERS_MIN
-        return len(self.denied_by) >= PROVIDERS_MIN and not is_reported
+        return len(self.denied_by) >= PROVIDERS_MIN
 
     @property
     def positions(self) -> str:
@@ -82,51 +79,6 @@ def find_disproved(
         if tracked.movement.to_address in lowest
         and tracked.movement.total_after >= lowest[tracked.movement.to_address]
     ]
-
-
-def find_denied_logs(
-    published: Iterable[TrackedMovement],
-    reports: Mapping[str, LogReport],
-    *,
-    policy: Policy,
-    watched: Collection[str],
-) -> Sequence[Denial]:
-    """Return the movements of logs that a provider denies.
-
-    :param reports: by provider, what it reports of the blocks of the movements.
-    :param watched: the deposit addresses that the providers were asked about, in lower case.
-    """
-    found: list[Denial] = []
-    for tracked in published:
-        movement, depth = tracked.movement, tracked.depth
-        compares_origin = depth is not None and depth.providers > 0
-        denied_by = tuple(
-            provider
-            for provider, report in reports.items()
-            if report.denies(movement, compares_origin=compares_origin)
-        )
-        if denied_by and policy.is_in_log_scope(movement, watched):
-            reported_by = tuple(provider for provider in reports if provider not in denied_by)
-            found.append(Denial(movement, denied_by, reported_by))
-    return found
-
-
-def find_disproved_logs(
-    published: Iterable[TrackedMovement], denials: Iterable[Denial]
-) -> Sequence[TrackedMovement]:
-    """Return the disproved movements. What two providers have reported before is none."""
-    keys = {one.movement.key for one in denials if one.is_disproved}
-    return [one for one in published if one.key in keys and not one.is_verified]
-
-
-def without_superseded(
-    reverted: Iterable[TrackedMovement], known: Mapping[Subject, PublishedVersion]
-) -> Sequence[TrackedMovement]:
-    """Return those to publish: not where a later version is about the log in another block.
-
-    :param known: the last version published about each subject.
-    """
-    return [one for one in reverted if known[one.movement.subject].version < one.version]
 
 
 def _names(providers: Iterable[str]) -> str:

@@ -63,38 +63,6 @@ class MissedMovements:
         return any(tracked.state is State.SEEN for tracked in self.new_movements)
 
 
-@dataclass(frozen=True, slots=True)
-class LogReport:
-    """What one node reports of a range of blocks."""
-
-    keys: frozenset[Key]  # of everything that is in a log
-    movements: Mapping[Key, Movement]  # of what moved value
-
-    @classmethod
-    def of(
-        cls, network: str, found: Sequence[BlockAdded], policy: Policy, targets: Collection[str]
-    ) -> LogReport:
-        """
-        :param targets: the deposit addresses among the senders, in lower case.
-        """
-        return cls(
-            frozenset((added.block.hash, id_) for added in found for id_ in _ids(network, added)),
-            {
-                (added.block.hash, movement.id): movement
-                for added in found
-                for fact in added.movements
-                if (movement := to_movement(added.block, fact, policy, targets)) is not None
-            },
-        )
-
-    def denies(self, movement: Movement, *, compares_origin: bool) -> bool:
-        """Whether its log is not in its block, or has another sender or memo."""
-        reported = self.movements.get(movement.key)
-        if compares_origin and reported is not None and _origin(reported) != _origin(movement):
-            return True
-        return movement.key not in self.keys
-
-
 def decide_missed(
     network: str,
     found: Sequence[BlockAdded],
@@ -115,15 +83,15 @@ def decide_missed(
     :raises MovementsDenied: when something is stored and published, and is not there.
     """
     _refuse_other_blocks(network, found, stored)
-    report = LogReport.of(network, found, policy, targets)
-    verified = _refuse_denials(network, report, stored, policy, watched=watched)
+    reported = _reported(found, policy, targets)
+    verified = _refuse_denials(network, found, stored, policy, watched=watched, reported=reported)
     unverified = dict((evidence or Evidence()).unverified_sums)
     blocks: list[Block] = []
     new_movements: list[TrackedMovement] = []
     publications: list[TrackedMovement] = []
     for added in found:
         keys = [(added.block.hash, id_) for id_ in _ids(network, added)]
-        here = [report.movements[key] for key in keys if key in report.movements]
+        here = [reported[key] for key in keys if key in reported]
         missed = [m for m in here if m.id not in stored.movement_ids]
         if missed and added.block.number not in stored.hashes:
             blocks.append(added.block)
@@ -136,6 +104,17 @@ def decide_missed(
     )
 
 
+def _reported(
+    found: Sequence[BlockAdded], policy: Policy, targets: Collection[str]
+) -> Mapping[Key, Movement]:
+    return {
+        (added.block.hash, movement.id): movement
+        for added in found
+        for fact in added.movements
+        if (movement := to_movement(added.block, fact, policy, targets)) is not None
+    }
+
+
 def _refuse_other_blocks(
     network: str, found: Sequence[BlockAdded], stored: StoredMovements
 ) -> None:
@@ -146,28 +125,29 @@ def _refuse_other_blocks(
 
 def _refuse_denials(
     network: str,
-    report: LogReport,
+    found: Sequence[BlockAdded],
     stored: StoredMovements,
     policy: Policy,
     *,
     watched: Collection[str],
+    reported: Mapping[Key, Movement],
 ) -> Sequence[Key]:
     """Return the deposits that are reported as they are stored."""
-    denied = [
-        movement
-        for movement in stored.published
-        if report.denies(movement, compares_origin=movement.key in stored.deposits)
-        and policy.is_in_log_scope(movement, watched)
-    ]
+    there = {(added.block.hash, id_) for added in found for id_ in _ids(network, added)}
+    denied: list[Movement] = []
+    verified: list[Key] = []
+    for movement in stored.published:
+        key = movement.block.hash, movement.id
+        is_there = key in there
+        if is_there and key in stored.deposits and key in reported:
+            is_there = _origin(reported[key]) == _origin(movement)
+            if is_reported_alike(movement, reported[key]):
+                verified.append(key)
+        if not is_there and policy.is_in_log_scope(movement, watched):
+            denied.append(movement)
     if denied:
         raise MovementsDenied(network, denied)
-    return [
-        movement.key
-        for movement in stored.published
-        if movement.key in stored.deposits
-        and movement.key in report.movements
-        and is_reported_alike(movement, report.movements[movement.key])
-    ]
+    return verified
 
 
 def is_reported_alike(movement: Movement, reported: Movement) -> bool:

@@ -17,7 +17,6 @@ from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chain_watcher.ports import Halt, UncheckedRange, UnitOfWork, Watches
 from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
-from swap_chain_watcher.usecases.deny_logs import DenyLogs
 from swap_chains.errors import BlockDiffers, ChainError, FinalBlocksDiffer
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader
@@ -36,14 +35,12 @@ class RunSecondLook:
         policy: Policy,
         clock: Clock,
         blocks_max: int,
-        deny_logs: DenyLogs,
         addresses: FollowedAddresses | None = None,
     ) -> None:
         """
         :param addresses: those that the reader is asked about, where there are any.
         """
         self._addresses = addresses
-        self._deny_logs = deny_logs
         self._unit_of_work = unit_of_work
         self._watches = watches
         self._reader = reader
@@ -54,26 +51,24 @@ class RunSecondLook:
         self._denied_before: frozenset[UUID] = frozenset()
 
     async def __call__(self) -> bool:
-        """Look at the next final blocks and say whether they are behind us now.
-
-        A halted network stays where it is: what two providers deny there is reverted.
-        """
+        """Look at the next final blocks and say whether they are behind us now."""
         network = self._reader.network
         unchecked = await self._watches.find_unchecked(network)
         if unchecked is None:
-            await self._deny_logs()
             return False
         try:
             await self._compare_finality()
             if (last := await self._last_of(unchecked)) is None:
                 return False
-            if not await self._look(unchecked.checked_number + 1, last):
-                return False
+            await self._compare_blocks(unchecked.checked_number + 1, last)
         except (BlockDiffers, BrokenChain, FinalBlocksDiffer) as error:
             await self._handle_contradiction(error)
             return False
         except ChainError as error:
             observe.second_look_failed(network, error)
+            return False
+        except MovementsDenied as error:
+            await self._handle_denial(error)
             return False
         self._denied_before = frozenset()
         return True
@@ -115,23 +110,16 @@ class RunSecondLook:
             await self._watches.halt(Halt(network, str(error), self._clock()))
             observe.network_halted(network, str(error))
 
-    async def _look(self, first: int, last: Block) -> bool:
-        """Return whether everything that was published is there.
-
-        Another node's report halts at once; a node alone may only have lost its index.
-        """
-        try:
-            await self._compare_blocks(first, last)
-        except MovementsDenied as error:
-            observe.movements_denied(error)
-            denied = frozenset(movement.id for movement in error.denied)
-            if not self._has_second_provider and not denied & self._denied_before:
-                self._denied_before = denied
-                return False
-            self._denied_before = frozenset()
-            await self._deny_logs.halt(error, first=first, last=last)
-            return False
-        return True
+    async def _handle_denial(self, error: MovementsDenied) -> None:
+        """Halt at once on another node's word; a node alone may only have lost its index."""
+        observe.movements_denied(error)
+        denied = frozenset(movement.id for movement in error.denied)
+        if not self._has_second_provider and not denied & self._denied_before:
+            self._denied_before = denied
+            return
+        self._denied_before = frozenset()
+        await self._watches.halt(Halt(error.network, str(error), self._clock()))
+        observe.network_halted(error.network, str(error))
 
     async def _compare_blocks(self, first: int, last: Block) -> None:
         network, watched = self._reader.network, frozenset[str]()
