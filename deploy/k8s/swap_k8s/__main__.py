@@ -17,7 +17,7 @@ from eth_utils.address import to_checksum_address
 from swap_chains.errors import ChainError
 from swap_k8s.chains import prepare_chains
 from swap_k8s.config_maps import ConfigMaps
-from swap_k8s.contracts import check_contracts
+from swap_k8s.contracts import check_networks
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.setting_files import read_variable
 from swap_stack.database import show_to_auditor
@@ -27,7 +27,7 @@ APP = Path(__file__).resolve().parents[3]
 
 def contracts() -> None:
     catalogue = load_catalogue(Path(os.environ["SWAP_CATALOGUE"]), to_checksum_address)
-    asyncio.run(check_contracts(catalogue.networks, _nodes()))
+    asyncio.run(check_networks(catalogue.networks, _nodes()))
 
 
 def invariants() -> None:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import aiohttp
-
-from swap_chains.evm.check import check_chain
-from swap_chains.evm.check_roles import check_roles
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Network
-from swap_settler.paying.adapters.chains import derivation_of, open_rpc, roles_of
+from swap_settler.paying.adapters.chains import check_contracts, open_rpc
 
 
-async def check_contracts(
+async def check_networks(
     networks: Mapping[str, Network], nodes: Mapping[str, tuple[str, ...]]
 ) -> None:
     """
@@ -24,22 +20,7 @@ async def check_contracts(
     try:
         for name, network in networks.items():
             for signer in network.signers:
-                await _check(network, signer, nodes.get(name, ()), session)
+                rpc = open_rpc(network, nodes.get(name, ()), session)
+                await check_contracts(rpc, network, signer)
     finally:
         await session.close()
-
-
-async def _check(
-    network: Network, signer: str, urls: tuple[str, ...], session: aiohttp.ClientSession
-) -> None:
-    rpc = open_rpc(network, urls, session)
-    await check_chain(
-        rpc,
-        chain_id=network.chain_id,
-        depository=network.contracts.depository,
-        treasury=network.contracts.treasury,
-        decimals={token.address: token.decimals for token in network.tokens},
-        operator=signer,
-        derivation=derivation_of(network),
-    )
-    await check_roles(rpc, roles_of(network, signer))

@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestServer
 from swap_k8s import __main__ as jobs
 from swap_k8s.chains import FORWARDED, prepare_chains
 from swap_k8s.config_maps import ConfigMaps
-from swap_k8s.contracts import check_contracts
+from swap_k8s.contracts import check_networks
 
 from deploy.k8s.tests.rendered import ROOT, containers_of
 from deploy.k8s.tests.rendered import Rendered as Overlay
@@ -104,7 +104,7 @@ async def test_chains_are_deployed_once_and_pass_the_check_of_a_release(
     assert {n: (FORWARDED[n],) for n in urls} == {
         name: network.public_nodes for name, network in catalogue.networks.items()
     }
-    await check_contracts(catalogue.networks, urls)
+    await check_networks(catalogue.networks, urls)
 
     api_server.config_maps["prices"] = {"prices.json": '{"ETH": "1.00"}'}
     await prepare_chains(config_maps, ROOT, nodes, SIGNER_KEY)
@@ -116,9 +116,9 @@ async def test_chains_are_deployed_once_and_pass_the_check_of_a_release(
     name, network = next(iter(catalogue.networks.items()))
     other = replace(network, signers=("0x" + "22" * 20,))
     with pytest.raises(ChainMismatch, match=name):
-        await check_contracts({name: other}, urls)
+        await check_networks({name: other}, urls)
     with pytest.raises(ChainUnavailable):
-        await check_contracts({name: network}, {name: ("http://127.0.0.1:1",)})
+        await check_networks({name: network}, {name: ("http://127.0.0.1:1",)})
 
 
 @pytest.fixture

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import aiohttp
 
 from swap_chains.evm.check import Derivation, check_chain
-from swap_chains.evm.check_roles import ContractRoles, GovernedContract, check_roles
+from swap_chains.evm.check_roles import (
+    ContractRoles,
+    GovernedContract,
+    UnknownOperator,
+    check_roles,
+)
 from swap_chains.evm.keys import Key
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
@@ -41,18 +47,26 @@ class Chain:
         """
         :raises ChainMismatch: or WrongChain, when signing here would be a mistake.
         """
-        contracts = self.network.contracts
-        await check_chain(
-            self.rpc,
-            chain_id=self.network.chain_id,
-            depository=contracts.depository,
-            treasury=contracts.treasury,
-            decimals={token.address: token.decimals for token in self.network.tokens},
-            operator=self.sender.address,
-            derivation=derivation_of(self.network),
-        )
-        unknown = await check_roles(self.rpc, roles_of(self.network, self.sender.address))
+        unknown = await check_contracts(self.rpc, self.network, self.sender.address)
         unknown_operators(self.network.name, unknown)
+
+
+async def check_contracts(rpc: Rpc, network: Network, operator: str) -> Sequence[UnknownOperator]:
+    """Compare the catalogue with a network's chain; return the operators it does not name.
+
+    :param operator: the signer that has to be one.
+    :raises ChainMismatch: or WrongChain, when signing there would be a mistake.
+    """
+    await check_chain(
+        rpc,
+        chain_id=network.chain_id,
+        depository=network.contracts.depository,
+        treasury=network.contracts.treasury,
+        decimals={token.address: token.decimals for token in network.tokens},
+        operator=operator,
+        derivation=derivation_of(network),
+    )
+    return await check_roles(rpc, roles_of(network, operator))
 
 
 def roles_of(network: Network, operator: str) -> ContractRoles:
