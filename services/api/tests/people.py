@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 from api_harness import Harness
 
 from swap_api.domain.members import OPERATOR, Role
+from swap_runtime.admin_routes import OPERATOR_KEY, Handler
+from swap_runtime.operators import Operator
+from swap_runtime.operators import Role as OperatorRole
 
 BASE = "/management/v1"
 
@@ -71,3 +78,21 @@ async def accept(api: Harness, token: str) -> Person:
     joined = answer.json()["data"]
     member = joined["member"]
     return Person(member["id"], member["organization_id"], joined["token"], api)
+
+
+@asynccontextmanager
+async def an_operators_client(
+    api: Harness,
+) -> AsyncIterator[TestClient[web.Request, web.Application]]:
+    """Serve the management API as operators reach it, with every request made by Ada."""
+
+    @web.middleware
+    async def as_ada(request: web.Request, handler: Handler) -> web.StreamResponse:
+        request[OPERATOR_KEY] = Operator("ada", OperatorRole.OPERATOR)
+        return await handler(request)
+
+    server = web.Application(middlewares=[as_ada])
+    for method, path, handler in api.parts.door.routes():
+        server.router.add_route(method, path, handler)
+    async with TestClient(TestServer(server)) as client:
+        yield client

@@ -7,20 +7,15 @@ from typing import Any
 
 import httpx
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 from api_harness import Harness
 from fake_webhooks import FakeWebhooks
-from people import BASE, Person, a_colleague, an_owner
+from people import BASE, Person, a_colleague, an_operators_client, an_owner
 
 from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.keys import PostgresKeys
 from swap_api.adapters.partners import PostgresPartners
 from swap_api.domain.members import Role
-from swap_runtime.admin_routes import OPERATOR_KEY, Handler
 from swap_runtime.errors import Unavailable
-from swap_runtime.operators import Operator
-from swap_runtime.operators import Role as OperatorRole
 
 pytestmark = pytest.mark.connected
 NOT_KEPT = (409, "IDEMPOTENCY_ANSWER_NOT_KEPT")
@@ -245,15 +240,7 @@ async def test_taking_an_invitation_minds_no_key_and_is_done_once_by_itself(
 
 
 async def test_an_operators_order_is_done_once_too(api: Harness) -> None:
-    @web.middleware
-    async def as_ada(request: web.Request, handler: Handler) -> web.StreamResponse:
-        request[OPERATOR_KEY] = Operator("ada", OperatorRole.OPERATOR)
-        return await handler(request)
-
-    server = web.Application(middlewares=[as_ada])
-    for method, path, handler in api.parts.door.routes():
-        server.router.add_route(method, path, handler)
-    async with TestClient(TestServer(server)) as http:
+    async with an_operators_client(api) as http:
 
         async def ask(path: str, body: dict[str, Any], key: str) -> tuple[Any, Any]:
             headers = {"Idempotency-Key": key}

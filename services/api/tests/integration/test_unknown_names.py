@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 from api_factories import a_body
 from api_harness import Harness
+from people import an_operators_client
 
 from swap_api.http.endpoints import Endpoint
-from swap_runtime.admin_routes import OPERATOR_KEY, Handler
-from swap_runtime.operators import Operator
-from swap_runtime.operators import Role as OperatorRole
 
 pytestmark = pytest.mark.connected
 
@@ -159,16 +155,8 @@ class TestANameOfAnotherEndpoint:
 
 
 async def test_an_operators_order_is_held_to_the_same_names(api: Harness) -> None:
-    @web.middleware
-    async def as_ada(request: web.Request, handler: Handler) -> web.StreamResponse:
-        request[OPERATOR_KEY] = Operator("ada", OperatorRole.OPERATOR)
-        return await handler(request)
-
-    server = web.Application(middlewares=[as_ada])
-    for method, path, handler in api.parts.door.routes():
-        server.router.add_route(method, path, handler)
     path = "/management/v1/organizations"
-    async with TestClient(TestServer(server)) as http:
+    async with an_operators_client(api) as http:
         misspelled = await http.post(path, json={"name": "Shop", "nmae": "Shop"})
         listed = await http.post(path, json={"name": "Shop", "colour": "blue"})
 
