@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from swap_runtime.service import Service
 from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
 from swap_settler.settings import SettlerGroup
-
-CONSUMER: Final = "settler"
 
 
 def build(service: Service, group: SettlerGroup, swap_messages: SwapMessages) -> None:

@@ -10,6 +10,7 @@ from swap_chains.evm.reader import EvmReader
 from swap_domain.catalogue import Catalogue
 from swap_runtime.service import Service
 from swap_settler.model.messages.swap_messages import SwapMessages
+from swap_settler.model.store.unit_of_work import CONSUMER
 from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.caps import CapAdmin
@@ -59,7 +60,6 @@ from swap_settler.settling.adapters.quoter import HttpPrices
 from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
 
-CONSUMER: Final = "settler"
 STUCK_INTERVAL: Final = timedelta(seconds=10)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping
 from datetime import timedelta
-from typing import Final
 
 import aiohttp
 
@@ -23,7 +22,7 @@ from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import lane_channel
-from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
 from swap_settler.paying import observe
 from swap_settler.paying.adapters.chains import Chain
 from swap_settler.paying.adapters.keys import open_keys
@@ -33,7 +32,6 @@ from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingP
 from swap_settler.settings import SettlerGroup
 from swap_settler.settling.store.dwelling import PostgresDwelling
 
-CONSUMER: Final = "settler"
 LEASE_TERM = timedelta(seconds=6)
 STUCK_INTERVAL = timedelta(seconds=10)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from swap_chains.evm.l1_data_fees import l1_data_fees
 from swap_chains.evm.reader import EvmReader
@@ -13,7 +12,7 @@ from swap_runtime.service import Service
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import REQUOTE_DUE
-from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
 from swap_settler.settings import SettlerGroup
 from swap_settler.settling.adapters.quoter import HttpPricing
 from swap_settler.settling.handlers import deposits, payouts, requests
@@ -26,8 +25,6 @@ from swap_settler.settling.usecases.requote_swaps import RequoteSwaps
 from swap_settler.settling.usecases.settle_deposits import SettleDeposits
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 from swap_settler.settling.usecases.start_refunds import StartRefunds
-
-CONSUMER: Final = "settler"
 
 
 def build(

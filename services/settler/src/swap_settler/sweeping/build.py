@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from swap_chains.evm.reader import EvmReader
 from swap_domain.catalogue import Catalogue
 from swap_runtime.service import Service
-from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
 from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
 from swap_settler.settings import SettlerGroup
 from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 from swap_settler.sweeping.usecases.book_sweeps import BookSweeps
 from swap_settler.sweeping.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.sweeping.usecases.order_sweeps import OrderSweeps
-
-CONSUMER: Final = "settler"
 
 
 def build(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
@@ -40,6 +41,8 @@ from swap_settler.model.store.sweep_work import SweepWork
 from swap_settler.model.store.withdrawal_work import WithdrawalWork
 from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
 from swap_settler.model.work_due import WorkDue, work_due
+
+CONSUMER: Final = "settler"  # whose inbox marks a message as done: the service's own
 
 
 class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
