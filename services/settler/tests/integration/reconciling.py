@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from services.settler.tests.lane_harness import NOW, PAYOUT, World
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
+    DESTINATION,
+    NOW,
+    PAYOUT,
+    SIGNER,
+    World,
+    a_recipient,
+)
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE, Catalogue
@@ -12,6 +24,19 @@ from swap_settler.operator.store.external_nonces import PostgresExternalNonces
 from swap_settler.operator.store.external_payments import PostgresExternalPaymentUnitOfWork
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
+
+OTHER: Final = a_recipient(77)  # another operator of the Treasury
+
+
+@asynccontextmanager
+async def opened_beside_other(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """Yield a destination whose Treasury obeys another operator too."""
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        world.chain.authorize(OTHER)
+        await world.close_slots()  # the ledger has its gas money
+        yield world
 
 
 def explaining(world: World, catalogue: Catalogue | None = None) -> ReconcileUnknownPayments:

@@ -14,7 +14,12 @@ from aiohttp.test_utils import TestClient, TestServer
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.integration.reconciling import explaining, record_external_payment
+from services.settler.tests.integration.reconciling import (
+    OTHER,
+    explaining,
+    opened_beside_other,
+    record_external_payment,
+)
 from services.settler.tests.lane_harness import (
     DESTINATION,
     FUNDER,
@@ -41,17 +46,12 @@ from swap_settler.settling.store.dwelling import PostgresDwelling
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 FEES = Fees(10**13, 10**13)
-OTHER = a_recipient(77)  # another operator of the Treasury
 THIEF = a_recipient(66)
 
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        world.chain.give(SIGNER, NATIVE, 10**18)
-        world.chain.authorize(OTHER)
-        await world.close_slots()  # the ledger has its gas money
+    async with opened_beside_other(migrated) as world:
         yield world
 
 

@@ -8,14 +8,17 @@ from datetime import timedelta
 
 import pytest
 
-from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.integration.reconciling import explaining, record_external_payment
+from services.settler.tests.integration.reconciling import (
+    OTHER,
+    explaining,
+    opened_beside_other,
+    record_external_payment,
+)
 from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
     PAYOUT,
     QUOTE,
-    SIGNER,
     TREASURY,
     World,
     a_deposit,
@@ -39,17 +42,12 @@ from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 REFUEL = 10**15
-OTHER = a_recipient(77)  # another operator of the Treasury
 THIEF = a_recipient(66)
 
 
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    migrated("chain_watcher")
-    async with opened_world(migrated("settler"), DESTINATION) as world:
-        world.chain.give(SIGNER, NATIVE, 10**18)
-        world.chain.authorize(OTHER)
-        await world.close_slots()  # the ledger has its gas money
+    async with opened_beside_other(migrated) as world:
         yield world
 
 
