@@ -10,20 +10,20 @@ from uuid import UUID
 import psycopg
 
 from swap_contracts.envelope import Envelope, Message, Topic
-from swap_runtime.database import Engine, forbid_open_transaction, transaction
-from swap_runtime.inbox import mark_seen
-from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.parking import Behind, PostgresParking
-from swap_runtime.records import Record
-from swap_runtime.relay import Outbound
-from swap_runtime.schema import (
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.messaging.parking import Behind, PostgresParking
+from swap_runtime.messaging.records import Record
+from swap_runtime.messaging.relay import Outbound
+from swap_runtime.postgres.database import Engine, forbid_open_transaction, transaction
+from swap_runtime.postgres.schema import (
     create_runtime_tables,
     drop_outbox_trigger,
     log_operator_orders,
     store_proposals,
     verify_messages,
 )
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 TABLES = (
     *("outbox", "inbox", "watermark", "parked", "lease", "note"),

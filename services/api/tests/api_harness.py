@@ -29,10 +29,10 @@ from swap_api.http.endpoints import Endpoint, Endpoints
 from swap_api.http.openapi import refusals_of
 from swap_api.settings import ApiSettings
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.database import reading
+from swap_runtime.postgres.database import reading
+from swap_runtime.postgres.sql import sql
+from swap_runtime.process.service import Service
 from swap_runtime.screening import BlockList, Party, Verdict
-from swap_runtime.service import Service
-from swap_runtime.sql import sql
 
 PEPPER = "a pepper for tests"
 ADAPTERS: dict[tuple[str, str], TypeAdapter[Any]] = {}  # of what endpoints answer

@@ -13,9 +13,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from api_harness import Harness
 
 from swap_api.domain.members import OPERATOR, Role
-from swap_runtime.admin_routes import OPERATOR_KEY, Handler
-from swap_runtime.operators import Operator
-from swap_runtime.operators import Role as OperatorRole
+from swap_runtime.operators.admin_routes import OPERATOR_KEY, Handler
+from swap_runtime.operators.identities import Operator
+from swap_runtime.operators.identities import Role as OperatorRole
 
 BASE = "/management/v1"
 

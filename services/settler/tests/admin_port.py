@@ -6,8 +6,8 @@ from aiohttp import web
 
 from services.settler.tests.fakes import FixedPrices
 from swap_domain.catalogue import Catalogue
-from swap_runtime.admin_routes import CarryOut, Handler, Order
-from swap_runtime.database import Engine
+from swap_runtime.operators.admin_routes import CarryOut, Handler, Order
+from swap_runtime.postgres.database import Engine
 from swap_settler.operator.store.stakes import PostgresStakes
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 

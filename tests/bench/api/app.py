@@ -11,7 +11,7 @@ import structlog
 import uvloop
 from rich.console import Console
 
-from swap_runtime.files import let_many_files_be_open
+from swap_runtime.process.files import let_many_files_be_open
 from swap_stack.daemon import StackError
 from swap_stack.down import down
 from swap_stack.options import Options

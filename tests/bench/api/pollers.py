@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from swap_runtime.files import let_many_files_be_open
+from swap_runtime.process.files import let_many_files_be_open
 from swap_stack.partners import Operator
 from swap_stack.processes import Registry
 from tests.bench import machine

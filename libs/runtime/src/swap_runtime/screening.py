@@ -18,11 +18,11 @@ import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from swap_domain.rehearsals import is_rehearsed
-from swap_runtime.database import Engine, forbid_open_transaction, reading
 from swap_runtime.errors import Unavailable
-from swap_runtime.metrics import counter
+from swap_runtime.postgres.database import Engine, forbid_open_transaction, reading
+from swap_runtime.postgres.sql import sql
 from swap_runtime.settings import ScreeningSettings
-from swap_runtime.sql import sql
+from swap_runtime.telemetry.metrics import counter
 
 LIVE: Final = "live"
 REMEMBERED_MAX: Final = 50_000

@@ -21,16 +21,16 @@ from libs.runtime.tests.fakes import (
     outgoing,
 )
 from swap_contracts.envelope import Envelope, Topic
-from swap_runtime.batches import UseCase
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.database import Engine
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import Outgoing
-from swap_runtime.parking import Parking
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound, Relay
+from swap_runtime.messaging.batches import UseCase
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.messaging.parking import Parking
+from swap_runtime.messaging.producing import KafkaProducer
+from swap_runtime.messaging.relay import Outbound, Relay
+from swap_runtime.messaging.topics import ensure_topics, has_topic
+from swap_runtime.postgres.database import Engine
 from swap_runtime.settings import KafkaSettings
-from swap_runtime.topics import ensure_topics, has_topic
 from tests.plugins.broker import Broker
 from tests.support.waiting import until
 

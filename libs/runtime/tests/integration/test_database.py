@@ -9,7 +9,8 @@ import pytest
 from psycopg.errors import IntegrityError, ProgrammingError
 from pydantic import SecretStr
 
-from swap_runtime.database import (
+from swap_runtime.errors import Unavailable
+from swap_runtime.postgres.database import (
     Engine,
     TransactionOpen,
     TransactionUndone,
@@ -20,8 +21,7 @@ from swap_runtime.database import (
     reading,
     transaction,
 )
-from swap_runtime.errors import Unavailable
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from swap_runtime.database import Engine, transaction
-from swap_runtime.leases import Lease, LeaseLost, held, require_epoch, work_while_held
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.leases import Lease, LeaseLost, held, require_epoch, work_while_held
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 SHORT = timedelta(milliseconds=500)

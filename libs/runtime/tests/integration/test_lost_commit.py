@@ -13,11 +13,17 @@ from libs.runtime.tests.fakes import (
     KeepNotes,
     a_record,
 )
-from swap_runtime.batches import Batches
-from swap_runtime.database import Engine, create_engine, execute_alone, reading, transaction
 from swap_runtime.errors import Unavailable
-from swap_runtime.leases import Lease
-from swap_runtime.sql import sql
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.postgres.database import (
+    Engine,
+    create_engine,
+    execute_alone,
+    reading,
+    transaction,
+)
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.postgres.sql import sql
 from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P1")]

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, a_parking, decide, outgoing
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, transaction
-from swap_runtime.maintenance import IS_UNREAD, Maintenance
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.sweep import Sweep
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.maintenance import IS_UNREAD, Maintenance
+from swap_runtime.postgres.sql import sql
 from swap_runtime.settings import SweepSettings
-from swap_runtime.sql import sql
-from swap_runtime.sweep import Sweep
 
 pytestmark = pytest.mark.connected
 

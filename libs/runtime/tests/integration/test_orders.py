@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from aiohttp import web
 
-from swap_runtime.admin_routes import AdminRoute, Order, OrderRoute
-from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.errors import Refused, Unavailable
-from swap_runtime.operator_log import log_order
-from swap_runtime.operators import KnownOperator, Operator, Role, token_hash
-from swap_runtime.sql import sql
+from swap_runtime.operators.admin_routes import AdminRoute, Order, OrderRoute
+from swap_runtime.operators.identities import KnownOperator, Operator, Role, token_hash
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 from tests.plugins.internal_port import internal_port_of
 
 pytestmark = pytest.mark.connected

@@ -8,14 +8,14 @@ import pytest
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, Note, a_note, a_parking, a_record
 from swap_contracts.envelope import Envelope
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.parked_routes import ParkedRoutes
-from swap_runtime.parking import PARK
-from swap_runtime.records import Record
-from swap_runtime.releasing import Releasing
-from swap_runtime.sql import sql
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.parked_routes import ParkedRoutes
+from swap_runtime.messaging.parking import PARK
+from swap_runtime.messaging.records import Record
+from swap_runtime.messaging.releasing import Releasing
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from swap_runtime.pool import Pool, PoolExhausted
-from swap_runtime.wire import Wire
+from swap_runtime.postgres.pipelined_connection import Wire
+from swap_runtime.postgres.pool import Pool, PoolExhausted
 
 pytestmark = pytest.mark.connected
 

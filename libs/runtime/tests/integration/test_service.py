@@ -23,12 +23,14 @@ from pydantic import SecretStr
 
 from libs.runtime.tests.fakes import KeepNotes, Note, a_note, decide, make_tables
 from swap_contracts.envelope import Envelope, Topic
-from swap_runtime.batches import UseCase
-from swap_runtime.consuming import consume
-from swap_runtime.database import Engine, reading
-from swap_runtime.outbox import Outgoing
-from swap_runtime.running import Running
-from swap_runtime.service import Service
+from swap_runtime.messaging.batches import UseCase
+from swap_runtime.messaging.consuming import consume
+from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
+from swap_runtime.process.running import Running
+from swap_runtime.process.service import Service
+from swap_runtime.process.supervision import Beat
 from swap_runtime.settings import (
     KafkaSettings,
     OperatorSettings,
@@ -38,8 +40,6 @@ from swap_runtime.settings import (
     SweepSettings,
     WatchdogSettings,
 )
-from swap_runtime.sql import sql
-from swap_runtime.supervision import Beat
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import Database
 from tests.support.waiting import until
@@ -314,7 +314,7 @@ class TestServe:
 SMALL = """
 import sys
 from datetime import timedelta
-from swap_runtime.service import Service, run
+from swap_runtime.process.service import Service, run
 from swap_runtime.settings import ServiceGroup, SharedSettings
 
 class Settings(SharedSettings):
@@ -384,7 +384,7 @@ class TestProcess:
         logged = [json.loads(line) for line in output.splitlines()]
         [reason] = [line["reason"] for line in logged if line["event"] == "cannot go on"]
         assert f"is at revision {applied or 'none'}, and this release needs 0002" in reason
-        assert "`python -m swap_runtime.migrate services/notifier/migrations`" in reason
+        assert "`python -m swap_runtime.postgres.migrate services/notifier/migrations`" in reason
 
     @pytest.mark.fault("K12")
     async def test_k12_stops_on_sigterm_and_is_small(

@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, a_note, a_parking, decide, outgoing
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, transaction
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import add_to_outbox
-from swap_runtime.records import Position, Record
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.outbox import add_to_outbox
+from swap_runtime.messaging.records import Position, Record
+from swap_runtime.messaging.sweep import Sweep
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.sql import sql
 from swap_runtime.settings import SweepSettings
-from swap_runtime.sql import sql
-from swap_runtime.sweep import Sweep
 
 pytestmark = pytest.mark.connected
 

@@ -16,14 +16,14 @@ from libs.runtime.tests.fakes import (
     decide,
     outgoing,
 )
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, reading
-from swap_runtime.parked_routes import ParkedRoutes
-from swap_runtime.quarantine import STORED_MAX
-from swap_runtime.records import Position, Record
-from swap_runtime.sql import sql
-from swap_runtime.verification import Unverified
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.parked_routes import ParkedRoutes
+from swap_runtime.messaging.quarantine import STORED_MAX
+from swap_runtime.messaging.records import Position, Record
+from swap_runtime.messaging.verification import Unverified
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

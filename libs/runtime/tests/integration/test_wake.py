@@ -13,10 +13,10 @@ import pytest
 from pydantic import SecretStr
 
 from libs.runtime.tests.integration.test_database import end_connections
-from swap_runtime.database import Engine, execute_alone, transaction
-from swap_runtime.outbox import OUTBOX, Outgoing, add_to_outbox
-from swap_runtime.sql import sql
-from swap_runtime.wake import Wake, Wakes
+from swap_runtime.messaging.outbox import OUTBOX, Outgoing, add_to_outbox
+from swap_runtime.postgres.database import Engine, execute_alone, transaction
+from swap_runtime.postgres.sql import sql
+from swap_runtime.postgres.wake import Wake, Wakes
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -106,7 +106,7 @@ class TestOtherProcesses:
     async def test_k5_are_told_and_woken_after_a_lost_connection(
         self, engine: Engine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("swap_runtime.wake.RECONNECT_PAUSE_SECONDS", 0.1)
+        monkeypatch.setattr("swap_runtime.postgres.wake.RECONNECT_PAUSE_SECONDS", 0.1)
         async with process(engine, url) as here, process(engine, url) as there:
             engine.said, wake, other = here.say, there.on("it"), there.on("other")
 

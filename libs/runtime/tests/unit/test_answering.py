@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from swap_runtime import answering
-from swap_runtime.answering import BODY_BYTES_MAX, HEAD_BYTES_MAX, PIPELINED_MAX, AnswerServer
+from swap_runtime.http import answering
+from swap_runtime.http.answering import BODY_BYTES_MAX, HEAD_BYTES_MAX, PIPELINED_MAX, AnswerServer
 
 pytestmark = pytest.mark.connected
 

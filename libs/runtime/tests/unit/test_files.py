@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from swap_runtime.files import let_many_files_be_open
+from swap_runtime.process.files import let_many_files_be_open
 
 PROGRAM = """
 import resource
-from swap_runtime.files import let_many_files_be_open
+from swap_runtime.process.files import let_many_files_be_open
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 print(let_many_files_be_open({wanted}), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """

@@ -9,10 +9,10 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from swap_runtime import internal
-from swap_runtime.admin_routes import AdminRoute
-from swap_runtime.database import create_engine
-from swap_runtime.operators import Operator, Role
+from swap_runtime.http import internal
+from swap_runtime.operators.admin_routes import AdminRoute
+from swap_runtime.operators.identities import Operator, Role
+from swap_runtime.postgres.database import create_engine
 from tests.plugins.internal_port import internal_port
 
 

@@ -10,8 +10,8 @@ import pytest
 from faststream.kafka.security import parse_security
 from pydantic import SecretStr, ValidationError
 
-from swap_runtime.consuming import build_broker
-from swap_runtime.kafka_security import connection_options
+from swap_runtime.messaging.consuming import build_broker
+from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.settings import KafkaSettings
 
 LOGIN = {"username": "settler", "password": "secret"}

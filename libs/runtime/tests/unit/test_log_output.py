@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from swap_runtime.log_output import DROPPED, PATIENCE_MS, LogOutput
+from swap_runtime.telemetry.log_output import DROPPED, PATIENCE_MS, LogOutput
 
 pytestmark = pytest.mark.fault("M11")
 LINES = 2000  # more than a pipe of 64 KiB takes
@@ -19,8 +19,8 @@ LINES = 2000  # more than a pipe of 64 KiB takes
 LOGS_AND_GOES_ON = f"""
 import logging, sys
 import structlog
-from swap_runtime.log_output import DROPPED
-from swap_runtime.logging import configure_logging
+from swap_runtime.telemetry.log_output import DROPPED
+from swap_runtime.telemetry.logging import configure_logging
 configure_logging("settler")
 for number in range({LINES}):
     structlog.get_logger().info("payout sent", number=number, padding="x" * 100)

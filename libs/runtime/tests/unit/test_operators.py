@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from libs.runtime.tests.fakes import NOON
-from swap_runtime.operator_log import HIDDEN, without_secrets
-from swap_runtime.operators import KnownOperator, Operator, Operators, Role, token_hash
+from swap_runtime.operators.identities import KnownOperator, Operator, Operators, Role, token_hash
+from swap_runtime.operators.operator_log import HIDDEN, without_secrets
 from swap_runtime.settings import SharedSettings
 
 ANN, BEN = Operator("ann", Role.OPERATOR), Operator("ben", Role.OPERATOR)

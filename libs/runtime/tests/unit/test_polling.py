@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError  # type: ignore[import-untyped]
 
-from swap_runtime import polling as module
-from swap_runtime.polling import Polling
+from swap_runtime.messaging import polling as module
+from swap_runtime.messaging.polling import Polling
 
 PARTITION = "notes.v1-0"
 

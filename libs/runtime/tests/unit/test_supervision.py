@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from swap_runtime import supervision
 from swap_runtime.errors import Unavailable
-from swap_runtime.supervision import Beat, Rounds, Supervised, TaskGaveUp
+from swap_runtime.process import supervision
+from swap_runtime.process.supervision import Beat, Rounds, Supervised, TaskGaveUp
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swap_runtime.supervision.PAUSES", (0,))
+    monkeypatch.setattr("swap_runtime.process.supervision.PAUSES", (0,))
 
 
 class Failing:

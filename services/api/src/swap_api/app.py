@@ -87,9 +87,9 @@ from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.logging import configure_logging
+from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
-from swap_runtime.service import Service, run
+from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0014"  # the last of the migrations
 USES_INTERVAL: Final = timedelta(seconds=10)

@@ -12,8 +12,9 @@ from swap_api.adapters.payout_stops import PostgresPayoutStops
 from swap_api.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
-from swap_runtime.database import Engine
 from swap_runtime.errors import Unavailable
+from swap_runtime.postgres.database import Engine
+from swap_runtime.process.service import Service
 from swap_runtime.screening import (
     BlockList,
     NobodysAddresses,
@@ -21,7 +22,6 @@ from swap_runtime.screening import (
     Screenings,
     ScreeningService,
 )
-from swap_runtime.service import Service
 from swap_runtime.settings import ScreeningSettings
 
 

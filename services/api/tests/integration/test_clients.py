@@ -15,7 +15,7 @@ from api_factories import a_body
 from api_harness import Harness
 from svix.webhooks import Webhook
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 from swap_sdk import ApiError, AsyncClient
 
 pytestmark = pytest.mark.connected

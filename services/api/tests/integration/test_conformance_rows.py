@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from api_harness import Harness
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 SUITE = Path(__file__).parents[4] / "tests/conformance"

@@ -23,7 +23,7 @@ from fake_webhooks import FakeWebhooks
 from tenants import Tenant, a_tenant
 
 from swap_api.domain.keys import KeyKind
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(3600)]
 

@@ -10,7 +10,7 @@ import pytest
 from api_factories import a_message, a_swap
 from api_harness import App, Harness
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 

@@ -21,7 +21,7 @@ from api_harness import App, Harness
 from redis import Redis
 
 from swap_contracts.swaps import SwapChanged
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 

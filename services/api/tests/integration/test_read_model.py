@@ -9,7 +9,7 @@ from api_factories import ALICE, AT, BOB, HASH, a_body, a_message, a_swap, an_in
 from api_harness import App, Harness
 
 from swap_contracts.swaps import SwapChanged
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

@@ -10,7 +10,7 @@ import pytest
 from api_harness import Harness
 from browser import find_browser, opened
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 BROWSER = find_browser()

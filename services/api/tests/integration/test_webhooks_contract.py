@@ -34,7 +34,7 @@ from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
-from swap_runtime.database import Engine, create_engine
+from swap_runtime.postgres.database import Engine, create_engine
 
 SEALING = Sealing.with_keys([b64encode(b"k" * 32).decode()])
 ETH = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)

@@ -20,9 +20,9 @@ from swap_chain_watcher.usecases.repeat_hints import RepeatHints
 from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
-from swap_runtime.database import reading, transaction
-from swap_runtime.outbox import OUTBOX
-from swap_runtime.sql import sql
+from swap_runtime.messaging.outbox import OUTBOX
+from swap_runtime.postgres.database import reading, transaction
+from swap_runtime.postgres.sql import sql
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected

@@ -39,10 +39,10 @@ from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_quoter.usecases.record_inventory import RecordInventory
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.clock import Clock
-from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
-from swap_runtime.logging import configure_logging
-from swap_runtime.service import Service, run
+from swap_runtime.postgres.database import forbid_open_transaction
+from swap_runtime.process.service import Service, run
+from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0004"  # the last of the migrations
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 
 Form = TypeVar("Form", bound=BaseModel)
 

@@ -37,9 +37,9 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import DepositAttached
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork

@@ -20,8 +20,8 @@ from services.settler.tests.lane_harness import DESTINATION, IDS, PAYOUT, SOURCE
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
-from swap_runtime.leases import Lease
-from swap_runtime.sql import sql
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.store.blocked import PostgresBlocked

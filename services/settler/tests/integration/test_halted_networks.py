@@ -22,9 +22,9 @@ from services.settler.tests.lane_harness import (
     a_recipient,
     expect_other_nonces,
 )
-from swap_runtime.database import Engine, create_engine
 from swap_runtime.errors import Refused
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.http.stops import StopAdmin
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.store.stops import PostgresStops

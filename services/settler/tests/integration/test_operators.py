@@ -17,7 +17,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.lanes import HASH, sign
 from services.settler.tests.settler_harness import Settler
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.store.records import PostgresRecords

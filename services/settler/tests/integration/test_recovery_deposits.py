@@ -43,8 +43,8 @@ from services.settler.tests.recovery_harness import (
     restored,
 )
 from swap_contracts.envelope import Envelope
-from swap_runtime.database import Engine
-from swap_runtime.metrics import REGISTRY
+from swap_runtime.postgres.database import Engine
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.recovery.http.recovery import COUNTS, RecoveryAdmin
 from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
 

@@ -34,11 +34,11 @@ from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.topics import DEPOSIT_CHANGED
-from swap_runtime.batches import Batches
-from swap_runtime.database import Engine
-from swap_runtime.parking import PostgresParking
-from swap_runtime.records import Position, Record
-from swap_runtime.sql import sql
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.parking import PostgresParking
+from swap_runtime.messaging.records import Position, Record
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, LedgerTransaction, Posting
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork

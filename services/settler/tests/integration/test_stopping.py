@@ -22,9 +22,9 @@ from services.settler.tests.lane_harness import (
     expect_other_nonces,
 )
 from swap_runtime.errors import Refused
-from swap_runtime.leases import require_epoch
+from swap_runtime.postgres.leases import require_epoch
+from swap_runtime.postgres.sql import sql
 from swap_runtime.screening import BlockList, FreshList
-from swap_runtime.sql import sql
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.http.stops import StopAdmin
 from swap_settler.operator.store.blocked import PostgresBlocked

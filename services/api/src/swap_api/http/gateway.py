@@ -31,7 +31,7 @@ from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
 from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standing
 from swap_runtime.errors import Unavailable
-from swap_runtime.logging import bound
+from swap_runtime.telemetry.logging import bound
 
 REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"

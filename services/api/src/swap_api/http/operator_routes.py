@@ -26,7 +26,7 @@ from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.idempotent_requests import IdempotentRequests, make_idempotent
 from swap_api.http.unknown_names import IGNORED, UnknownNames
-from swap_runtime.admin_routes import OPERATOR_KEY
+from swap_runtime.operators.admin_routes import OPERATOR_KEY
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)

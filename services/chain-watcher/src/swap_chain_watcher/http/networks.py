@@ -8,8 +8,8 @@ from aiohttp import web
 
 from swap_chain_watcher.usecases.report_networks import NetworkReport, ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
-from swap_runtime.admin_routes import Order
-from swap_runtime.service import Service
+from swap_runtime.operators.admin_routes import Order
+from swap_runtime.process.service import Service
 
 HALTED: Final = "what was final there changed, and what waits is paid as soon as it is lifted"
 

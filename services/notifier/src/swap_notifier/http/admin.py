@@ -22,7 +22,7 @@ from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import By, SwitchEndpoints
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 
 ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
 SHOWN_MAX: Final = 100

@@ -9,7 +9,9 @@ from datetime import timedelta
 import aiohttp
 
 from swap_domain.catalogue import Catalogue, Network
-from swap_runtime.leases import Lease
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.process.service import Service
+from swap_runtime.process.supervision import Beat
 from swap_runtime.screening import (
     BlockList,
     FreshList,
@@ -18,8 +20,6 @@ from swap_runtime.screening import (
     Screenings,
     ScreeningService,
 )
-from swap_runtime.service import Service
-from swap_runtime.supervision import Beat
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 from pydantic import Field
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.usecases.manage_blocked_addresses import (
     BlockOrder,

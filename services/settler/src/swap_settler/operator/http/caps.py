@@ -10,7 +10,7 @@ from uuid import UUID
 from aiohttp import web
 from pydantic import Field
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps

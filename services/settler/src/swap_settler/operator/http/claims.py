@@ -8,7 +8,7 @@ from uuid import UUID
 from aiohttp import web
 from pydantic import Field
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, read_id, wrong
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
 from swap_settler.operator.usecases.pay_claimable import Order as PaymentOrder

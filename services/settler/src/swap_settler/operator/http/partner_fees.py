@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import read_form, read_id, wrong
 from swap_settler.operator.http.claims import BALANCE, PayForm
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees

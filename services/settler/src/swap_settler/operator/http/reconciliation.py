@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 from pydantic import Field
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments

@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 from pydantic import Field, TypeAdapter, ValidationError
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, first_fault, read_form, wrong
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return

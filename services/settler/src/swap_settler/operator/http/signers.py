@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final
 from aiohttp import web
 from pydantic import Field, StringConstraints
 
-from swap_runtime.admin_routes import Order
 from swap_runtime.clock import Clock
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.usecases.list_signers import ListSigners

@@ -7,7 +7,7 @@ from typing import Any, Final
 from aiohttp import web
 from pydantic import model_validator
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
 from swap_settler.operator.usecases.guard_losses import GuardLosses

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from swap_chains.ports import Broadcast
 from swap_runtime.errors import Unavailable
-from swap_runtime.resting import Resting
+from swap_runtime.loop_pacing import Resting
 from swap_settler.paying.usecases.mark_sent import MarkSent, unrefused_hashes
 
 BEAT_SECONDS: Final = 1.0

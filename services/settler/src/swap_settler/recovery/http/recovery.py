@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, read_id, wrong
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
