@@ -159,14 +159,14 @@ class KeepNotes:
                     values = message.body.model_dump()
                     await connection.execute(KEEP, values)
 
-    async def kept(self) -> list[tuple[str, int]]:
+    async def stored(self) -> list[tuple[str, int]]:
         """Every effect, in order: one message that acted twice is there twice."""
         async with self._engine.connect() as connection:
-            return [tuple(row) for row in await connection.execute(KEPT)]
+            return [tuple(row) for row in await connection.execute(STORED)]
 
 
 KEEP = sql("INSERT INTO note (thing, version) VALUES (:thing, :version)")
-KEPT = sql("SELECT thing, version FROM note ORDER BY n")
+STORED = sql("SELECT thing, version FROM note ORDER BY n")
 
 
 async def decide(engine: Engine, *messages: Outgoing) -> None:

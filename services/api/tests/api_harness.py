@@ -170,17 +170,17 @@ class Harness:
         """Collect what goes to the database meanwhile."""
         seen, engine = Statements(), self.service.engine
 
-        def heard(statement: str) -> None:
+        def record_statement(statement: str) -> None:
             if statement == "COMMIT":
                 seen.commits += 1
             else:
                 seen.texts.append(statement)
 
-        engine.heard = heard
+        engine.statement_listener = record_statement
         try:
             yield seen
         finally:
-            engine.heard = None
+            engine.statement_listener = None
 
     async def stop(self) -> None:
         await self.client.aclose()

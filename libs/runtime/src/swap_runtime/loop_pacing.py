@@ -11,14 +11,16 @@ from datetime import timedelta
 from time import monotonic
 from typing import Final
 
-REST_SECONDS_MAX: Final = 0.1
+PAUSE_SECONDS_MAX: Final = 0.1
 # While messages come so quickly that many are gathered in this time, and not yet in a shorter one.
 GATHER_SECONDS: Final = 0.25
-WORTH_GATHERING: Final = 8
-WANTED: Final = 50  # in a batch: what more it costs than one of half as many is its messages' own
+GATHERED_MIN: Final = 8
+BATCH_WANTED: Final = (
+    50  # in a batch: what more it costs than one of half as many is its messages' own
+)
 
 
-class Resting:
+class LoopPacing:
     """One loop's work and rest."""
 
     def __init__(self, at_least: timedelta | None = None) -> None:
@@ -32,7 +34,7 @@ class Resting:
     def begin(self) -> None:
         self._began_before, self._began = self._began, monotonic()
 
-    async def rest(self, done: int = 0) -> None:
+    async def pause(self, done: int = 0) -> None:
         """Wait as long as it is since `begin`, within reason, and no less than agreed.
 
         :param done: how many came since the rest before. While they come quickly, as long as it
@@ -40,12 +42,12 @@ class Resting:
         """
         if self._is_hurried:
             return
-        worked = min(monotonic() - self._began, REST_SECONDS_MAX)
-        await asyncio.sleep(max(worked, self._at_least, self._gathering(done)))
+        worked = min(monotonic() - self._began, PAUSE_SECONDS_MAX)
+        await asyncio.sleep(max(worked, self._at_least, self._gathering_seconds(done)))
 
-    def _gathering(self, done: int) -> float:
+    def _gathering_seconds(self, done: int) -> float:
         """Return how long to wait for a good batch, at the pace of the last; 0 where none comes."""
         since = self._began - self._began_before
-        if done * GATHER_SECONDS <= WORTH_GATHERING * since:
+        if done * GATHER_SECONDS <= GATHERED_MIN * since:
             return 0.0
-        return min(WANTED * since / done, GATHER_SECONDS)
+        return min(BATCH_WANTED * since / done, GATHER_SECONDS)

@@ -87,10 +87,10 @@ class TestMigrate:
         self, migrations: Path, database: Database
     ) -> None:
         replicas = [start(migrations, database) for _ in range(3)]
-        said = [replica.communicate(timeout=60)[0] for replica in replicas]
+        outputs = [replica.communicate(timeout=60)[0] for replica in replicas]
 
         assert [replica.returncode for replica in replicas] == [0, 0, 0]
-        lines = [json.loads(text) for text in "".join(said).splitlines()]
+        lines = [json.loads(text) for text in "".join(outputs).splitlines()]
         migrated = [(line["revision"], line["about"]) for line in lines]
         assert migrated == [("0001", "Make the shared tables.")]
         assert {"outbox", "inbox", "alembic_version"} <= tables(database)

@@ -81,9 +81,9 @@ class Port:
             return answer.status, await (answer.text() if answer.status == 500 else answer.json())
 
     async def proposed(self, size: int = LARGE + 1, *, by: str = "ann") -> str:
-        status, told = await self.ask(by, f"/notes/{size}", {"reason": "because"})
-        assert status == 202, told
-        return str(told["proposal"]["id"])
+        status, answer = await self.ask(by, f"/notes/{size}", {"reason": "because"})
+        assert status == 202, answer
+        return str(answer["proposal"]["id"])
 
     async def approve(self, id: str, *, by: str) -> tuple[int, Any]:
         return await self.ask(by, f"/approvals/{id}/approve")
@@ -95,9 +95,9 @@ class Port:
 
     async def log(self) -> list[tuple[str, str, str]]:
         """Return who, what and the outcome of each row, oldest first."""
-        status, told = await self.ask("vic", "/audit", method="GET")
+        status, answer = await self.ask("vic", "/audit", method="GET")
         assert status == 200
-        self.rows = told["orders"][::-1]
+        self.rows = answer["orders"][::-1]
         return [(row["operator"], row["action"], row["outcome"]) for row in self.rows]
 
 
@@ -252,10 +252,10 @@ class TestApproval:
     async def test_nobody_approves_his_own_order(self, port: Port, engine: Engine) -> None:
         id = await port.proposed()
 
-        status, told = await port.approve(id, by="ann")
+        status, answer = await port.approve(id, by="ann")
 
         assert (status, await port.written()) == (409, [])
-        assert "different operator" in told["error"]
+        assert "different operator" in answer["error"]
         # Not even past the service.
         with pytest.raises(psycopg.errors.CheckViolation):
             async with engine.begin() as connection:
@@ -300,10 +300,10 @@ class TestApproval:
         async with engine.begin() as connection:
             await connection.execute("UPDATE operator_proposal SET expires_at = now()")
 
-        status, told = await port.approve(id, by="ben")
+        status, answer = await port.approve(id, by="ben")
 
         assert (status, await port.written()) == (409, [])
-        assert "expired" in told["error"]
+        assert "expired" in answer["error"]
 
     async def test_a_rejected_proposal_is_not_carried_out(self, port: Port) -> None:
         id = await port.proposed()
@@ -323,10 +323,10 @@ class TestApproval:
         async with engine.begin() as connection:
             await connection.execute("UPDATE operator_proposal SET proposed_by = 'gus'")
 
-        status, told = await port.approve(id, by="ben")
+        status, answer = await port.approve(id, by="ben")
 
         assert (status, await port.written()) == (409, [])
-        assert "gus is no active operator" in told["error"]
+        assert "gus is no active operator" in answer["error"]
 
     @pytest.mark.parametrize("id", ["7", "00000000-0000-0000-0000-000000000009"])
     async def test_an_unknown_proposal_is_not_found(self, port: Port, id: str) -> None:

@@ -1,4 +1,4 @@
-"""What `Wire` does beyond what a transaction's tests see of it."""
+"""What `PipelinedConnection` does beyond what a transaction's tests see of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from psycopg.errors import (
 
 from swap_runtime.postgres import pipelined_connection as module
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
-from swap_runtime.postgres.pipelined_connection import AskedTwice
+from swap_runtime.postgres.pipelined_connection import ConcurrentExchange
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database
 
@@ -109,7 +109,7 @@ class TestRows:
             with pytest.raises(ValueError, match="same"):
                 await connection.execute(sql("SELECT 1 AS same, 2 AS same"))
 
-            with pytest.raises(AskedTwice):  # answers are left that are not its own
+            with pytest.raises(ConcurrentExchange):  # answers are left that are not its own
                 await connection.execute(sql("SELECT 3 AS three"))
 
 
@@ -145,7 +145,7 @@ async def test_two_tasks_do_not_take_each_others_answers(engine: Engine) -> None
 
     assert not isinstance(first, BaseException)
     assert first.one().me == 1
-    assert isinstance(second, AskedTwice)
+    assert isinstance(second, ConcurrentExchange)
 
 
 async def test_what_is_found_wrong_at_the_end_of_a_statement_alone_is_raised(

@@ -121,11 +121,11 @@ class TestWithoutKafka:
             for version in range(1, 4):
                 note = a_note(version=version)
                 await decide(api.engine, Outgoing.of(HINTED, note))
-            await until(lambda: kept(notes, 3))
-            status, said = await get(one, "/livez")
+            await until(lambda: has_stored(notes, 3))
+            status, answer_text = await get(one, "/livez")
 
-        assert status == 200, said
-        assert '"away"' in said
+        assert status == 200, answer_text
+        assert '"away"' in answer_text
 
     @pytest.mark.fault("K12")
     async def test_k12_a_message_whose_handler_runs_at_the_stop_acts_once(
@@ -150,9 +150,9 @@ class TestWithoutKafka:
         consuming(again, notes)
         async with running(again):
             await decide(api.engine, Outgoing.of(HINTED, a_note(version=2)))
-            await until(lambda: kept(notes, 2))
+            await until(lambda: has_stored(notes, 2))
 
-            assert await notes.kept() == [("a", 1), ("a", 2)]
+            assert await notes.stored() == [("a", 1), ("a", 2)]
 
     @pytest.mark.fault("A20")
     async def test_a20_waits_for_postgres_at_the_start_alive_and_not_ready(self) -> None:
@@ -193,11 +193,11 @@ class TestWithKafka:
         try:
             async with running(api), running(settler) as one:
                 await decide(api.engine, Outgoing.of(HINTED, a_note("while away")))
-                await until(lambda: kept(notes, 1))
+                await until(lambda: has_stored(notes, 1))
                 broker.program.start()
                 await until(lambda: says(one, '"joined"'))
                 await decide(api.engine, Outgoing.of(HINTED, a_note("when back")))
-                await until(lambda: kept(notes, 2))
+                await until(lambda: has_stored(notes, 2))
                 await until(lambda: published(api.engine))
         finally:
             broker.program.start()
@@ -259,10 +259,10 @@ class TestTasks:
             await until(lambda: _is(not left))
 
     async def test_the_round_that_runs_ends_before_the_process_does(self, url: str) -> None:
-        begun, ended = asyncio.Event(), asyncio.Event()
+        request_begun, ended = asyncio.Event(), asyncio.Event()
 
         async def work() -> None:
-            begun.set()
+            request_begun.set()
             await asyncio.sleep(0.3)
             ended.set()
 
@@ -270,7 +270,7 @@ class TestTasks:
         service.every("work", timedelta(hours=1), work)
 
         async with running(service):
-            await begun.wait()
+            await request_begun.wait()
 
         assert ended.is_set()
 
@@ -433,12 +433,12 @@ async def says(one: Running, words: str) -> bool:
     return words in (await get(one, "/livez"))[1]
 
 
-async def kept(notes: KeepNotes, number: int) -> bool:
-    return len(await notes.kept()) >= number
+async def has_stored(notes: KeepNotes, number: int) -> bool:
+    return len(await notes.stored()) >= number
 
 
 async def notes_of(engine: Engine) -> Sequence[tuple[str, int]]:
-    return await KeepNotes(engine).kept()
+    return await KeepNotes(engine).stored()
 
 
 async def published(engine: Engine) -> bool:

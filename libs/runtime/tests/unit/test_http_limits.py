@@ -15,7 +15,7 @@ from uvicorn.server import ServerState
 
 from swap_runtime.http import http_limits
 from swap_runtime.http.asgi import AsgiServer
-from swap_runtime.http.http_limits import HEAD_BYTES_MAX, BoundedHttp
+from swap_runtime.http.http_limits import HEAD_BYTES_MAX, LimitedHttpProtocol
 from swap_runtime.settings import IDLE_TIMEOUT
 
 CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -122,7 +122,7 @@ class TestRefuses:
     async def test_a_head_that_came_whole_in_one_read(self) -> None:
         transport = Transport()
         config = uvicorn.Config(count_body, log_config=None)
-        protocol = BoundedHttp(config, ServerState(), {})
+        protocol = LimitedHttpProtocol(config, ServerState(), {})
         protocol.connection_made(transport)
 
         protocol.data_received(filled(b"GET /") + b" HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -135,7 +135,9 @@ class TestRefuses:
 class TestAnswers:
     async def test_in_one_write(self) -> None:
         transport = Transport()
-        protocol = BoundedHttp(uvicorn.Config(count_body, log_config=None), ServerState(), {})
+        protocol = LimitedHttpProtocol(
+            uvicorn.Config(count_body, log_config=None), ServerState(), {}
+        )
         protocol.connection_made(transport)
 
         protocol.data_received(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -159,9 +161,9 @@ class TestAnswers:
             await send({"type": "http.response.body", "body": b"!"})
 
         async with serving(answer_later) as port:
-            asked = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+            request = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
             try:
-                assert (await ask(port, asked, until=b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+                assert (await ask(port, request, until=b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
             finally:
                 may_go_on.set()
 

@@ -35,11 +35,11 @@ async def test_a_request_that_never_ends_keeps_the_process_from_nothing(
     )
     url = f"http://127.0.0.1:{await one.start('127.0.0.1', 0)}/admin/endless"
     async with aiohttp.ClientSession(headers={"Authorization": "Bearer token"}) as session:
-        asked = asyncio.create_task(session.get(url))
+        pending_request = asyncio.create_task(session.get(url))
         await has_begun.wait()
 
         async with asyncio.timeout(10):
             await one.stop()
 
         with pytest.raises(aiohttp.ClientError):
-            await asked
+            await pending_request

@@ -85,13 +85,13 @@ def test_m11_every_line_reaches_a_file(done: Path, tmp_path: Path) -> None:
 
 
 def test_m11_a_stuck_stream_is_waited_for_once() -> None:
-    output, taken, waited = LogOutput(None), [0, 0, 5, 0], []
+    output, accepted_bytes, waited = LogOutput(None), [0, 0, 5, 0], []
 
     def take(_: bytes, patience_ms: int) -> int:
         waited.append(patience_ms)
-        return taken.pop(0)
+        return accepted_bytes.pop(0)
 
-    output._take = take
+    output._write_part = take
     for _ in range(4):
         output.write(b"line\n")
 

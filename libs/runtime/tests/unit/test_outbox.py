@@ -18,8 +18,8 @@ REFUELED = a_quote(refuel_in_source_base_units="5", refuel_base_units="7")
 
 
 def a_request(**changes: Any) -> SwapRequested:
-    told = a_swap_changed().model_dump()
-    terms = {name: told[name] for name in SwapRequested.model_fields if name in told}
+    members = a_swap_changed().model_dump()
+    terms = {name: members[name] for name in SwapRequested.model_fields if name in members}
     return SwapRequested.model_validate({**terms, **changes})
 
 

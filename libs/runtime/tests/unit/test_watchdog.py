@@ -59,7 +59,7 @@ class TestWatchdog:
         consumer = a_consumer()
         watchdog = a_watchdog(consumer, kafka_is_well=True, stuck_after=timedelta(hours=1))
         with pytest.raises(TooManyParked):
-            await consumer.hear([a_record()])
+            await consumer.receive([a_record()])
 
         with pytest.raises(ConsumerStuck):
             await watchdog()

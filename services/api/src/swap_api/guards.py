@@ -17,7 +17,7 @@ from swap_runtime.postgres.database import Engine
 from swap_runtime.process.service import Service
 from swap_runtime.screening import (
     BlockList,
-    NobodysAddresses,
+    RehearsalAddresses,
     Screening,
     Screenings,
     ScreeningService,
@@ -45,7 +45,7 @@ class Guards:
         :param settings: of what is asked about addresses beside the operators' list.
         """
         blocked = blocked or BlockList(engine)
-        nobodys = NobodysAddresses(environment=catalogue.environment)
+        nobodys = RehearsalAddresses(environment=catalogue.environment)
         screenings: list[Screening] = [nobodys, blocked]
         if settings is not None and settings.url and session is not None:
             screenings.append(ScreeningService(settings, session))

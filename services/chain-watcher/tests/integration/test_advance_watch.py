@@ -398,14 +398,14 @@ class TestMovements:
 def statements_of(engine: Engine) -> Iterator[dict[str, Any]]:
     seen: dict[str, Any] = {"statements": [], "commits": 0}
 
-    def heard(statement: str) -> None:
+    def record_statement(statement: str) -> None:
         if statement == "COMMIT":
             seen["commits"] += 1
         else:
             seen["statements"].append(statement)
 
-    engine.heard = heard
+    engine.statement_listener = record_statement
     try:
         yield seen
     finally:
-        engine.heard = None
+        engine.statement_listener = None

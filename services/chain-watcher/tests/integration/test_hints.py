@@ -57,7 +57,7 @@ class Blind(FakeReader):
 def listening(world: World) -> Iterator[Callable[[], int]]:
     """Yield what counts how often the network's follower was woken since it was asked last."""
     said: list[str] = []
-    world.engine.said = said.extend
+    world.engine.wake_listener = said.extend
 
     def heard() -> int:
         assert set(said) <= {hint_channel(NETWORK), OUTBOX}
@@ -66,7 +66,7 @@ def listening(world: World) -> Iterator[Callable[[], int]]:
         return times
 
     yield heard
-    world.engine.said = lambda _: None
+    world.engine.wake_listener = lambda _: None
 
 
 class TestHints:

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.connected
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
-        world.engine.heard = world.statements.append
+        world.engine.statement_listener = world.statements.append
         yield world
 
 

@@ -90,7 +90,7 @@ class TestEnds:
         """It runs every second, for as long as the service does."""
         await world.confirmed_swaps(1)
         statements: list[str] = []
-        world.engine.heard = statements.append
+        world.engine.statement_listener = statements.append
 
         assert not await proving(world)()
 

@@ -105,7 +105,7 @@ class TestCost:
         await run.requests(*(a_request(number) for number in (*NUMBERS, earlier)))
         await run.deposits(a_deposit_message(number=earlier))  # of an asset that is new
         sent: list[str] = []
-        engine.heard = sent.append
+        engine.statement_listener = sent.append
         round_trips.clear()
 
         await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
@@ -150,7 +150,7 @@ class TestCost:
         run = a_settler(engine)
         await run.requests(a_request())
         sent: list[str] = []
-        engine.heard = sent.append
+        engine.statement_listener = sent.append
 
         await run.deposits(a_deposit_message("seen"))
 

@@ -36,9 +36,9 @@ WHERE prosrc ILIKE '%notify%'
 async def said(engine: Engine) -> AsyncIterator[list[str]]:
     """What commits woke."""
     said: list[str] = []
-    engine.said = said.extend
+    engine.wake_listener = said.extend
     yield said
-    engine.said = lambda _: None
+    engine.wake_listener = lambda _: None
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def buffer(marks: Marks, monkeypatch: pytest.MonkeyPatch) -> BufferSentAttempts:
 
     async def at_once(_: object) -> None: ...
 
-    monkeypatch.setattr(loop_pacing.Resting, "rest", at_once)
+    monkeypatch.setattr(loop_pacing.LoopPacing, "pause", at_once)
     monkeypatch.setattr(buffer_sent_attempts, "BEAT_SECONDS", 0.01)
     monkeypatch.setattr(buffer_sent_attempts, "RETRY_SECONDS", 0)
     clock = iter(range(1, 100))

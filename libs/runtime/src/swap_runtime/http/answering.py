@@ -71,7 +71,7 @@ class _Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport
         self._clock: asyncio.TimerHandle
-        self._heard_at = self._loop.time()
+        self._active_at = self._loop.time()
         self._pending = 0  # bytes since headers, a piece of body or a request last ended
         self._url = b""
         self._body = bytearray()
@@ -81,7 +81,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._clock = self._loop.call_later(SILENCE_SECONDS_MAX, self._look_at_clock)
+        self._clock = self._loop.call_later(SILENCE_SECONDS_MAX, self._check_silence)
         self._connections.add(self)
         if len(self._connections) > CONNECTIONS_MAX:
             self._end(HTTPStatus.SERVICE_UNAVAILABLE)
@@ -127,7 +127,7 @@ class _Connection(asyncio.Protocol):
         self._pending = 0
         if self._transport.is_closing():  # what was asked after the end is not answered
             return
-        self._heard_at = self._loop.time()
+        self._active_at = self._loop.time()
         self._answered += 1
         if self._answered > PIPELINED_MAX:
             self._end(HTTPStatus.TOO_MANY_REQUESTS)
@@ -148,10 +148,10 @@ class _Connection(asyncio.Protocol):
         """Close once everything that was answered is on its way."""
         self._transport.close()
 
-    def _look_at_clock(self) -> None:
-        left = self._heard_at + SILENCE_SECONDS_MAX - self._loop.time()
+    def _check_silence(self) -> None:
+        left = self._active_at + SILENCE_SECONDS_MAX - self._loop.time()
         if left > 0:
-            self._clock = self._loop.call_later(left, self._look_at_clock)
+            self._clock = self._loop.call_later(left, self._check_silence)
         else:
             self._transport.abort()
 

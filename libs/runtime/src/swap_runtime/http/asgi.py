@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import uvicorn
 
-from swap_runtime.http.http_limits import BoundedHttp
+from swap_runtime.http.http_limits import LimitedHttpProtocol
 from swap_runtime.settings import IDLE_TIMEOUT
 
 DRAIN_SECONDS: Final = 10
@@ -38,7 +38,7 @@ class AsgiServer:
                 app,
                 host=host,
                 port=port,
-                http=BoundedHttp,
+                http=LimitedHttpProtocol,
                 ws="none",  # nobody speaks it, and it would be read by what bounds nothing
                 log_config=None,
                 access_log=False,

@@ -23,7 +23,7 @@ TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + EMPTY
 TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\n" + EMPTY
 TOO_BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\n" + EMPTY
 # Said before anybody is asked, in the envelope that clients read everywhere else.
-NO_HTTP: Final = json.dumps(
+NOT_HTTP_BODY: Final = json.dumps(
     {
         "data": None,
         "error": {
@@ -33,9 +33,9 @@ NO_HTTP: Final = json.dumps(
         },
     }
 ).encode()
-NOT_UNDERSTOOD: Final = (
+BAD_REQUEST: Final = (
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%b" % (len(NO_HTTP), NO_HTTP)
+    b"content-length: %d\r\n\r\n%b" % (len(NOT_HTTP_BODY), NOT_HTTP_BODY)
 )
 
 
@@ -80,7 +80,7 @@ class _OneWrite:
             self._transport.write(head)
 
 
-class BoundedHttp(HttpToolsProtocol):
+class LimitedHttpProtocol(HttpToolsProtocol):
     """Closes a connection whose next piece of body, or end of a request, is too far away.
 
     Far in bytes; and in time, whoever is slow: who sends, who answers, or who takes the answer.
@@ -150,7 +150,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Say what is wrong: the parser understands nothing, or was stopped by us."""
-        self._end(TOO_LARGE if self._is_too_large else NOT_UNDERSTOOD)
+        self._end(TOO_LARGE if self._is_too_large else BAD_REQUEST)
 
     @property
     def _is_answered(self) -> bool:
@@ -160,20 +160,20 @@ class BoundedHttp(HttpToolsProtocol):
         self._is_idle = False
         self._began_at = self.loop.time()
         if self._clock is None:
-            self._clock = self.loop.call_later(EXCHANGE_SECONDS_MAX, self._look_at_clock)
+            self._clock = self.loop.call_later(EXCHANGE_SECONDS_MAX, self._check_deadline)
 
-    def _look_at_clock(self) -> None:
+    def _check_deadline(self) -> None:
         self._clock = None
         # An answer that waits to be taken is not over, though the application is done with it.
         if self._is_idle and not self.transport.get_write_buffer_size():
             return
         left = self._began_at + EXCHANGE_SECONDS_MAX - self.loop.time()
         if left > 0:
-            self._clock = self.loop.call_later(left, self._look_at_clock)
+            self._clock = self.loop.call_later(left, self._check_deadline)
         else:
-            self._end(self._last_words())
+            self._end(self._closing_response())
 
-    def _last_words(self) -> bytes:
+    def _closing_response(self) -> bytes:
         """Return what can still be said; nothing within an answer, or to who never spoke."""
         cycle = self.cycle
         is_answering = cycle is not None and cycle.response_started and not self._is_answered

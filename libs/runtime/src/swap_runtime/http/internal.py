@@ -90,5 +90,5 @@ async def _metrics(_: web.Request) -> web.Response:
 
 
 def _answer(problems: Mapping[str, str], notes: Mapping[str, str]) -> web.Response:
-    told = {"ok": not problems, "problems": dict(problems), "notes": dict(notes)}
-    return web.json_response(told, status=503 if problems else 200)
+    content = {"ok": not problems, "problems": dict(problems), "notes": dict(notes)}
+    return web.json_response(content, status=503 if problems else 200)

@@ -63,7 +63,7 @@ class Batches(Generic[Body]):
         :raises TooManyParked: when one message after the other cannot work.
         """
         read = [self._read(record) for record in records]
-        batch = [one for one in read if isinstance(one, Readable)]
+        batch = [item for item in read if isinstance(item, Readable)]
         error = await self._attempt(batch) if len(batch) == len(read) else None
         if error is None and len(batch) == len(read):
             return
@@ -74,7 +74,7 @@ class Batches(Generic[Body]):
             return
         # One that stands alone is tried twice before an operator has to look.
         is_known = len(batch) > 1 and not isinstance(error, Behind | Unverified)
-        await self._sort_out(read, error if is_known else None)
+        await self._split_batch(read, error if is_known else None)
 
     async def run_alone(self, value: bytes) -> None:
         """Run one message by itself; raises whatever is wrong with it."""
@@ -87,24 +87,24 @@ class Batches(Generic[Body]):
         except ValidationError as error:
             return Unreadable(record, error)
 
-    async def _sort_out(
+    async def _split_batch(
         self, read: Sequence[Readable[Body] | Unreadable], error: Exception | None = None
     ) -> None:
         """Park what cannot work or waits behind such, in its order, and run the rest.
 
         :param error: what is wrong with all of it, where that was tried.
         """
-        held = set(await self._parking.held(self._topic.name, {one.record.key for one in read}))
-        free: list[Readable[Body]] = []
-        for one in read:
-            if isinstance(one, Readable):
-                free += await self._free([one], held)
+        held = set(await self._parking.held(self._topic.name, {item.record.key for item in read}))
+        runnable: list[Readable[Body]] = []
+        for item in read:
+            if isinstance(item, Readable):
+                runnable += await self._park_blocked([item], held)
             else:
-                await self._run(free, held)  # what came before it on its key is not behind it
-                free = []
-                await self._park(one.record, None, one.error)
-                held.add(one.record.key)
-        await self._run(free, held, error if len(free) == len(read) else None)
+                await self._run(runnable, held)  # what came before it on its key is not behind it
+                runnable = []
+                await self._park(item.record, None, item.error)
+                held.add(item.record.key)
+        await self._run(runnable, held, error if len(runnable) == len(read) else None)
 
     async def _run(
         self,
@@ -131,7 +131,7 @@ class Batches(Generic[Body]):
             return
         middle = len(batch) // 2
         await self._run(batch[:middle], held)
-        await self._run(await self._free(batch[middle:], held), held)
+        await self._run(await self._park_blocked(batch[middle:], held), held)
 
     async def _attempt(self, batch: Sequence[Readable[Body]]) -> Exception | None:
         """Run the use case; return what is wrong with the batch, of which nothing is done then.
@@ -142,7 +142,7 @@ class Batches(Generic[Body]):
             return None
         try:
             with self._parking.guarding(self._topic.name, [r.record for r in batch]), handling():
-                await self._usecase([one.envelope for one in batch])
+                await self._usecase([item.envelope for item in batch])
         except Unavailable:
             raise
         except Exception as error:
@@ -151,7 +151,7 @@ class Batches(Generic[Body]):
         HANDLED.labels(self._topic.name).inc(len(batch))
         return None
 
-    async def _free(
+    async def _park_blocked(
         self, batch: Sequence[Readable[Body]], held: set[bytes]
     ) -> Sequence[Readable[Body]]:
         """Return what is not behind a parked message; park the rest."""
@@ -169,7 +169,7 @@ class Batches(Generic[Body]):
         self, record: Record, envelope: Envelope[Body] | None, error: Exception
     ) -> None:
         reason = f"{type(error).__name__}: {error}"
-        log.error("parked", topic=record.topic, exc_info=error, **_names(envelope))
+        log.error("parked", topic=record.topic, exc_info=error, **_log_fields(envelope))
         PARKED.labels(record.topic).inc()
         message_id = None if envelope is None else envelope.message_id
         await self._parking.park(record, message_id, reason=reason)
@@ -178,7 +178,7 @@ class Batches(Generic[Body]):
             raise TooManyParked(self._topic.name)
 
 
-def _names(envelope: Envelope[Body] | None) -> dict[str, object]:
+def _log_fields(envelope: Envelope[Body] | None) -> dict[str, object]:
     """Return by which names a message is found in other services' logs."""
     if envelope is None:
         return {}

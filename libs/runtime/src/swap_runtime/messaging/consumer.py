@@ -22,21 +22,21 @@ class Consumer(Generic[Body]):
         self.topic = topic
         self.group = group
         self.has_stopped = False
-        self.heard_at = monotonic()
+        self.received_at = monotonic()
         self.watermark: Position | None = None  # as of the sweep's last look: at most too low
         self._batches = batches
 
-    async def hear(self, records: Sequence[Record]) -> None:
+    async def receive(self, records: Sequence[Record]) -> None:
         """Take a batch from Kafka. What the watermark has passed is a duplicate.
 
         :raises Unavailable: when the whole batch has to be tried again.
         :raises TooManyParked: when nothing works any more; the consumer has stopped then.
         """
-        self.heard_at = monotonic()
+        self.received_at = monotonic()
         await self.handle([record for record in records if not self._has_passed(record)])
 
     async def handle(self, records: Sequence[Record]) -> None:
-        """As `hear`, for what the sweep found missing."""
+        """As `receive`, for what the sweep found missing."""
         try:
             await self._batches(records)
         except TooManyParked:

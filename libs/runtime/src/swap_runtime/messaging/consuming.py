@@ -19,7 +19,7 @@ from faststream.security import BaseSecurity, SASLPlaintext, SASLScram512
 
 from swap_contracts.envelope import Body, Topic
 from swap_runtime.errors import Unavailable
-from swap_runtime.loop_pacing import Resting
+from swap_runtime.loop_pacing import LoopPacing
 from swap_runtime.messaging.batches import Batches, TooManyParked, UseCase
 from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.messaging.kafka_security import connection_options
@@ -27,7 +27,7 @@ from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.polling import RECORDS_MAX, Polling
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.settings import KafkaSettings
-from swap_runtime.telemetry.logging import write_as_the_rest
+from swap_runtime.telemetry.logging import use_json_output
 
 RETRY_PAUSE_SECONDS: Final = 1
 BIGINT_MAX: Final = 2**63 - 1
@@ -84,8 +84,8 @@ def consume(
         batch=True,
         auto_offset_reset="earliest",
         ack_policy=AckPolicy.NACK_ON_ERROR,
-        parser=_unparsed,
-        decoder=_undecoded,  # the handler takes what it returns
+        parser=_skip_parsing,
+        decoder=_skip_decoding,  # the handler takes what it returns
         session_timeout_ms=to.kafka.session_timeout_ms,
         heartbeat_interval_ms=to.kafka.heartbeat_interval_ms,
         fetch_max_wait_ms=to.kafka.fetch_max_wait_ms,
@@ -93,18 +93,18 @@ def consume(
     polling = Polling()
     subscriber.get_msg = polling.poll  # type: ignore[assignment]  # its own sleeps without news
 
-    resting = Resting(rest)
+    pacing = LoopPacing(rest)
 
     @subscriber
     async def on_batch(message: KafkaMessage) -> None:
         message.clear_cache()  # it keeps what was decoded, which is itself: a cycle for each batch
-        resting.begin()
+        pacing.begin()
         records = _records(message)
         try:
-            await consumer.hear(records)
+            await consumer.receive(records)
             message.committed = AckStatus.ACKED  # the polling sees to the offsets
             if len(records) < RECORDS_MAX:
-                await resting.rest(len(records))
+                await pacing.pause(len(records))
         except Unavailable as error:
             log.warning("batch waits", topic=topic.name, reason=str(error))
             await asyncio.sleep(RETRY_PAUSE_SECONDS)  # the nack seeks back at once
@@ -129,11 +129,11 @@ def _logger() -> logging.Logger:
     """FastStream says every message at INFO; its warnings and what it swallows are kept."""
     logger = logging.getLogger("faststream")
     logger.setLevel(logging.WARNING)
-    write_as_the_rest(logger)
+    use_json_output(logger)
     return logger
 
 
-async def _unparsed(
+async def _skip_parsing(
     records: tuple[Any, ...], parse: Callable[[tuple[Any, ...]], Awaitable[KafkaMessage]]
 ) -> KafkaMessage:
     """Keep headers from being decoded: one that is no text would keep a batch from its handler."""
@@ -142,7 +142,7 @@ async def _unparsed(
     return message
 
 
-async def _undecoded(message: KafkaMessage) -> KafkaMessage:
+async def _skip_decoding(message: KafkaMessage) -> KafkaMessage:
     """Leave the bytes to the consumer, which parks what it cannot read."""
     return message
 

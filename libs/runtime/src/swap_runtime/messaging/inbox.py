@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.messaging.parking import current_look
+from swap_runtime.messaging.parking import current_batch_check
 from swap_runtime.postgres.database import Connection, Question
 from swap_runtime.postgres.sql import Rows, sql
 
@@ -48,12 +48,12 @@ async def mark_and_ask(
     :raises Behind: when something is parked that has to come first.
     """
     mark = (MARK_SEEN, {"consumer": consumer, "ids": list(message_ids)})
-    look = current_look()
-    if look is None:
+    check = current_batch_check()
+    if check is None:
         marked, *answers = await connection.ask(mark, *questions)
     else:
-        looked = len(look.questions)
-        marked, *answers = await connection.ask(mark, *look.questions, *questions)
-        look.take(answers[:looked])
-        answers = answers[looked:]
+        size = len(check.queries)
+        marked, *answers = await connection.ask(mark, *check.queries, *questions)
+        check.verify(answers[:size])
+        answers = answers[size:]
     return frozenset(row.message_id for row in marked), answers

@@ -110,26 +110,26 @@ class ParkedRoutes:
         return bool(changed)
 
     async def _list(self, request: web.Request) -> web.Response:
-        asked = request.query
-        parked = await self.list_parked(state=asked.get("state"), topic=asked.get("topic"))
+        query = request.query
+        parked = await self.list_parked(state=query.get("state"), topic=query.get("topic"))
         return web.json_response({"parked": parked})
 
     async def _release(self, request: web.Request) -> web.Response:
         try:
-            return _told(await self.release(_id(request)))
+            return _answer(await self.release(_id(request)))
         except Unverified as error:
             return web.json_response({"error": str(error)}, status=409)
 
     async def _drop(self, request: web.Request) -> web.Response:
-        return _told(await self.drop(_id(request)))
+        return _answer(await self.drop(_id(request)))
 
 
 def _id(request: web.Request) -> int:
-    given = request.match_info["id"]
-    return int(given) if given.isascii() and given.isdecimal() else -1
+    text = request.match_info["id"]
+    return int(text) if text.isascii() and text.isdecimal() else -1
 
 
-def _told(is_done: bool) -> web.Response:  # noqa: FBT001
+def _answer(is_done: bool) -> web.Response:  # noqa: FBT001
     if is_done:
         return web.json_response({"accepted": True}, status=202)
     return web.json_response({"error": "no such parked message"}, status=404)

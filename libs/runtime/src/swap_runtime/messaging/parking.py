@@ -21,44 +21,44 @@ from swap_runtime.postgres.database import Engine, Question, execute_alone, read
 from swap_runtime.postgres.sql import Rows, sql
 
 # What reading a sender's outbox says before the sender has made it.
-NOT_THERE: Final = (InvalidSchemaName, UndefinedTable, InsufficientPrivilege)
+OUTBOX_MISSING: Final = (InvalidSchemaName, UndefinedTable, InsufficientPrivilege)
 
 
 class Behind(Exception):
     """Something of these messages waits behind a parked one: nothing of them was done."""
 
 
-class NotMarked(Exception):
+class MessagesNotMarked(Exception):
     """A use case did something without marking what it took, so nobody looked: always a bug."""
 
 
-class Look:
+class BatchCheck:
     """What a transaction asks before it does anything: whether its messages may be handled."""
 
     def __init__(self, held: Question, check: OutboxCheck) -> None:
-        self.questions = (held, *check.questions)
+        self.queries = (held, *check.queries)
         self.is_done = False
         self._check = check
 
-    def take(self, answers: Sequence[Rows]) -> None:
+    def verify(self, answers: Sequence[Rows]) -> None:
         """
         :raises Unverified: when the sender's outbox does not hold a message.
         :raises Behind: when something is parked that has to come first.
         """
         self.is_done = True
-        held, *stored = answers
-        if self._check.unverified(stored):
+        held, *digests = answers
+        if self._check.unverified(digests):
             raise Unverified
         if held:
             raise Behind
 
 
-_look: ContextVar[Look | None] = ContextVar("look", default=None)
+_batch_check: ContextVar[BatchCheck | None] = ContextVar("batch_check", default=None)
 
 
-def current_look() -> Look | None:
+def current_batch_check() -> BatchCheck | None:
     """Return what the transaction that is begun now has to ask; None outside of a batch."""
-    return _look.get()
+    return _batch_check.get()
 
 
 class Parking(Protocol):
@@ -139,14 +139,14 @@ class PostgresParking:
     @contextmanager
     def guarding(self, topic: str, records: Sequence[Record]) -> Iterator[None]:
         held = self._held(topic, {record.key for record in records})
-        look = Look(held, OutboxCheck(self._sources[topic], topic, records))
-        before = _look.set(look)
+        check = BatchCheck(held, OutboxCheck(self._sources[topic], topic, records))
+        token = _batch_check.set(check)
         try:
             yield
         finally:
-            _look.reset(before)
-        if not look.is_done:
-            raise NotMarked(topic)
+            _batch_check.reset(token)
+        if not check.is_done:
+            raise MessagesNotMarked(topic)
 
     async def verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
         source = self._sources[topic]
@@ -154,13 +154,13 @@ class PostgresParking:
         consumer = {"consumer": self._consumer, "source": source, "topic": topic}
         try:
             async with reading(self._engine) as connection:
-                found, *stored = await connection.ask((FIND_WATERMARK, consumer), *check.questions)
-        except NOT_THERE as error:
+                found, *digests = await connection.ask((FIND_WATERMARK, consumer), *check.queries)
+        except OUTBOX_MISSING as error:
             raise Unavailable(f"the outbox of {source} is not there yet") from error
-        unverified = check.unverified(stored)
+        unverified = check.unverified(digests)
         watermark = next((Position(source, row.xid, row.id) for row in found), None)
-        if foreign := [record for record in unverified if not _is_passed(record, watermark)]:
-            await self._quarantine.store(topic, source, foreign)
+        if not_passed := [record for record in unverified if not _is_passed(record, watermark)]:
+            await self._quarantine.store(topic, source, not_passed)
         refused = frozenset(unverified)
         return [record for record in records if record not in refused]
 

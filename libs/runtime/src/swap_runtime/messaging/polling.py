@@ -15,7 +15,7 @@ from swap_runtime.telemetry.metrics import counter
 RECORDS_MAX: Final = 500
 POLL_MS: Final = 200  # how late a stop may be noticed
 AT_ONCE_SECONDS: Final = 0.001  # a poll that is answered sooner did not wait for anything
-GATHER_MS: Final = 5
+POLL_MORE_MS: Final = 5
 COMMIT_SECONDS: Final = 1.0
 
 COMMIT_FAILURES: Final = counter("offset_commit_failures", "Commits of offsets that Kafka refused")
@@ -32,8 +32,8 @@ class Polling:
 
     def __init__(self) -> None:
         self._committed_at = monotonic()
-        self._is_ahead = False  # whether something was taken since
-        self._is_refused = False
+        self._has_uncommitted = False  # whether something was taken since
+        self._has_failed_commit = False
 
     async def poll(self, client: Any) -> tuple[Any, ...]:
         """Return what has come, as soon as it comes; nothing after a while without any.
@@ -45,14 +45,14 @@ class Polling:
         would ask without the partitions that have something to take, and these, once it is taken,
         would wait for that request, which waits for news of the others.
         """
-        if self._is_ahead and monotonic() - self._committed_at > COMMIT_SECONDS:
+        if self._has_uncommitted and monotonic() - self._committed_at > COMMIT_SECONDS:
             await self._commit(client)
         client.resume(*client.paused())
-        records = await _taken(client)
+        records = await _poll_records(client)
         if records:
             client.pause(*client.assignment())
-            self._is_ahead = True
-        elif self._is_ahead and not self._is_refused:
+            self._has_uncommitted = True
+        elif self._has_uncommitted and not self._has_failed_commit:
             await self._commit(client)
         return tuple(records)
 
@@ -60,30 +60,30 @@ class Polling:
         self._committed_at = monotonic()
         try:
             await client.commit()
-            self._is_ahead = self._is_refused = False
+            self._has_uncommitted = self._has_failed_commit = False
         except KafkaError as error:
-            self._is_refused = True  # and tried again after a while
+            self._has_failed_commit = True  # and tried again after a while
             COMMIT_FAILURES.inc()
             log.warning("offsets not committed", error=f"{type(error).__name__}: {error}")
 
 
-async def _taken(client: Any) -> Sequence[Any]:
+async def _poll_records(client: Any) -> Sequence[Any]:
     began = monotonic()
     polled = await client.getmany(timeout_ms=POLL_MS, max_records=RECORDS_MAX)
     records = list(chain.from_iterable(polled.values()))
     is_behind = monotonic() - began < AT_ONCE_SECONDS
     while records and is_behind and len(records) < RECORDS_MAX:
-        polled = await _more(client, room=RECORDS_MAX - len(records))
+        polled = await _poll_more(client, limit=RECORDS_MAX - len(records))
         records += chain.from_iterable(polled.values())
         is_behind = bool(polled)
     return records
 
 
-async def _more(client: Any, *, room: int) -> Mapping[Any, Sequence[Any]]:
+async def _poll_more(client: Any, *, limit: int) -> Mapping[Any, Sequence[Any]]:
     """Return what else is there; nothing when this poll fails, for what was taken is not lost."""
     try:
         polled: Mapping[Any, Sequence[Any]] = await client.getmany(
-            timeout_ms=GATHER_MS, max_records=room
+            timeout_ms=POLL_MORE_MS, max_records=limit
         )
     except KafkaError:
         return {}

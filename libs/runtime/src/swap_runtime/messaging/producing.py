@@ -24,7 +24,7 @@ REQUEST_TIMEOUT_MS: Final = 3000
 
 # Of one partition in one request. A broker takes about a megabyte by default.
 BATCH_BYTES_MAX: Final = 512 * 1024
-Place = tuple[str, int]  # topic and partition
+TopicPartition = tuple[str, int]  # topic and partition
 
 
 class KafkaProducer:
@@ -47,41 +47,45 @@ class KafkaProducer:
     async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
         forbid_open_transaction("kafka")
         if self._producer is None:
-            self._producer = await self._started()
-        packed = [
-            (place, batch)
-            for place, waiting in (await self._placed(messages)).items()
-            for batch in _packed(waiting)
+            self._producer = await self._start()
+        batches = [
+            (target, batch)
+            for target, waiting in (await self._by_partition(messages)).items()
+            for batch in _split_batches(waiting)
         ]
-        return await self._delivered(self._producer, packed)
+        return await self._deliver(self._producer, batches)
 
-    async def _placed(self, messages: Sequence[Outbound]) -> Mapping[Place, list[Outbound]]:
+    async def _by_partition(
+        self, messages: Sequence[Outbound]
+    ) -> Mapping[TopicPartition, list[Outbound]]:
         """Sort messages by partition. What must stay ordered shares a key, and so a partition."""
         assert self._producer is not None
         counts: dict[str, int] = {}
-        placed: dict[Place, list[Outbound]] = defaultdict(list)
+        by_partition: dict[TopicPartition, list[Outbound]] = defaultdict(list)
         for message in messages:
             topic = message.topic
             if topic not in counts:
                 counts[topic] = len(await self._producer.partitions_for(topic))
-            placed[topic, crc32(message.key) % counts[topic]].append(message)
-        return placed
+            by_partition[topic, crc32(message.key) % counts[topic]].append(message)
+        return by_partition
 
-    async def _delivered(
-        self, producer: AIOKafkaProducer, packed: Sequence[tuple[Place, Sequence[Outbound]]]
+    async def _deliver(
+        self,
+        producer: AIOKafkaProducer,
+        batches: Sequence[tuple[TopicPartition, Sequence[Outbound]]],
     ) -> Sequence[Outbound]:
         """Send batches and wait for them. One that is refused for its size goes message by message.
 
         :raises KafkaError: when one was not delivered; then nobody knows which were.
         """
-        sent = [await _sent(producer, place, batch) for place, batch in packed]
+        sent = [await _send_batch(producer, target, batch) for target, batch in batches]
         results = await asyncio.gather(*sent, return_exceptions=True)
         too_large: list[Outbound] = []
-        for (place, batch), result in zip(packed, results, strict=True):
+        for (target, batch), result in zip(batches, results, strict=True):
             if isinstance(result, MessageSizeTooLargeError):
-                alone = [(place, (message,)) for message in batch]
+                alone = [(target, (message,)) for message in batch]
                 again = len(batch) > 1
-                too_large += await self._delivered(producer, alone) if again else batch
+                too_large += await self._deliver(producer, alone) if again else batch
             elif isinstance(result, BaseException):
                 raise result
         return too_large
@@ -90,9 +94,9 @@ class KafkaProducer:
         """Forget the connection and whatever is queued on it."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            await _stopped(producer)
+            await _stop(producer)
 
-    async def _started(self) -> AIOKafkaProducer:
+    async def _start(self) -> AIOKafkaProducer:
         # Before every start: a broker that forgot its topics may take messages and lose them.
         await ensure_topics(self._kafka, self._topics)
         producer = AIOKafkaProducer(
@@ -105,12 +109,12 @@ class KafkaProducer:
         try:
             await producer.start()
         except BaseException:
-            await _stopped(producer)
+            await _stop(producer)
             raise
         return producer
 
 
-def _packed(messages: Sequence[Outbound]) -> Iterator[Sequence[Outbound]]:
+def _split_batches(messages: Sequence[Outbound]) -> Iterator[Sequence[Outbound]]:
     """Cut the messages of one partition where a batch would become too large."""
     batch: list[Outbound] = []
     size = 0
@@ -123,8 +127,8 @@ def _packed(messages: Sequence[Outbound]) -> Iterator[Sequence[Outbound]]:
     yield batch
 
 
-async def _sent(
-    producer: AIOKafkaProducer, place: Place, messages: Sequence[Outbound]
+async def _send_batch(
+    producer: AIOKafkaProducer, target: TopicPartition, messages: Sequence[Outbound]
 ) -> Awaitable[object]:
     batch = producer.create_batch()
     for message in messages:
@@ -132,12 +136,12 @@ async def _sent(
             key=message.key, value=message.value, timestamp=None, headers=list(message.headers)
         )
         assert added is not None
-    topic, partition = place
+    topic, partition = target
     delivery: Awaitable[object] = await producer.send_batch(batch, topic, partition=partition)
     return delivery
 
 
-async def _stopped(producer: AIOKafkaProducer) -> None:
+async def _stop(producer: AIOKafkaProducer) -> None:
     """Close it, whatever it says; it would wait for a broker that is away."""
     with suppress(Exception):
         async with asyncio.timeout(REQUEST_TIMEOUT_MS / 1000):

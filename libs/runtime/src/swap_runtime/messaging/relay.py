@@ -28,7 +28,7 @@ FROM outbox WHERE published_at IS NULL ORDER BY id LIMIT :limit
     is_binary=True,
 )
 # What was published may be published again, so nobody waits until the mark is on disk.
-WITHOUT_WAITING: Final = sql("SET LOCAL synchronous_commit TO off")
+ASYNCHRONOUS_COMMIT: Final = sql("SET LOCAL synchronous_commit TO off")
 MARK_PUBLISHED: Final = sql(
     "UPDATE outbox SET published_at = now() WHERE id = ANY(:ids) AND published_at IS NULL"
 )
@@ -125,7 +125,7 @@ class Relay:
             sent = await asyncio.wait_for(self._send(rows), self._lease.term.total_seconds() / 2)
             crashpoint("relay.after_publish")
             async with transaction(self._engine) as connection:
-                connection.post(WITHOUT_WAITING)
+                connection.post(ASYNCHRONOUS_COMMIT)
                 connection.post(MARK_PUBLISHED, {"ids": [row.id for row in rows]})
             PUBLISHED.inc(sent)
         return len(rows)
@@ -143,7 +143,7 @@ class Relay:
 
     async def _send(self, rows: Sequence[Row]) -> int:
         """Return how many were delivered. One that failed fails the batch: all is sent again."""
-        too_large = await self._producer.publish([_outbound(row) for row in rows])
+        too_large = await self._producer.publish([_to_outbound(row) for row in rows])
         for message in too_large:
             # Tried again it would hold up everything behind it; whoever sweeps reads the outbox.
             TOO_LARGE.inc()
@@ -156,7 +156,7 @@ class Relay:
         return len(rows) - len(too_large)
 
 
-def _outbound(row: Row) -> Outbound:
+def _to_outbound(row: Row) -> Outbound:
     return Outbound(row.topic, row.key, row.payload, _headers(row))
 
 

@@ -15,7 +15,7 @@ import structlog
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.consumer import Consumer
-from swap_runtime.messaging.parking import NOT_THERE
+from swap_runtime.messaging.parking import OUTBOX_MISSING
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.messaging.releasing import Releasing
 from swap_runtime.messaging.watermark import FIND_WATERMARK
@@ -101,8 +101,8 @@ class Sweep:
         if self._consumer.has_stopped or not self._is_time():
             return False
         try:
-            is_leader, records = await self._look()
-        except NOT_THERE as error:
+            is_leader, records = await self._read_missing()
+        except OUTBOX_MISSING as error:
             raise Unavailable(f"the outbox of {self._source} is not there yet") from error
         released = await self._releasing() if is_leader else False
         if records:
@@ -115,13 +115,13 @@ class Sweep:
         """Let another replica sweep."""
         await self._lease.release()
 
-    async def _look(self) -> tuple[bool, list[Record]]:
+    async def _read_missing(self) -> tuple[bool, list[Record]]:
         """Move the watermark and read what is missing, if this replica is the one that does."""
-        asked = (FIND_WATERMARK, self._key)
-        async with self._lease.transaction(asked) as (connection, is_leader, [found]):
+        watermark_query = (FIND_WATERMARK, self._key)
+        async with self._lease.transaction(watermark_query) as (connection, is_leader, [found]):
             position = self._position(connection, found)
             if is_leader:
-                position = await self._advanced(connection, position)
+                position = await self._advance_watermark(connection, position)
             self._consumer.watermark = position
             if not is_leader or not await self._is_due(connection, position):
                 return is_leader, []
@@ -136,7 +136,7 @@ class Sweep:
             return Position(self._source, 0, 0)
         return Position(self._source, row.xid, row.id)
 
-    async def _advanced(self, connection: Connection, position: Position) -> Position:
+    async def _advance_watermark(self, connection: Connection, position: Position) -> Position:
         while True:
             values = self._values(position) | {"source": self._source, "limit": ADVANCE_LIMIT}
             row = (await connection.execute(self._advance, values)).one_or_none()
@@ -153,7 +153,7 @@ class Sweep:
         return True
 
     def _is_idle(self) -> bool:
-        silence = monotonic() - self._consumer.heard_at
+        silence = monotonic() - self._consumer.received_at
         return silence >= self._settings.idle_after.total_seconds()
 
     async def _is_due(self, connection: Connection, position: Position) -> bool:

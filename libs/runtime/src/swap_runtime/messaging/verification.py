@@ -48,7 +48,7 @@ class OutboxCheck:
         self._records = [record for record in records if not record.is_from_outbox]
 
     @property
-    def questions(self) -> Sequence[Question]:
+    def queries(self) -> Sequence[Question]:
         """Return what to ask Postgres: one question for the whole batch, or none."""
         if not self._records:
             return ()
@@ -62,7 +62,7 @@ class OutboxCheck:
         return ((find_digests(self._source), values),)
 
     def unverified(self, answers: Sequence[Rows]) -> Sequence[Record]:
-        """Return the records that the answers to `questions` do not hold."""
+        """Return the records that the answers to `queries` do not hold."""
         stored = {row.id: row.digest for rows in answers for row in rows}
         return [
             record

@@ -77,8 +77,8 @@ class Watchdog:
         }
 
     def _silence(self, consumer: Consumer[Any], subscriber: Any) -> float:
-        heard = max(consumer.heard_at, self._excused_at, _polled_at(subscriber.consumer))
-        return time.monotonic() - heard
+        last_activity = max(consumer.received_at, self._excused_at, _polled_at(subscriber.consumer))
+        return time.monotonic() - last_activity
 
 
 def _polled_at(client: Any) -> float:

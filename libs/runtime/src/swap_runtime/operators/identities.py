@@ -53,10 +53,10 @@ class Operators:
 
         Every hash is compared, in constant time: the duration does not depend on the token.
         """
-        given = authorization.encode("utf-8", "surrogateescape")
-        if not given.startswith(SCHEME):
+        value = authorization.encode("utf-8", "surrogateescape")
+        if not value.startswith(SCHEME):
             return None
-        digest = sha256(given.removeprefix(SCHEME)).digest()
+        digest = sha256(value.removeprefix(SCHEME)).digest()
         matching = [
             known for known in self._known if hmac.compare_digest(known.token_sha256, digest)
         ]

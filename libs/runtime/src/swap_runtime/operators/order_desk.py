@@ -69,11 +69,11 @@ class OrderDesk:
             if operator.role in route.opens_to:
                 if route.method == "GET" or route.logs_itself:
                     return await route.handler(request)
-                logged = await self._logged(request, f"{route.method} {route.path}")
+                logged = await self._start_log(request, f"{route.method} {route.path}")
                 return await self._carry_out(logged, lambda: route.handler(request))
             words = f"the role {operator.role.value} may not do this"
             if route.method != "GET":
-                logged = await self._logged(request, f"{route.method} {route.path}")
+                logged = await self._start_log(request, f"{route.method} {route.path}")
                 await self._write_end(logged, Outcome.REFUSED, words)
             return web.json_response({"error": words}, status=403)
 
@@ -81,7 +81,7 @@ class OrderDesk:
 
     async def _order(self, route: OrderRoute, request: web.Request) -> web.StreamResponse:
         """Carry an order out, or store it until a second operator approves it."""
-        logged = await self._logged(request, route.action)
+        logged = await self._start_log(request, route.action)
         order = Order(
             by=logged.operator.name,
             target=dict(request.match_info),
@@ -104,7 +104,7 @@ class OrderDesk:
     async def _approve(self, request: web.Request) -> web.StreamResponse:
         """Carry out what another operator ordered, with the guards of this moment."""
         proposal = await self._find(request)
-        logged = await self._logged(request, "POST /approvals/{id}/approve")
+        logged = await self._start_log(request, "POST /approvals/{id}/approve")
         if proposal is None:
             return await self._carry_out(logged, _no_such_proposal)
         approver, id = logged.operator.name, proposal.id
@@ -143,7 +143,7 @@ class OrderDesk:
 
     async def _reject(self, request: web.Request) -> web.StreamResponse:
         proposal = await self._find(request)
-        logged = await self._logged(request, "POST /approvals/{id}/reject")
+        logged = await self._start_log(request, "POST /approvals/{id}/reject")
         if proposal is None:
             return await self._carry_out(logged, _no_such_proposal)
         id = logged.proposal_id = proposal.id
@@ -177,14 +177,14 @@ class OrderDesk:
 
     async def _write_end(self, order: LoggedOrder, outcome: Outcome, detail: str) -> None:
         """Log what did not happen; the answer does not wait for a database that is away."""
-        told = {"operator": order.operator.name, "action": order.action, "detail": detail}
-        log.warning("order not carried out", outcome=outcome.value, **told)
+        fields = {"operator": order.operator.name, "action": order.action, "detail": detail}
+        log.warning("order not carried out", outcome=outcome.value, **fields)
         try:
             await self._log.write(order, outcome, detail)
         except Unavailable:
             log.exception("order not logged")
 
-    async def _logged(self, request: web.Request, action: str) -> LoggedOrder:
+    async def _start_log(self, request: web.Request, action: str) -> LoggedOrder:
         body = _read(await request.read())
         parameters = {**request.match_info, **body}
         reason = parameters.get("reason")
@@ -224,8 +224,8 @@ def _parameters(proposal: Proposal) -> Mapping[str, Any]:
 
 
 def _shown_parameters(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    kept = {name: value for name, value in parameters.items() if name not in NOT_PARAMETERS}
-    shown_parameters: Mapping[str, Any] = without_secrets(kept)
+    visible = {name: value for name, value in parameters.items() if name not in NOT_PARAMETERS}
+    shown_parameters: Mapping[str, Any] = without_secrets(visible)
     return shown_parameters
 
 

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.handling import forbid_in_handler
-from swap_runtime.postgres.pipelined_connection import Leaving, Wire
+from swap_runtime.postgres.pipelined_connection import BoundStatement, PipelinedConnection
 from swap_runtime.postgres.pool import Pool, PoolExhausted
 from swap_runtime.postgres.sql import Rows, Statement
 
@@ -43,7 +43,7 @@ class TransactionOpen(Exception):
     """Somebody called out while this task had a transaction open: a bug, never a state."""
 
 
-class TransactionUndone(Exception):
+class TransactionAborted(Exception):
     """A statement failed, and whoever caught that went on: COMMIT would keep nothing. A bug."""
 
 
@@ -55,16 +55,16 @@ class _Open:
 
 
 _open: ContextVar[_Open | None] = ContextVar("open_transaction", default=None)
-Heard = Callable[[str], None]
-Say = Callable[[Collection[str]], None]
+StatementListener = Callable[[str], None]
+WakeListener = Callable[[Collection[str]], None]
 
 
-_BEGIN: Final = Leaving("BEGIN", is_prepared=True)
-_COMMIT: Final = Leaving("COMMIT", is_prepared=True)
+_BEGIN: Final = BoundStatement("BEGIN", is_prepared=True)
+_COMMIT: Final = BoundStatement("COMMIT", is_prepared=True)
 Question = tuple[Statement, Mapping[str, Any]]
 
 
-class Posted:
+class PostedStatement:
     """What became of a statement that was posted, known once it has left."""
 
     def __init__(self) -> None:
@@ -76,18 +76,20 @@ class Posted:
         assert self._rows is not None, "it has not left yet"
         return self._rows.changed
 
-    def left(self, rows: Rows) -> None:
+    def resolve(self, rows: Rows) -> None:
         self._rows = rows
 
 
 class Connection:
     """One connection for as long as it is lent."""
 
-    def __init__(self, wire: Wire, heard: Heard | None) -> None:
-        self._wire = wire
-        self._heard = heard
-        self._waiting: list[Leaving] = []
-        self._posted: list[Posted] = []  # the last of what waits, in the same order
+    def __init__(
+        self, pipelined: PipelinedConnection, statement_listener: StatementListener | None
+    ) -> None:
+        self._pipelined = pipelined
+        self._statement_listener = statement_listener
+        self._waiting: list[BoundStatement] = []
+        self._posted: list[PostedStatement] = []  # the last of what waits, in the same order
 
     async def execute(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
@@ -96,7 +98,7 @@ class Connection:
 
         :raises psycopg.Error: what Postgres says, of this statement or of one that waited.
         """
-        (rows,) = await self._exchange([self._leaving(statement, values)])
+        (rows,) = await self._exchange([self._bind(statement, values)])
         return rows
 
     async def ask(self, *questions: Question) -> Sequence[Rows]:
@@ -104,35 +106,39 @@ class Connection:
 
         :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
         """
-        return await self._exchange([self._leaving(*question) for question in questions])
+        return await self._exchange([self._bind(*question) for question in questions])
 
-    def _leaving(
+    def _bind(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
-    ) -> Leaving:
+    ) -> BoundStatement:
         text = statement.text if isinstance(statement, Statement) else statement
-        if self._heard is not None:
-            self._heard(text)
+        if self._statement_listener is not None:
+            self._statement_listener(text)
         if isinstance(statement, Statement):
             ordered = statement.ordered(values or {})
-            return Leaving(
+            return BoundStatement(
                 text,
                 ordered,
                 is_prepared=True,
                 is_binary=statement.is_binary,
                 arrays=statement.arrays,
             )
-        return Leaving(text)
+        return BoundStatement(text)
 
-    async def _exchange(self, asked: Sequence[Leaving]) -> Sequence[Rows]:
+    async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:
         """Send everything that waits and what is asked, and return the answers to the latter."""
-        leaving, posted = [*self._waiting, *asked], self._posted
-        dumped = [self._wire.dump(each) for each in leaving]  # or else all that waits still does
+        leaving, posted = [*self._waiting, *statements], self._posted
+        dumped = [
+            self._pipelined.dump(each) for each in leaving
+        ]  # or else all that waits still does
         self._waiting, self._posted = [], []
-        answers = await self._wire.exchange(dumped)
-        first_asked = len(leaving) - len(asked)
-        for one, rows in zip(posted, answers[first_asked - len(posted) : first_asked], strict=True):
-            one.left(rows)
-        return answers[first_asked:]
+        answers = await self._pipelined.exchange(dumped)
+        first_requested = len(leaving) - len(statements)
+        for one, rows in zip(
+            posted, answers[first_requested - len(posted) : first_requested], strict=True
+        ):
+            one.resolve(rows)
+        return answers[first_requested:]
 
     async def scalars(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
@@ -151,18 +157,22 @@ class Connection:
 class Transaction(Connection):
     """One connection while it has a transaction, which begins with the first statement."""
 
-    def __init__(self, wire: Wire, heard: Heard | None) -> None:
-        super().__init__(wire, heard)
+    def __init__(
+        self, pipelined: PipelinedConnection, statement_listener: StatementListener | None
+    ) -> None:
+        super().__init__(pipelined, statement_listener)
         self._waiting = [_BEGIN]
         self.wakes: set[str] = set()
 
-    def post(self, statement: Statement, values: Mapping[str, Any] | None = None) -> Posted:
+    def post(
+        self, statement: Statement, values: Mapping[str, Any] | None = None
+    ) -> PostedStatement:
         """Let a statement leave with what is asked next, or with COMMIT.
 
         In the order of all others; what it did wrong is raised there.
         """
-        self._waiting.append(self._leaving(statement, values))
-        self._posted.append(Posted())
+        self._waiting.append(self._bind(statement, values))
+        self._posted.append(PostedStatement())
         return self._posted[-1]
 
     def wake(self, channel: str) -> None:
@@ -172,19 +182,19 @@ class Transaction(Connection):
     async def commit(self) -> None:
         """Commit, with what waits; nothing where nothing was asked and nothing waits.
 
-        :raises TransactionUndone: where Postgres would answer a COMMIT with ROLLBACK, and no error.
+        :raises TransactionAborted: when a statement of the transaction failed.
         """
-        if self._wire.is_undone:
-            raise TransactionUndone
+        if self._pipelined.is_aborted:
+            raise TransactionAborted
         if self._waiting != [_BEGIN]:
             await self._exchange([_COMMIT])
-            if self._heard is not None:
-                self._heard("COMMIT")
+            if self._statement_listener is not None:
+                self._statement_listener("COMMIT")
 
     async def roll_back(self) -> None:
         """Undo everything; a connection that is lost has nothing to undo."""
         self._waiting, self._posted = [], []
-        await self._wire.roll_back()
+        await self._pipelined.roll_back()
 
 
 class Engine:
@@ -192,17 +202,19 @@ class Engine:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self.heard: Heard | None = None  # told every statement, and each end of a transaction
-        self.said: Say = lambda _: None  # told what a commit wakes
+        self.statement_listener: StatementListener | None = (
+            None  # told every statement, and each end of a transaction
+        )
+        self.wake_listener: WakeListener = lambda _: None  # told what a commit wakes
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
         """Lend a connection; each statement is a transaction of its own."""
-        wire = await self._pool.take()
+        pipelined = await self._pool.acquire()
         try:
-            yield Connection(wire, self.heard)
+            yield Connection(pipelined, self.statement_listener)
         finally:
-            await self._pool.give_back(wire)
+            await self._pool.release(pipelined)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
@@ -210,8 +222,8 @@ class Engine:
 
         BEGIN leaves with the first statement.
         """
-        wire = await self._pool.take()
-        connection = Transaction(wire, self.heard)
+        pipelined = await self._pool.acquire()
+        connection = Transaction(pipelined, self.statement_listener)
         try:
             try:
                 yield connection
@@ -219,9 +231,9 @@ class Engine:
             except BaseException:
                 await connection.roll_back()
                 raise
-            self.said(connection.wakes)
+            self.wake_listener(connection.wakes)
         finally:
-            await self._pool.give_back(wire)
+            await self._pool.release(pipelined)
 
     async def dispose(self) -> None:
         """Close every connection."""
@@ -246,7 +258,7 @@ def create_engine(
     options = [f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items()]
     options += [f"-c {name}=off" for name in STABLE_PLANS] + [f"-c {PLANNED_ONCE}"]
 
-    async def connect() -> Wire:
+    async def connect() -> PipelinedConnection:
         connection = await psycopg.AsyncConnection.connect(
             url.get_secret_value().replace("+psycopg", "", 1),
             autocommit=True,
@@ -262,7 +274,7 @@ def create_engine(
         # As text every byte of a document would be looked at twice, by us and by the server.
         # Of two dumpers that would do, the one registered last is taken.
         connection.adapters.register_dumper(list, ListBinaryDumper)
-        return Wire(connection)
+        return PipelinedConnection(connection)
 
     return Engine(Pool(connect, size=pool_size, timeout=pool_timeout))
 
@@ -306,9 +318,9 @@ async def execute_alone(
     with _unavailable(), _marked_open():
         async with engine.connect() as connection:
             rows = await connection.execute(statement, values)
-        if engine.heard is not None:
-            engine.heard("COMMIT")
-        engine.said(wakes)
+        if engine.statement_listener is not None:
+            engine.statement_listener("COMMIT")
+        engine.wake_listener(wakes)
         return rows
 
 

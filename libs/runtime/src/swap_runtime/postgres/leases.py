@@ -78,9 +78,9 @@ class Lease:
         :param questions: what is asked in the same round trip, held or not; the answers come last.
         :raises Unavailable: when Postgres is away.
         """
-        with self._unknown_after_failure():
+        with self._reset_on_failure():
             async with transaction(self._engine) as connection:
-                answers = await self._ask(connection, questions)
+                answers = await self._acquire_and_ask(connection, questions)
                 yield connection, self.epoch is not None, answers
 
     async def acquire(self) -> bool:
@@ -89,9 +89,11 @@ class Lease:
         :raises Unavailable: when Postgres is away.
         """
         if not self._is_fresh:
-            with self._unknown_after_failure():
-                asked_at = _now()
-                self._take(await execute_alone(self._engine, HOLD, self._values), asked_at)
+            with self._reset_on_failure():
+                requested_at = _now()
+                self._apply_hold(
+                    await execute_alone(self._engine, HOLD, self._values), requested_at
+                )
         return self.epoch is not None
 
     async def release(self) -> None:
@@ -101,21 +103,23 @@ class Lease:
             values = {"name": self.name, "holder": self.holder}
             await execute_alone(self._engine, RELEASE, values)
 
-    async def _ask(self, connection: Transaction, questions: Sequence[Question]) -> Sequence[Rows]:
+    async def _acquire_and_ask(
+        self, connection: Transaction, questions: Sequence[Question]
+    ) -> Sequence[Rows]:
         if self._is_fresh:
             return await connection.ask(*questions) if questions else ()
-        asked_at = _now()
-        taken, *answers = await connection.ask((HOLD, self._values), *questions)
-        self._take(taken, asked_at)
+        requested_at = _now()
+        hold_rows, *answers = await connection.ask((HOLD, self._values), *questions)
+        self._apply_hold(hold_rows, requested_at)
         return answers
 
-    def _take(self, taken: Rows, asked_at: float) -> None:
-        row = taken.one_or_none()
+    def _apply_hold(self, hold_rows: Rows, requested_at: float) -> None:
+        row = hold_rows.one_or_none()
         self.epoch = None if row is None else row.epoch
-        self._held_until = asked_at + self.term.total_seconds()
+        self._held_until = requested_at + self.term.total_seconds()
 
     @contextmanager
-    def _unknown_after_failure(self) -> Iterator[None]:
+    def _reset_on_failure(self) -> Iterator[None]:
         try:
             yield
         except BaseException:
@@ -132,14 +136,14 @@ async def require_epoch(
         lock is locked before the epoch is compared, and let go when it is another's.
     :raises LeaseLost: when the lease has changed hands since `epoch`.
     """
-    held, *answers = await connection.ask((EPOCH, {"name": name}), *questions)
-    if [row.epoch for row in held] != [epoch]:
+    hold_lease, *answers = await connection.ask((EPOCH, {"name": name}), *questions)
+    if [row.epoch for row in hold_lease] != [epoch]:
         raise LeaseLost(name)
     return answers
 
 
 @asynccontextmanager
-async def held(
+async def hold_lease(
     engine: Engine,
     name: str,
     *,
@@ -153,19 +157,19 @@ async def held(
     :raises LeaseLost: out of the body, which is cancelled when renewal fails for too long.
     """
     lease = Lease(engine, name, holder=holder, term=term)
-    await _acquired(lease, waiting)
+    await _wait_until_acquired(lease, waiting)
     body = asyncio.current_task()
     assert body is not None
-    keeper = asyncio.create_task(_keep(lease, body), name=f"lease {name}")
+    renewal = asyncio.create_task(_renew(lease, body), name=f"lease {name}")
     try:
         yield lease
     except asyncio.CancelledError:
-        if keeper.done() and not keeper.cancelled() and body.uncancel() == 0:
+        if renewal.done() and not renewal.cancelled() and body.uncancel() == 0:
             raise LeaseLost(name) from None
         raise
     finally:
-        keeper.cancel()
-        await asyncio.wait([keeper])  # a renewal under way would take back what is released
+        renewal.cancel()
+        await asyncio.wait([renewal])  # a renewal under way would take back what is released
         await lease.release()
 
 
@@ -181,7 +185,7 @@ async def work_while_held(
     """Run `work` whenever the lease is held, again after it was lost; return when it returns."""
     while True:
         with suppress(LeaseLost):
-            async with held(engine, name, holder=holder, term=term, waiting=waiting) as lease:
+            async with hold_lease(engine, name, holder=holder, term=term, waiting=waiting) as lease:
                 await work(lease)
                 return
 
@@ -190,7 +194,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def _acquired(lease: Lease, waiting: Callable[[], None]) -> None:
+async def _wait_until_acquired(lease: Lease, waiting: Callable[[], None]) -> None:
     while True:
         waiting()
         with suppress(Unavailable):
@@ -199,7 +203,7 @@ async def _acquired(lease: Lease, waiting: Callable[[], None]) -> None:
         await asyncio.sleep(lease.term.total_seconds() / 5)
 
 
-async def _keep(lease: Lease, body: asyncio.Task[object]) -> None:
+async def _renew(lease: Lease, body: asyncio.Task[object]) -> None:
     """Renew until it is no longer ours, then cancel the body, before anybody else may begin."""
     while lease.is_held:
         await asyncio.sleep(lease.term.total_seconds() / 5)

@@ -14,13 +14,13 @@ from swap_runtime.postgres.schema import DAYS_AHEAD, FIRST_XID
 from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import gauge
 
-KEPT: Final = timedelta(days=7)
+RETENTION: Final = timedelta(days=7)
 # One replica at a time; the lock goes with the transaction.
-ALONE: Final = sql("SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 2))")
+TRY_LOCK: Final = sql("SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 2))")
 # Shorter than any use case waits: maintenance gives way and comes again.
-GIVE_WAY: Final = sql("SET LOCAL lock_timeout = '500ms'")
+SHORT_LOCK_TIMEOUT: Final = sql("SET LOCAL lock_timeout = '500ms'")
 
-DAYS_WANTED: Final = sql("""
+MISSING_DAYS: Final = sql("""
 SELECT DISTINCT day FROM (
   SELECT CAST(generate_series(today, today + :ahead, interval '1 day') AS date) AS day
   FROM (SELECT CAST(now() AT TIME ZONE 'UTC' AS date) AS today) AS calendar
@@ -29,9 +29,9 @@ SELECT DISTINCT day FROM (
 WHERE to_regclass(current_schema() || '.outbox_' || to_char(day, 'YYYYMMDD')) IS NULL
 ORDER BY day
 """)
-MAKE_DAY: Final = sql("SELECT make_outbox_partition(:day)")
+CREATE_PARTITION: Final = sql("SELECT make_outbox_partition(:day)")
 
-OLD_DAYS: Final = sql("""
+OLD_PARTITIONS: Final = sql("""
 SELECT child.relname AS name FROM pg_inherits
 JOIN pg_class child ON child.oid = inhrelid
 WHERE inhparent = to_regclass('outbox') AND child.relname ~ '^outbox_[0-9]{8}$'
@@ -71,7 +71,7 @@ OLDEST_UNREAD: Final = """
 SELECT min(created_at) FROM {source}.outbox
 WHERE topic = :topic AND (xid, id) > (CAST(:xid AS xid8), :id)
 """
-PRUNE: Final = sql("""
+DELETE_MARKS: Final = sql("""
 DELETE FROM inbox WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM inbox
   WHERE consumer = :consumer AND at < :before AND state = 'done' LIMIT 10000))
@@ -79,7 +79,7 @@ DELETE FROM inbox WHERE ctid = ANY(ARRAY(
 
 # A dump that was restored elsewhere brings transaction ids which are still to come there.
 # What is visible was committed, so its own id is smaller than the next one.
-FORGET_FOREIGN_XIDS: Final = (
+RESET_RESTORED_XIDS: Final = (
     sql(
         f"UPDATE outbox SET xid = '{FIRST_XID}' "
         "WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"
@@ -105,7 +105,7 @@ PARKED_NOW: Final = gauge("parked_messages", "Messages waiting for a person")
 UNVERIFIED_NOW: Final = gauge(
     "unverified_messages", "Messages from Kafka kept because their sender's outbox lacks them"
 )
-HOMELESS: Final = gauge("outbox_default_rows", "Outbox rows whose day had no partition")
+DEFAULT_ROWS: Final = gauge("outbox_default_rows", "Outbox rows whose day had no partition")
 log = structlog.get_logger()
 
 
@@ -121,8 +121,8 @@ class Maintenance:
 
         :raises Unavailable: when Postgres is away.
         """
-        await self.make_days()
-        await self.drop_read_days()
+        await self.create_partitions()
+        await self.drop_consumed_partitions()
         await self.prune_inbox()
         return False
 
@@ -133,36 +133,38 @@ class Maintenance:
         OLDEST_UNPUBLISHED.set(float(state.oldest))
         PARKED_NOW.set(state.parked)
         UNVERIFIED_NOW.set(state.unverified)
-        HOMELESS.set(state.homeless)
+        DEFAULT_ROWS.set(state.homeless)
         if state.homeless:
             log.error("outbox rows had no partition", rows=state.homeless)
         return False
 
-    async def forget_foreign_xids(self) -> None:
+    async def reset_restored_xids(self) -> None:
         """Begin the order of commits anew where the database came from a dump."""
         async with transaction(self._engine) as connection:
-            forgotten = [connection.post(statement) for statement in FORGET_FOREIGN_XIDS]
-        for each in forgotten:
+            resets = [connection.post(statement) for statement in RESET_RESTORED_XIDS]
+        for each in resets:
             if each.changed:
                 log.warning("restored from a dump", rows=each.changed)
 
-    async def make_days(self) -> None:
+    async def create_partitions(self) -> None:
         """Make the partitions of the next days, and give rows without one a home."""
         async with transaction(self._engine) as connection:
-            if not await connection.scalar(ALONE):
+            if not await connection.scalar(TRY_LOCK):
                 return
-            connection.post(GIVE_WAY)
-            days = await connection.scalars(DAYS_WANTED, {"ahead": DAYS_AHEAD})
+            connection.post(SHORT_LOCK_TIMEOUT)
+            days = await connection.scalars(MISSING_DAYS, {"ahead": DAYS_AHEAD})
             for day in days:
-                connection.post(MAKE_DAY, {"day": day})
+                connection.post(CREATE_PARTITION, {"day": day})
         for day in days:
             log.info("outbox day made", day=str(day))
 
-    async def drop_read_days(self, *, kept: timedelta = KEPT) -> None:
-        """Drop the days that are older than `kept` and that every reader has passed."""
+    async def drop_consumed_partitions(self, *, retention: timedelta = RETENTION) -> None:
+        """Drop the days that are older than `retention` and that every reader has passed."""
         async with reading(self._engine) as connection:
-            before = await connection.scalar(sql("SELECT now() - :kept"), {"kept": kept})
-            days = await connection.scalars(OLD_DAYS, {"before": before})
+            before = await connection.scalar(
+                sql("SELECT now() - :retention"), {"retention": retention}
+            )
+            days = await connection.scalars(OLD_PARTITIONS, {"before": before})
         for day in days:
             try:
                 await self._drop(day)
@@ -172,12 +174,12 @@ class Maintenance:
 
     async def _drop(self, day: str) -> None:
         async with transaction(self._engine) as connection:
-            if not await connection.scalar(ALONE):
+            if not await connection.scalar(TRY_LOCK):
                 return
             if await self._is_unread(connection, day):
                 log.warning("outbox day is not read by everybody", day=day)
                 return
-            connection.post(GIVE_WAY)
+            connection.post(SHORT_LOCK_TIMEOUT)
             connection.post(sql(f"DROP TABLE {day}"))
         log.info("outbox day dropped", day=day)
 
@@ -188,19 +190,21 @@ class Maintenance:
         )
         return bool(await connection.scalar(sql(IS_UNREAD.format(marks=marks, day=day))))
 
-    async def prune_inbox(self, *, kept: timedelta = KEPT + timedelta(days=1)) -> None:
+    async def prune_inbox(self, *, retention: timedelta = RETENTION + timedelta(days=1)) -> None:
         """Delete marks of messages that the watermarks have passed and whose days are gone."""
         for consumer in self._consumers:
-            before = await self._prunable_before(consumer, kept)
+            before = await self._prunable_before(consumer, retention)
             while before is not None:
                 values = {"consumer": consumer, "before": before}
-                if not (await execute_alone(self._engine, PRUNE, values)).changed:
+                if not (await execute_alone(self._engine, DELETE_MARKS, values)).changed:
                     break
 
-    async def _prunable_before(self, consumer: str, kept: timedelta) -> datetime | None:
+    async def _prunable_before(self, consumer: str, retention: timedelta) -> datetime | None:
         """A mark is younger than its message: what is older than all unread ones is passed."""
         async with reading(self._engine) as connection:
-            before: datetime = await connection.scalar(sql("SELECT now() - :kept"), {"kept": kept})
+            before: datetime = await connection.scalar(
+                sql("SELECT now() - :retention"), {"retention": retention}
+            )
             marks = await connection.execute(WATERMARKS, {"consumer": consumer})
             for mark in marks:
                 statement = sql(OLDEST_UNREAD.format(source=mark.source))

@@ -36,15 +36,15 @@ from swap_runtime.postgres.arrays import Array
 from swap_runtime.postgres.sql import Row, Rows
 
 # What was prepared is not what there is: a migration changed a column, or somebody else forgot it.
-OUTDATED: Final = frozenset({b"0A000", b"26000"})
-NOT_DONE: Final = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED})
+OUTDATED_STATES: Final = frozenset({b"0A000", b"26000"})
+FAILED_STATUSES: Final = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED})
 # More than a service has, times the types that parameters of one come with.
 PREPARED_MAX: Final = 1000
-NOT_OF_A_NAME: Final = re.compile(r"\W")
+NON_IDENTIFIER: Final = re.compile(r"\W")
 _Key = tuple[str, tuple[int, ...]]  # a statement, and the types of its values
 
 
-class Leaving(NamedTuple):
+class BoundStatement(NamedTuple):
     """A statement with its values, in the order of its parameters."""
 
     text: str
@@ -54,10 +54,10 @@ class Leaving(NamedTuple):
     arrays: Sequence[Array | None] = ()  # what each value is cast to, where that is known
 
 
-FORGET_ALL: Final = Leaving("DEALLOCATE ALL")
+DEALLOCATE_ALL: Final = BoundStatement("DEALLOCATE ALL")
 
 
-class AskedTwice(Exception):
+class ConcurrentExchange(Exception):
     """Not all answers to another exchange were taken: a bug, never a state.
 
     Two tasks use one connection, or one goes on with it after an exchange that broke off. Each
@@ -65,10 +65,10 @@ class AskedTwice(Exception):
     """
 
 
-class Dumped(NamedTuple):
+class EncodedStatement(NamedTuple):
     """A statement in the bytes that leave."""
 
-    leaving: Leaving
+    statement: BoundStatement
     types: tuple[int, ...] = ()
     values: Sequence[Any] = ()
     formats: Sequence[Format] = ()
@@ -81,7 +81,7 @@ class _Expected(NamedTuple):
     is_preparation: bool
 
 
-class Wire:
+class PipelinedConnection:
     """One connection, with what is prepared on it. One task at a time."""
 
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
@@ -92,22 +92,22 @@ class Wire:
         self._names = count()
 
     @property
-    def is_at_rest(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether nothing is under way: no statement, and no transaction."""
         is_idle = self._pgconn.transaction_status == TransactionStatus.IDLE
-        return is_idle and not self._is_exchanging
+        return is_idle and not self._has_exchange
 
     @property
-    def is_undone(self) -> bool:
+    def is_aborted(self) -> bool:
         """Whether a statement of the transaction failed: it can only be rolled back."""
         return self._pgconn.transaction_status == TransactionStatus.INERROR
 
     @property
-    def _is_exchanging(self) -> bool:
+    def _has_exchange(self) -> bool:
         return self._pgconn.pipeline_status != PipelineStatus.OFF
 
     @property
-    def was_closed(self) -> bool:
+    def is_closed_by_server(self) -> bool:
         """Whether the server closed it while it was at rest, noticed without a round trip.
 
         Nothing is under way then, so bytes to read mean its end.
@@ -125,27 +125,27 @@ class Wire:
         with suppress(psycopg.Error):  # the pool keeps none that is not at rest
             await self._connection.rollback()
 
-    def dump(self, leaving: Leaving) -> Dumped:
+    def dump(self, statement: BoundStatement) -> EncodedStatement:
         """Convert a statement's values.
 
         :raises psycopg.Error: when one of them has no form in Postgres.
         """
-        if not leaving.arrays:
-            return Dumped(leaving, *self._converted(leaving.values))
+        if not statement.arrays:
+            return EncodedStatement(statement, *self._convert(statement.values))
         values = [
             array and array.dump(value)
-            for array, value in zip(leaving.arrays, leaving.values, strict=True)
+            for array, value in zip(statement.arrays, statement.values, strict=True)
         ]
-        types = [array.oid if array else 0 for array in leaving.arrays]
+        types = [array.oid if array else 0 for array in statement.arrays]
         formats = [Format.BINARY] * len(values)
         if None in values:
             others = [place for place, data in enumerate(values) if data is None]
-            converted = self._converted([leaving.values[place] for place in others])
+            converted = self._convert([statement.values[place] for place in others])
             for place, *each in zip(others, *converted, strict=True):
                 types[place], values[place], formats[place] = each
-        return Dumped(leaving, tuple(types), values, formats)
+        return EncodedStatement(statement, tuple(types), values, formats)
 
-    def _converted(
+    def _convert(
         self, values: Sequence[Any]
     ) -> tuple[tuple[int, ...], Sequence[Any], Sequence[Format]]:
         """Return the types, the bytes and their formats as psycopg finds them."""
@@ -155,39 +155,39 @@ class Wire:
         dumped = converter.dump_sequence(values, [PyFormat.AUTO] * len(values))
         return converter.types or (), dumped, converter.formats or ()
 
-    async def exchange(self, dumped: Sequence[Dumped]) -> Sequence[Rows]:
+    async def exchange(self, dumped: Sequence[EncodedStatement]) -> Sequence[Rows]:
         """Run the statements in this order and return the rows of each, after one round trip.
 
         Outside of a transaction they are one together: all of them, or none.
 
         :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
-        :raises AskedTwice: while another task waits for its answers.
+        :raises ConcurrentExchange: while another task waits for its answers.
         """
         if len(self._prepared) >= PREPARED_MAX:
             self._prepared.clear()
-            await self._exchanged([Dumped(FORGET_ALL)])
-        return await self._exchanged(dumped)
+            await self._run_exchange([EncodedStatement(DEALLOCATE_ALL)])
+        return await self._run_exchange(dumped)
 
-    async def _exchanged(self, dumped: Sequence[Dumped]) -> Sequence[Rows]:
+    async def _run_exchange(self, dumped: Sequence[EncodedStatement]) -> Sequence[Rows]:
         # Cancelled, it cancels what runs in the server, and takes the answers all the same.
-        return await self._connection.wait(self._exchanging(dumped))
+        return await self._connection.wait(self._exchange_steps(dumped))
 
-    def _exchanging(self, dumped: Sequence[Dumped]) -> PQGen[Sequence[Rows]]:
-        if self._pgconn.status == ConnStatus.OK and self._is_exchanging:
-            raise AskedTwice
+    def _exchange_steps(self, dumped: Sequence[EncodedStatement]) -> PQGen[Sequence[Rows]]:
+        if self._pgconn.status == ConnStatus.OK and self._has_exchange:
+            raise ConcurrentExchange
         # Whatever is raised between entering and leaving leaves the connection as one that the
         # pool does not keep.
         self._pgconn.enter_pipeline_mode()
-        expected = [answer for each in dumped for answer in self._queued(each)]
+        expected = [answer for each in dumped for answer in self._queue(each)]
         self._pgconn.pipeline_sync()
         yield from _flush(self._pgconn)
-        rows, failed = yield from self._answers(expected)
+        rows, failed = yield from self._read_results(expected)
         self._pgconn.exit_pipeline_mode()
         if failed is not None:
             raise error_from_result(failed)
         return rows
 
-    def _queued(self, dumped: Dumped) -> Iterator[_Expected]:
+    def _queue(self, dumped: EncodedStatement) -> Iterator[_Expected]:
         """Queue a statement, and say for each answer that it brings what it is about."""
         (text, _, is_prepared, is_binary, _), types, values, formats = dumped
         key = (text, types)
@@ -203,7 +203,7 @@ class Wire:
             self._pgconn.send_query_params(text.encode(), values, types, formats, rows_format)
         yield _Expected(key, is_preparation=False)
 
-    def _answers(
+    def _read_results(
         self, expected: Sequence[_Expected]
     ) -> PQGen[tuple[Sequence[Rows], PGresult | None]]:
         """Take all of them, for the connection is used again; with the first that is an error."""
@@ -211,18 +211,21 @@ class Wire:
         failed: PGresult | None = None
         for key, is_preparation in expected:
             result = yield from _next_result(self._pgconn)
-            if result.status in NOT_DONE:
+            if result.status in FAILED_STATUSES:
                 failed = failed or result
-                if is_preparation or result.error_field(DiagnosticField.SQLSTATE) in OUTDATED:
+                if (
+                    is_preparation
+                    or result.error_field(DiagnosticField.SQLSTATE) in OUTDATED_STATES
+                ):
                     self._prepared.pop(key, None)
             elif not is_preparation:
-                rows.append(self._rows(result))
+                rows.append(self._to_rows(result))
         # What is deferred fails here, where there is no transaction that ends with COMMIT.
         while (end := (yield from _next_result(self._pgconn))).status != ExecStatus.PIPELINE_SYNC:
             failed = failed or end
         return rows, failed
 
-    def _rows(self, result: PGresult) -> Rows:
+    def _to_rows(self, result: PGresult) -> Rows:
         if result.status != ExecStatus.TUPLES_OK:
             changed = result.command_tuples
             return Rows([], -1 if changed is None else changed)
@@ -268,5 +271,5 @@ def _row_with(columns: tuple[bytes, ...]) -> Callable[[Sequence[Any]], Row]:
 
 def _attribute(column: bytes) -> str:
     """Return the name that Python has for a column; `?column?` is one without a name."""
-    name = NOT_OF_A_NAME.sub("_", column.decode())
+    name = NON_IDENTIFIER.sub("_", column.decode())
     return name if name[:1].isalpha() else f"f{name}"

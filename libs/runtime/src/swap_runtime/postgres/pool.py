@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from swap_runtime.postgres.pipelined_connection import Wire
+from swap_runtime.postgres.pipelined_connection import PipelinedConnection
 
 
 class PoolExhausted(Exception):
@@ -22,48 +22,52 @@ class Pool:
     """The connection that came back last is lent first, so that few are kept busy."""
 
     def __init__(
-        self, connect: Callable[[], Awaitable[Wire]], *, size: int, timeout: timedelta
+        self,
+        connect: Callable[[], Awaitable[PipelinedConnection]],
+        *,
+        size: int,
+        timeout: timedelta,
     ) -> None:
         self._connect = connect
         self._timeout = timeout.total_seconds()
-        self._places = asyncio.Semaphore(size)
-        self._idle: list[Wire] = []
+        self._slots = asyncio.Semaphore(size)
+        self._idle: list[PipelinedConnection] = []
 
-    async def take(self) -> Wire:
+    async def acquire(self) -> PipelinedConnection:
         """
         :raises PoolExhausted: when none is free for too long.
         :raises psycopg.OperationalError: when none can be made.
         """
         try:
             async with asyncio.timeout(self._timeout):
-                await self._places.acquire()
+                await self._slots.acquire()
         except TimeoutError as error:
             raise PoolExhausted from error
         try:
-            return await self._usable() or await self._connect()
+            return await self._pop_open() or await self._connect()
         except BaseException:
-            self._places.release()
+            self._slots.release()
             raise
 
-    async def give_back(self, wire: Wire) -> None:
+    async def release(self, connection: PipelinedConnection) -> None:
         """Keep it for the next, unless it broke or something is still under way on it."""
         try:
-            if wire.is_at_rest:
-                self._idle.append(wire)
+            if connection.is_idle:
+                self._idle.append(connection)
             else:
-                await wire.close()
+                await connection.close()
         finally:
-            self._places.release()
+            self._slots.release()
 
     async def close(self) -> None:
         """Close those that nobody has."""
         while self._idle:
             await self._idle.pop().close()
 
-    async def _usable(self) -> Wire | None:
+    async def _pop_open(self) -> PipelinedConnection | None:
         while self._idle:
-            wire = self._idle.pop()
-            if not wire.was_closed:
-                return wire
-            await wire.close()
+            connection = self._idle.pop()
+            if not connection.is_closed_by_server:
+                return connection
+            await connection.close()
         return None

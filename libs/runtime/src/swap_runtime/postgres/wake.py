@@ -29,7 +29,7 @@ from swap_runtime.postgres.sql import sql as statement
 
 RECONNECT_PAUSE_SECONDS: Final = 1
 BEAT_SECONDS: Final = 5
-NOTIFY: Final = statement("SELECT pg_notify(:service, :told)")
+NOTIFY: Final = statement("SELECT pg_notify(:service, :payload)")
 log = structlog.get_logger()
 
 
@@ -38,16 +38,16 @@ class Wake:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
-        self._works_alone: Callable[[], bool] = lambda: False
+        self._is_local: Callable[[], bool] = lambda: False
 
     @property
-    def works_alone(self) -> bool:
+    def is_local(self) -> bool:
         """Whether nobody in another process has to hear of what is waited for here."""
-        return self._works_alone()
+        return self._is_local()
 
-    def alone_while(self, leads: Callable[[], bool]) -> None:
+    def keep_local_while(self, leads: Callable[[], bool]) -> None:
         """Keep the news from the other processes for as long as the one who waits leads."""
-        self._works_alone = leads
+        self._is_local = leads
 
     def set(self) -> None:
         """Wake whoever waits, or who waits next."""
@@ -73,8 +73,8 @@ class Wakes:
         self._service = service
         self._process = token_hex(8)
         self._wakes: dict[str, list[Wake]] = {}
-        self._untold: set[str] = set()
-        self._has_news = Wake()
+        self._unsent: set[str] = set()
+        self._has_unsent = Wake()
 
     def on(self, channel: str) -> Wake:
         """Return a wake of a channel, for one to wait on: whoever wakes takes the news with it."""
@@ -82,7 +82,7 @@ class Wakes:
         self._wakes.setdefault(channel, []).append(wake)
         return wake
 
-    def say(self, channels: Collection[str]) -> None:
+    def wake_all(self, channels: Collection[str]) -> None:
         """Wake who waits here; the other processes are told by and by, where one may have to work.
 
         :param channels: names without a space.
@@ -90,20 +90,20 @@ class Wakes:
         for channel in channels:
             self._wake(channel)
             here = self._wakes.get(channel, ())
-            if not here or not all(wake.works_alone for wake in here):
-                self._untold.add(channel)
-                self._has_news.set()
+            if not here or not all(wake.is_local for wake in here):
+                self._unsent.add(channel)
+                self._has_unsent.set()
 
-    async def tell(self, beat: Callable[[], None]) -> None:
+    async def notify_processes(self, beat: Callable[[], None]) -> None:
         """Tell the others for ever: what was said since they were told last, at once."""
         while True:
             beat()
-            await self._has_news.wait(timedelta(seconds=BEAT_SECONDS))
-            channels, self._untold = self._untold, set()
+            await self._has_unsent.wait(timedelta(seconds=BEAT_SECONDS))
+            channels, self._unsent = self._unsent, set()
             if channels:
-                told = " ".join([self._process, *sorted(channels)])
+                payload = " ".join([self._process, *sorted(channels)])
                 with suppress(Unavailable):  # they look by themselves before long
-                    values = {"service": self._service, "told": told}
+                    values = {"service": self._service, "payload": payload}
                     await execute_alone(self._engine, NOTIFY, values)
 
     async def listen(self, beat: Callable[[], None]) -> None:

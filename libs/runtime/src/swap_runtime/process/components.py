@@ -63,7 +63,7 @@ class Service:
             group.database_url, application_name=name, pool_size=group.database_pool_size
         )
         self.wakes = Wakes(self.engine, group.database_url, service=name)
-        self.engine.said = self.wakes.say
+        self.engine.wake_listener = self.wakes.wake_all
         self.tasks: list[Supervised] = []
         self.rounds: list[Rounds] = []
         self.admin_routes: list[AdminRoute] = []

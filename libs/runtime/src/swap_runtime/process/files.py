@@ -9,7 +9,7 @@ from typing import Final
 FILES_MAX: Final = 65_536
 
 
-def let_many_files_be_open(wanted: int = FILES_MAX) -> int:
+def raise_file_limit(wanted: int = FILES_MAX) -> int:
     """Ask for as many as the system lets a process have, and return that.
 
     Many systems give 1024 to who does not ask: too few for some thousand clients that each keep a

@@ -51,7 +51,7 @@ class KafkaSide:
         if self._consumers():
             self._consume()
         if self._service.publishes or self._consumers():
-            self._service.every("topics", TOPICS_INTERVAL, self._keep_topics)
+            self._service.every("topics", TOPICS_INTERVAL, self._recreate_topics)
 
     async def stop_consuming(self) -> None:
         """Let the running batches end, leave the groups, and let others sweep."""
@@ -103,7 +103,7 @@ class KafkaSide:
             holder=service.holder,
         )
         wake = service.wakes.on(OUTBOX)
-        wake.alone_while(lambda: relay.leads)
+        wake.keep_local_while(lambda: relay.leads)
         service.every(
             "relay",
             service.group.outbox_poll_interval,
@@ -140,7 +140,7 @@ class KafkaSide:
         """Start the consumers when Kafka lets them; the watchdog sees to the rest."""
         assert self._watchdog is not None
         assert self._subscriptions is not None
-        await self._joined(beat)
+        await self._start_when_available(beat)
         self._watchdog.excuse()
         self._state = "joined"
         JOINED.set(1)
@@ -149,7 +149,7 @@ class KafkaSide:
             beat()
             await asyncio.sleep(JOIN_PAUSE_SECONDS)
 
-    async def _joined(self, beat: Beat) -> None:
+    async def _start_when_available(self, beat: Beat) -> None:
         while True:
             beat()
             try:
@@ -170,7 +170,7 @@ class KafkaSide:
             await self._subscriptions.broker.stop()
             raise
 
-    async def _keep_topics(self) -> bool:
+    async def _recreate_topics(self) -> bool:
         """A broker may forget its topics; producers and consumers would not notice."""
         from swap_runtime.messaging.topics import ensure_topics  # noqa: PLC0415
 

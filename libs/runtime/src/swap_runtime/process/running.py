@@ -25,7 +25,7 @@ from swap_runtime.postgres.database import ping
 from swap_runtime.postgres.maintenance import Maintenance
 from swap_runtime.postgres.schema_version import SchemaTooOld, require_schema
 from swap_runtime.process.components import Build, Close, Service
-from swap_runtime.process.files import let_many_files_be_open
+from swap_runtime.process.files import raise_file_limit
 from swap_runtime.process.kafka_side import KafkaSide
 from swap_runtime.process.supervision import PAUSES, Supervised, cancelled
 from swap_runtime.telemetry.logging import configure_logging
@@ -46,7 +46,7 @@ def run_service(create: Callable[[], Service], build: Build) -> None:
     async def main() -> int:
         service = create()
         configure_logging(service.name, level=service.group.log_level)
-        let_many_files_be_open()
+        raise_file_limit()
         await build(service)
         running = Running(service)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -85,7 +85,7 @@ class Running:
         self._servers: list[Any] = []
         self._running: dict[Supervised, asyncio.Task[None]] = {}
         self._has_started = False
-        self._told_to_stop = asyncio.Event()
+        self._stop_requested = asyncio.Event()
         self.internal_port = 0
         self.ports: list[int] = []
 
@@ -105,13 +105,13 @@ class Running:
 
     def stop(self) -> None:
         """Ask for the end, as SIGTERM does."""
-        self._told_to_stop.set()
+        self._stop_requested.set()
 
     async def _until_stopped(self, work: Coroutine[Any, Any, int]) -> int:
         working = asyncio.create_task(work)
-        told = asyncio.create_task(self._told_to_stop.wait())
-        await asyncio.wait({working, told}, return_when=asyncio.FIRST_COMPLETED)
-        told.cancel()
+        stop_requested = asyncio.create_task(self._stop_requested.wait())
+        await asyncio.wait({working, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
+        stop_requested.cancel()
         if working.done():
             return working.result()
         await cancelled(working)
@@ -123,23 +123,23 @@ class Running:
             service.group.host, service.group.internal_port
         )
         log.info("internal port open", port=self.internal_port)
-        await self._waited_for("postgres", self._require_schema)
-        await self._housekeeping()
+        await self._run_when_available("postgres", self._require_schema)
+        await self._start_maintenance()
         for begin in service.starters:
-            await self._waited_for("start", begin)
+            await self._run_when_available("start", begin)
         self._kafka.build()
         service.task("wakes", service.wakes.listen)
-        service.task("wake others", service.wakes.tell)
+        service.task("wake others", service.wakes.notify_processes)
         for task in service.tasks:
             self._running[task] = asyncio.create_task(task.keep_running(), name=task.name)
         await self._serve()
-        _spare_the_collector()
+        _tune_garbage_collector()
         self._has_started = True
         log.info("started", tasks=[task.name for task in service.tasks])
         # Unlike `gather` it leaves the tasks alone when the wait itself is cancelled.
         ended, _ = await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_EXCEPTION)
-        for one in ended:
-            one.result()
+        for item in ended:
+            item.result()
         return 0
 
     async def _require_schema(self) -> None:
@@ -151,27 +151,27 @@ class Running:
         if service.schema_revision is not None:
             await require_schema(service.engine, service.name, needed=service.schema_revision)
 
-    async def _housekeeping(self) -> None:
+    async def _start_maintenance(self) -> None:
         """Put the tables in order before anything writes, and keep them so."""
         service = self._service
         maintenance = Maintenance(service.engine, consumers=self._kafka.groups)
-        await self._waited_for("maintenance", maintenance.forget_foreign_xids)
-        await self._waited_for("maintenance", maintenance.make_days)
+        await self._run_when_available("maintenance", maintenance.reset_restored_xids)
+        await self._run_when_available("maintenance", maintenance.create_partitions)
         service.every("maintenance", MAINTENANCE_INTERVAL, maintenance)
         service.every("measure", MEASURE_INTERVAL, maintenance.measure)
 
     async def _serve(self) -> None:
-        servers: list[Any] = [AnswerServer(*one) for one in self._service.answering]
+        servers: list[Any] = [AnswerServer(*item) for item in self._service.answering]
         if self._service.asgi:
             from swap_runtime.http.asgi import AsgiServer  # noqa: PLC0415  only where it is served
 
-            servers += [AsgiServer(*one) for one in self._service.asgi]
+            servers += [AsgiServer(*item) for item in self._service.asgi]
         for server in servers:
             self.ports.append(await server.start())
             self._servers.append(server)
             log.info("serving", port=self.ports[-1])
 
-    async def _waited_for(self, what: str, begin: Close) -> None:
+    async def _run_when_available(self, what: str, begin: Close) -> None:
         """Do it as soon as it can be done: nothing works without it."""
         tries = 0
         while True:
@@ -184,7 +184,7 @@ class Running:
 
     async def _stop(self) -> None:
         timeout = self._service.settings.watchdog.stop_timeout
-        self._told_to_stop.set()
+        self._stop_requested.set()
         try:
             async with asyncio.timeout(timeout.total_seconds()):
                 await self._stop_in_order(timeout)
@@ -196,18 +196,18 @@ class Running:
     async def _stop_in_order(self, at_most: timedelta) -> None:
         """Nothing new comes in, what runs ends, what waits goes out, then clients close."""
         for server in self._servers:
-            await _quietly(server.stop)
-        await _quietly(self._kafka.stop_consuming)
+            await _run_logging_errors(server.stop)
+        await _run_logging_errors(self._kafka.stop_consuming)
         for rounds in self._service.rounds:
             rounds.stop()
-        by_itself = [running for task, running in self._running.items() if task.ends_when_told]
-        if by_itself:
-            await asyncio.wait(by_itself, timeout=at_most.total_seconds() / 2)
+        ending = [running for task, running in self._running.items() if task.ends_after_stop]
+        if ending:
+            await asyncio.wait(ending, timeout=at_most.total_seconds() / 2)
         for running in self._running.values():
             await cancelled(running)
-        await _quietly(self._kafka.stop_publishing)
+        await _run_logging_errors(self._kafka.stop_publishing)
         for close in reversed(self._service.closers):
-            await _quietly(close)
+            await _run_logging_errors(close)
 
     def _problems(self) -> dict[str, str]:
         stuck_after = self._service.settings.watchdog.stuck_after.total_seconds()
@@ -219,8 +219,8 @@ class Running:
         return silent | self._kafka.problems()
 
     async def _lacks(self) -> dict[str, str]:
-        if self._told_to_stop.is_set() or not self._has_started:
-            return {"process": "stopping" if self._told_to_stop.is_set() else "starting"}
+        if self._stop_requested.is_set() or not self._has_started:
+            return {"process": "stopping" if self._stop_requested.is_set() else "starting"}
         lacks = self._kafka.lacks()
         checks = {"postgres": lambda: ping(self._service.engine)} | self._service.checks
         for name, check in checks.items():
@@ -236,7 +236,7 @@ def _random_id() -> UUID:
     return UUID(bytes=secrets.token_bytes(16), version=4)
 
 
-def _spare_the_collector() -> None:
+def _tune_garbage_collector() -> None:
     """Keep what a process is made of out of every collection, and collect less often.
 
     A batch makes some ten thousand objects that live as long as it does; none of them is garbage.
@@ -246,7 +246,7 @@ def _spare_the_collector() -> None:
     gc.set_threshold(COLLECT_AFTER, 20, 50)
 
 
-async def _quietly(step: Close) -> None:
+async def _run_logging_errors(step: Close) -> None:
     """Go on with the stop whatever one part of it says."""
     try:
         await step()

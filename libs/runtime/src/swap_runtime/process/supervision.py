@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from swap_runtime.errors import Unavailable
-from swap_runtime.loop_pacing import Resting
+from swap_runtime.loop_pacing import LoopPacing
 from swap_runtime.postgres.wake import Wake
 from swap_runtime.telemetry.metrics import counter
 
@@ -29,7 +29,7 @@ TASK_FAILURES: Final = counter("task_failures", "Background tasks that raised", 
 log = structlog.get_logger()
 
 
-class TaskGaveUp(Exception):
+class TaskFailedTooOften(Exception):
     """A task failed too often in a row; the process ends so that its supervisor can begin anew."""
 
 
@@ -43,7 +43,7 @@ class Supervised:
         self.beat_at = monotonic()
 
     @property
-    def ends_when_told(self) -> bool:
+    def ends_after_stop(self) -> bool:
         """Whether it ends by itself after `stop`, so that nobody has to cancel its work."""
         return isinstance(self._run, Rounds)
 
@@ -54,7 +54,7 @@ class Supervised:
 
     async def keep_running(self) -> None:
         """
-        :raises TaskGaveUp: when it fails again and again.
+        :raises TaskFailedTooOften: when it fails again and again.
         """
         failures = waits = 0
         while True:
@@ -71,7 +71,7 @@ class Supervised:
                 TASK_FAILURES.labels(task=self.name).inc()
                 log.exception("task failed", task=self.name, failures=failures)
                 if failures >= self._failures_max:
-                    raise TaskGaveUp(self.name) from None
+                    raise TaskFailedTooOften(self.name) from None
             if monotonic() - began > CALM_SECONDS:
                 waits = 0
             await asyncio.sleep(PAUSES[min(max(failures, waits), len(PAUSES)) - 1])
@@ -100,17 +100,17 @@ class Rounds:
 
     async def __call__(self, beat: Beat) -> None:
         """Work round after round; a round that did something is followed by the next at once."""
-        resting = Resting(self._rest)
+        pacing = LoopPacing(self._rest)
         while not self._stopping:
-            resting.begin()
+            pacing.begin()
             if not await self._work():
-                await self._wait(beat, resting)
+                await self._wait(beat, pacing)
             beat()
 
-    async def _wait(self, beat: Beat, resting: Resting) -> None:
+    async def _wait(self, beat: Beat, pacing: LoopPacing) -> None:
         """Wait for the next round, and say meanwhile that waiting is all there is to do."""
         if not self._stopping:
-            await resting.rest()
+            await pacing.pause()
         left = self._interval
         while left > timedelta(0) and not self._stopping:
             beat()

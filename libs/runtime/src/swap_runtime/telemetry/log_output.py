@@ -21,30 +21,30 @@ PATIENCE_MS: Final = 20
 GONE: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 DROPPED: Final = counter("log_lines_dropped", "Log lines that standard output did not take")
 
-Take = Callable[[bytes, int], int]
+WritePart = Callable[[bytes, int], int]
 
 
 class LogOutput:
     """Takes whole lines, as bytes or as text."""
 
     def __init__(self, stream: TextIO | None) -> None:
-        self._take = _taking(stream)
-        self._is_cut = False  # whether the last line was taken in part
+        self._write_part = _part_writer(stream)
+        self._is_partial = False  # whether the last line was taken in part
         self._patience_ms = PATIENCE_MS
 
     def write(self, line: bytes | str) -> int:
         """Write a line, or drop the rest of it when the stream takes no more."""
         data = line.encode(errors="backslashreplace") if isinstance(line, str) else line
-        left = b"\n" + data if self._is_cut else data
+        left = b"\n" + data if self._is_partial else data
         while left:
-            taken = self._take(left[:AT_ONCE_BYTES], self._patience_ms)
-            if taken == 0:
+            written = self._write_part(left[:AT_ONCE_BYTES], self._patience_ms)
+            if written == 0:
                 self._patience_ms = 0
-                self._is_cut = self._is_cut or len(left) < len(data)
+                self._is_partial = self._is_partial or len(left) < len(data)
                 DROPPED.inc()
                 return len(data)
-            left = left[taken:]
-        self._is_cut = False
+            left = left[written:]
+        self._is_partial = False
         self._patience_ms = PATIENCE_MS
         return len(data)
 
@@ -52,7 +52,7 @@ class LogOutput:
         """Do nothing: nothing is buffered here."""
 
 
-def _taking(stream: TextIO | None) -> Take:
+def _part_writer(stream: TextIO | None) -> WritePart:
     """Return a function that writes as much of a part as the stream takes."""
     if stream is None:  # the process was started without one
         return lambda _, __: 0
@@ -63,7 +63,7 @@ def _taking(stream: TextIO | None) -> Take:
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
 
-    def take(part: bytes, patience_ms: int) -> int:
+    def write_part(part: bytes, patience_ms: int) -> int:
         events = [event for _, event in poll.poll(patience_ms)]
         if not events or events[0] & GONE:
             return 0
@@ -72,4 +72,4 @@ def _taking(stream: TextIO | None) -> Take:
         except OSError:
             return 0
 
-    return take
+    return write_part

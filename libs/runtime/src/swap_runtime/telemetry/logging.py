@@ -66,7 +66,7 @@ def configure_logging(service: str, *, level: str = "INFO") -> None:
     _log_uncaught()
 
 
-def write_as_the_rest(logger: standard.Logger) -> None:
+def use_json_output(logger: standard.Logger) -> None:
     """Take a library's own handlers away: what it logs is written as JSON with everything else."""
     logger.handlers.clear()
     logger.propagate = True
@@ -91,8 +91,8 @@ def _log_uncaught() -> None:
             log.critical("uncaught exception", exc_info=error)
 
     sys.excepthook = uncaught
-    threading.excepthook = lambda told: uncaught(told.exc_type, told.exc_value)
-    sys.unraisablehook = lambda told: uncaught(told.exc_type, told.exc_value)
+    threading.excepthook = lambda event_: uncaught(event_.exc_type, event_.exc_value)
+    sys.unraisablehook = lambda event_: uncaught(event_.exc_type, event_.exc_value)
 
 
 @contextmanager

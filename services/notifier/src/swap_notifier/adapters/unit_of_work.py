@@ -13,14 +13,14 @@ from swap_notifier.domain.events import UPDATED
 from swap_notifier.ports import Change
 from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, Posted, Transaction, transaction
+from swap_runtime.postgres.database import Engine, PostedStatement, Transaction, transaction
 
 
 class PostgresWork:
     def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
-        self._added: list[Posted] = []
+        self._added: list[PostedStatement] = []
 
     @property
     def created(self) -> int:

@@ -15,7 +15,7 @@ from swap_runtime.process.supervision import Beat
 from swap_runtime.screening import (
     BlockList,
     FreshList,
-    NobodysAddresses,
+    RehearsalAddresses,
     Screening,
     Screenings,
     ScreeningService,
@@ -103,7 +103,7 @@ def _add_lane(
 
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
-        wake.alone_while(lambda: lease.is_held)
+        wake.keep_local_while(lambda: lease.is_held)
         lane = Lane(service, group, chain, name, swap_messages=swap_messages, screening=screening)
         work = lane.running()
         await _until_one_ends(
@@ -131,7 +131,7 @@ async def _until_one_ends(*works: Coroutine[None, None, None]) -> None:
 def _screening(service: Service, session: aiohttp.ClientSession, *, environment: str) -> Screening:
     settings = service.settings.screening
     screenings: list[Screening] = [
-        NobodysAddresses(environment=environment),
+        RehearsalAddresses(environment=environment),
         FreshList(BlockList(service.engine)),
     ]
     if settings.url:
