@@ -100,8 +100,7 @@ class Lane:
             require = RequireSameTreasury(
                 chain=self._chain.reader,
                 store=self._store,
-                calls=self._calls,
-                signer=self._name.signer,
+                treasury=self._calls.treasury,
             )
             await require()
 
