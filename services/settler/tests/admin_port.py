@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import Response
 
 from services.settler.tests.fakes import FixedPrices
 from swap_domain.catalogue import Catalogue
@@ -43,7 +44,7 @@ def weighing(
 def as_operator(carry_out: CarryOut, name: str = "ann") -> Handler:
     """Return a handler that orders what a request says."""
 
-    async def handle(request: web.Request) -> web.StreamResponse:
-        return await carry_out(Order(name, dict(request.match_info), await request.read()))
+    async def handle(request: Request) -> Response:
+        return await carry_out(Order(name, dict(request.path_params), await request.body()))
 
     return handle

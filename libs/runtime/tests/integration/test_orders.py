@@ -9,7 +9,8 @@ from typing import Any
 import aiohttp
 import psycopg
 import pytest
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.operators.admin_routes import AdminRoute, Order, OrderRoute
@@ -41,7 +42,7 @@ class Notes:
         self.limit: int | None = None
         self.together = asyncio.Barrier(1)  # so many orders change something at the same time
 
-    async def write(self, order: Order) -> web.Response:
+    async def write(self, order: Order) -> Response:
         size = int(order.target["size"])
         if self.limit is not None and size > self.limit:
             raise Refused(f"at most {self.limit}")
@@ -51,16 +52,16 @@ class Notes:
             await log_order(connection)
             if self.ends_in is not None:
                 raise self.ends_in
-        return web.json_response({"by": order.by})
+        return JSONResponse({"by": order.by})
 
     async def needs_second(self, order: Order) -> str | None:
         return "it is large" if int(order.target["size"]) > LARGE else None
 
-    async def do_nothing(self, _: web.Request) -> web.Response:
-        return web.json_response({})
+    async def do_nothing(self, _: Request) -> Response:
+        return JSONResponse({})
 
-    async def refuse(self, _: web.Request) -> web.Response:
-        return web.json_response({"error": "no such thing"}, status=404)
+    async def refuse(self, _: Request) -> Response:
+        return JSONResponse({"error": "no such thing"}, status_code=404)
 
 
 class Port:

@@ -6,8 +6,9 @@ import asyncio
 
 import aiohttp
 import pytest
-from aiohttp import web
 from pydantic import SecretStr
+from starlette.requests import Request
+from starlette.responses import Response
 
 from swap_runtime.http import internal
 from swap_runtime.operators.admin_routes import AdminRoute
@@ -23,7 +24,7 @@ async def test_a_request_that_never_ends_keeps_the_process_from_nothing(
     monkeypatch.setattr(internal, "STOP_SECONDS", 0.1)
     has_begun = asyncio.Event()
 
-    async def never_answer(_: web.Request) -> web.StreamResponse:
+    async def never_answer(_: Request) -> Response:
         has_begun.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -41,5 +42,4 @@ async def test_a_request_that_never_ends_keeps_the_process_from_nothing(
         async with asyncio.timeout(10):
             await one.stop()
 
-        with pytest.raises(aiohttp.ClientError):
-            await pending_request
+        assert (await pending_request).status == 500

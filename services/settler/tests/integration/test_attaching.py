@@ -8,8 +8,6 @@ from typing import Any, Literal
 from uuid import UUID
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.factories import (
@@ -46,6 +44,7 @@ from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
 from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
+from tests.support.serving import client_of, post
 
 pytestmark = pytest.mark.connected
 
@@ -313,8 +312,6 @@ class TestWhoMayAttach:
         admin = ClaimAdmin(
             pay_claimable=paying(run, engine), attach_claimable=attaching(run, engine)
         )
-        app = web.Application()
-        app.router.add_post("/{id}", as_operator(admin.attach))
         body = {
             "base_units": str(REQUESTED),
             "swap_id": str(swap_id(7)),
@@ -322,7 +319,7 @@ class TestWhoMayAttach:
             "reason": "they showed a receipt",
         }
 
-        async with TestClient(TestServer(app)) as http:
+        async with client_of(post("/{id}", as_operator(admin.attach))) as http:
             wrong = await http.post("/seven", json=body)
             short = await http.post(f"/{id}", json={**body, "swap_id": "7"})
             done = await http.post(f"/{id}", json=body)

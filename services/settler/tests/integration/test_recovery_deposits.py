@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
+from starlette.requests import Request
 
 from services.settler.tests.integration.recovery_worlds import (
     opened_destination,
@@ -66,9 +66,8 @@ async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[Wo
 async def status_of(world: World, prove: ProveRecovery) -> dict[str, Any]:
     """Return what `swapctl recovery status` shows."""
     admin = RecoveryAdmin(finishing(world), prove)
-    answer = await admin.show(make_mocked_request("GET", "/admin/recovery"))
-    assert isinstance(answer.body, bytes)
-    shown: dict[str, Any] = json.loads(answer.body)
+    answer = await admin.show(Request({"type": "http", "method": "GET", "path": "/admin/recovery"}))
+    shown: dict[str, Any] = json.loads(bytes(answer.body))
     return shown
 
 

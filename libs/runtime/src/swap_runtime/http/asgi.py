@@ -13,7 +13,7 @@ import uvicorn
 from swap_runtime.http.http_limits import LimitedHttpProtocol
 from swap_runtime.settings import IDLE_TIMEOUT
 
-DRAIN_SECONDS: Final = 10
+STOP_SECONDS: Final = 10
 
 
 class _Uvicorn(uvicorn.Server):
@@ -28,10 +28,17 @@ class AsgiServer:
     """One application on one port."""
 
     def __init__(
-        self, app: Any, host: str, port: int, idle_timeout: timedelta = IDLE_TIMEOUT
+        self,
+        app: Any,
+        host: str,
+        port: int,
+        idle_timeout: timedelta = IDLE_TIMEOUT,
+        *,
+        stop_seconds: float = STOP_SECONDS,
     ) -> None:
         """
         :param idle_timeout: how long a connection is kept on which nothing is asked.
+        :param stop_seconds: how long running requests may take to end at a stop.
         """
         self._server = _Uvicorn(
             uvicorn.Config(
@@ -41,10 +48,12 @@ class AsgiServer:
                 http=LimitedHttpProtocol,
                 ws="none",  # nobody speaks it, and it would be read by what bounds nothing
                 log_config=None,
+                log_level="warning",  # the process logs its ports and its stop itself
+                lifespan="off",
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,  # whom to believe is the application's own setting
-                timeout_graceful_shutdown=DRAIN_SECONDS,
+                timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]
                 timeout_keep_alive=idle_timeout.total_seconds(),  # type: ignore[arg-type]
             )
         )

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from aiohttp import web
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_runtime.errors import SwapError
-from swap_runtime.operators.admin_routes import OPERATOR_KEY, AdminRoute, Handler, OrderRoute
+from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
 from swap_runtime.operators.identities import Operators
 from swap_runtime.operators.order_desk import OrderDesk
 from swap_runtime.telemetry.metrics import render
 
 Check = Callable[[], Awaitable[None]]
-# What an operator began may end; a request that never does keeps no process from its end.
+ADMIN: Final = "/admin"
+BODY_BYTES_MAX: Final = 1024 * 1024
+# A request that never ends must not keep the process from its end.
 STOP_SECONDS: Final = 5
 
 
 class Internal:
-    """The aiohttp server every process has."""
+    """The Starlette application that every process serves to the deployment itself."""
 
     def __init__(
         self,
@@ -39,56 +48,72 @@ class Internal:
         :param ready: what it lacks in order to work, by name.
         :param notes: what is worth knowing and keeps it from nothing, by name.
         """
-        self._operators = operators
         self._alive = alive
         self._ready = ready
         self._notes = notes
-        self._app = web.Application(middlewares=[self._operators_only])
-        self._app.add_routes(
-            [
-                web.get("/livez", self._livez),
-                web.get("/readyz", self._readyz),
-                web.get("/metrics", _metrics),
+        self._app = Starlette(
+            routes=[
+                Route("/livez", self._livez),
+                Route("/readyz", self._readyz),
+                Route("/metrics", _metrics),
                 *(
-                    web.route(route.method, f"/admin{route.path}", desk.guarded(route))
+                    Route(f"{ADMIN}{route.path}", desk.guarded(route), methods=[route.method])
                     for route in (*admin, *desk.routes(orders))
                 ),
-            ]
+            ],
+            middleware=[Middleware(OperatorsOnly, operators=operators)],
+            exception_handlers={SwapError: _refused},
+            max_body_size=BODY_BYTES_MAX,
         )
-        self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=STOP_SECONDS)
+        self._app.router.redirect_slashes = False
+        self._server: AsgiServer | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Listen, and return the port: a free one was taken where 0 was asked for."""
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
-        return int(self._runner.addresses[0][1])
+        """Listen, and return the port: a free one was taken where 0 was asked for.
+
+        :raises OSError: when the port is taken.
+        """
+        self._server = AsgiServer(self._app, host, port, stop_seconds=STOP_SECONDS)
+        return await self._server.start()
 
     async def stop(self) -> None:
-        await self._runner.cleanup()
+        """Take no more requests, and let those that run end."""
+        if self._server is not None:
+            await self._server.stop()
 
-    async def _livez(self, _: web.Request) -> web.Response:
-        return _answer(self._alive(), self._notes())
+    async def _livez(self, _: Request) -> Response:
+        return _health(self._alive(), self._notes())
 
-    async def _readyz(self, _: web.Request) -> web.Response:
-        return _answer(await self._ready(), self._notes())
+    async def _readyz(self, _: Request) -> Response:
+        return _health(await self._ready(), self._notes())
 
-    @web.middleware
-    async def _operators_only(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path.startswith("/admin"):
-            operator = self._operators.identify(request.headers.get("Authorization", ""))
+
+class OperatorsOnly:
+    """Middleware that opens `/admin` to operators, and gives the routes who it is."""
+
+    def __init__(self, app: ASGIApp, *, operators: Operators) -> None:
+        self._app = app
+        self._operators = operators
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(ADMIN):
+            authorization = Headers(scope=scope).get("authorization", "")
+            operator = self._operators.identify(authorization)
             if operator is None:
-                return web.json_response({"error": "operator token required"}, status=401)
-            request[OPERATOR_KEY] = operator
-        try:
-            return await handler(request)
-        except SwapError as error:
-            return web.json_response({"error": str(error)}, status=409)
+                refusal = JSONResponse({"error": "operator token required"}, status_code=401)
+                return await refusal(scope, receive, send)
+            scope.setdefault("state", {})["operator"] = operator
+        return await self._app(scope, receive, send)
 
 
-async def _metrics(_: web.Request) -> web.Response:
-    return web.Response(body=render(), content_type="text/plain", charset="utf-8")
+async def _refused(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=409)
 
 
-def _answer(problems: Mapping[str, str], notes: Mapping[str, str]) -> web.Response:
+async def _metrics(_: Request) -> Response:
+    return Response(render(), media_type="text/plain")
+
+
+def _health(problems: Mapping[str, str], notes: Mapping[str, str]) -> Response:
     content = {"ok": not problems, "problems": dict(problems), "notes": dict(notes)}
-    return web.json_response(content, status=503 if problems else 200)
+    return JSONResponse(content, status_code=503 if problems else 200)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.messaging.sources import SOURCES
@@ -109,30 +110,30 @@ class ParkedRoutes:
             log.warning(fact, parked_id=parked_id)
         return bool(changed)
 
-    async def _list(self, request: web.Request) -> web.Response:
-        query = request.query
+    async def _list(self, request: Request) -> Response:
+        query = request.query_params
         parked = await self.list_parked(state=query.get("state"), topic=query.get("topic"))
-        return web.json_response({"parked": parked})
+        return JSONResponse({"parked": parked})
 
-    async def _release(self, request: web.Request) -> web.Response:
+    async def _release(self, request: Request) -> Response:
         try:
             return _answer(await self.release(_id(request)))
         except Unverified as error:
-            return web.json_response({"error": str(error)}, status=409)
+            return JSONResponse({"error": str(error)}, status_code=409)
 
-    async def _drop(self, request: web.Request) -> web.Response:
+    async def _drop(self, request: Request) -> Response:
         return _answer(await self.drop(_id(request)))
 
 
-def _id(request: web.Request) -> int:
-    text = request.match_info["id"]
+def _id(request: Request) -> int:
+    text = request.path_params["id"]
     return int(text) if text.isascii() and text.isdecimal() else -1
 
 
-def _answer(is_done: bool) -> web.Response:  # noqa: FBT001
+def _answer(is_done: bool) -> Response:  # noqa: FBT001
     if is_done:
-        return web.json_response({"accepted": True}, status=202)
-    return web.json_response({"error": "no such parked message"}, status=404)
+        return JSONResponse({"accepted": True}, status_code=202)
+    return JSONResponse({"error": "no such parked message"}, status_code=404)
 
 
 def _claimed(row: Row, source: str) -> Record:

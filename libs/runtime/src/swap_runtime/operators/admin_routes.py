@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import Response
 
 from swap_runtime.operators.identities import Operator, Role
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[Request], Awaitable[Response]]
 READING = frozenset({Role.VIEWER, Role.OPERATOR})
 ORDERING = frozenset({Role.OPERATOR})
-OPERATOR_KEY: web.RequestKey[Operator] = web.RequestKey("operator", Operator)
+
+
+def operator_of(request: Request) -> Operator:
+    """Return whose token came with a request below `/admin`."""
+    operator: Operator = request.state.operator
+    return operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Order:
     is_approved: bool = False  # by a second operator
 
 
-CarryOut = Callable[[Order], Awaitable[web.Response]]
+CarryOut = Callable[[Order], Awaitable[Response]]
 # Why an order needs the approval of a second operator; None where it needs none.
 NeedsSecond = Callable[[Order], Awaitable[str | None]]
 # Adds the facts that an order was based on before it is stored, so that it ends when they change.

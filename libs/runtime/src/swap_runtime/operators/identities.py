@@ -53,7 +53,7 @@ class Operators:
 
         Every hash is compared, in constant time: the duration does not depend on the token.
         """
-        value = authorization.encode("utf-8", "surrogateescape")
+        value = authorization.encode("latin-1", "replace")  # ASGI decodes headers so
         if not value.startswith(SCHEME):
             return None
         digest = sha256(value.removeprefix(SCHEME)).digest()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
 
 import orjson
 import structlog
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused, SwapError, Unavailable
-from swap_runtime.operators.admin_routes import OPERATOR_KEY, AdminRoute, Handler, Order, OrderRoute
+from swap_runtime.operators.admin_routes import AdminRoute, Handler, Order, OrderRoute, operator_of
 from swap_runtime.operators.identities import Operators
 from swap_runtime.operators.operator_log import (
     LISTED_MAX,
@@ -25,7 +27,7 @@ from swap_runtime.operators.operator_log import (
 from swap_runtime.operators.proposals import Proposal, Proposals, end_proposal, shown
 from swap_runtime.postgres.database import Engine, Transaction
 
-Work = Callable[[], Awaitable[web.StreamResponse]]
+Work = Callable[[], Awaitable[Response]]
 # What the token and a column of its own say.
 NOT_PARAMETERS: Final = frozenset({"by", "reason"})
 log = structlog.get_logger()
@@ -64,8 +66,8 @@ class OrderDesk:
     def guarded(self, route: AdminRoute) -> Handler:
         """Return the handler of a route for those whose role opens it, with its log."""
 
-        async def handle(request: web.Request) -> web.StreamResponse:
-            operator = request[OPERATOR_KEY]
+        async def handle(request: Request) -> Response:
+            operator = operator_of(request)
             if operator.role in route.opens_to:
                 if route.method == "GET" or route.logs_itself:
                     return await route.handler(request)
@@ -75,20 +77,20 @@ class OrderDesk:
             if route.method != "GET":
                 logged = await self._start_log(request, f"{route.method} {route.path}")
                 await self._write_end(logged, Outcome.REFUSED, words)
-            return web.json_response({"error": words}, status=403)
+            return JSONResponse({"error": words}, status_code=403)
 
         return handle
 
-    async def _order(self, route: OrderRoute, request: web.Request) -> web.StreamResponse:
+    async def _order(self, route: OrderRoute, request: Request) -> Response:
         """Carry an order out, or store it until a second operator approves it."""
         logged = await self._start_log(request, route.action)
         order = Order(
             by=logged.operator.name,
-            target=dict(request.match_info),
-            body=await request.read(),
+            target=dict(request.path_params),
+            body=await request.body(),
         )
 
-        async def work() -> web.StreamResponse:
+        async def work() -> Response:
             why = None if route.needs_second is None else await route.needs_second(order)
             if why is None:
                 return await route.carry_out(order)
@@ -97,11 +99,11 @@ class OrderDesk:
             logged.proposal_id = proposal_id
             await self._proposals.propose(proposal_id, stored, logged, why=why)
             proposed = await self._proposals.find(proposal_id)
-            return web.json_response({"proposal": proposed and shown(proposed)}, status=202)
+            return JSONResponse({"proposal": proposed and shown(proposed)}, status_code=202)
 
         return await self._carry_out(logged, work)
 
-    async def _approve(self, request: web.Request) -> web.StreamResponse:
+    async def _approve(self, request: Request) -> Response:
         """Carry out what another operator ordered, with the guards of this moment."""
         proposal = await self._find(request)
         logged = await self._start_log(request, "POST /approvals/{id}/approve")
@@ -123,7 +125,7 @@ class OrderDesk:
             is_approved=True,
         )
 
-        async def work() -> web.StreamResponse:
+        async def work() -> Response:
             self._require_approvable(proposal, by=approver)
             return await self._routes[proposal.action].carry_out(order)
 
@@ -141,20 +143,20 @@ class OrderDesk:
         if proposal.action not in self._routes:
             raise Refused(f"this version has no order {proposal.action}: reject it")
 
-    async def _reject(self, request: web.Request) -> web.StreamResponse:
+    async def _reject(self, request: Request) -> Response:
         proposal = await self._find(request)
         logged = await self._start_log(request, "POST /approvals/{id}/reject")
         if proposal is None:
             return await self._carry_out(logged, _no_such_proposal)
         id = logged.proposal_id = proposal.id
 
-        async def work() -> web.StreamResponse:
+        async def work() -> Response:
             await self._proposals.reject(id, logged)
-            return web.json_response({"rejected": str(id)})
+            return JSONResponse({"rejected": str(id)})
 
         return await self._carry_out(logged, work)
 
-    async def _carry_out(self, order: LoggedOrder, work: Work) -> web.StreamResponse:
+    async def _carry_out(self, order: LoggedOrder, work: Work) -> Response:
         """Do the work, and log an end that the work's own transaction does not log."""
         try:
             with carrying_out(order):
@@ -169,7 +171,7 @@ class OrderDesk:
         except Exception as error:
             await self._write_end(order, Outcome.FAILED, type(error).__name__)
             raise
-        if response.status >= web.HTTPBadRequest.status_code:
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
             await self._write_end(order, Outcome.REFUSED, _words(response))
         elif not order.is_logged:
             await self._log.write(order, Outcome.DONE)
@@ -184,39 +186,39 @@ class OrderDesk:
         except Unavailable:
             log.exception("order not logged")
 
-    async def _start_log(self, request: web.Request, action: str) -> LoggedOrder:
-        body = _read(await request.read())
-        parameters = {**request.match_info, **body}
+    async def _start_log(self, request: Request, action: str) -> LoggedOrder:
+        body = _read(await request.body())
+        parameters = {**request.path_params, **body}
         reason = parameters.get("reason")
         return LoggedOrder(
             id=self._new_id(),
-            operator=request[OPERATOR_KEY],
+            operator=operator_of(request),
             action=action,
             parameters=_shown_parameters(parameters),
             reason=reason if isinstance(reason, str) else None,
         )
 
-    async def _find(self, request: web.Request) -> Proposal | None:
+    async def _find(self, request: Request) -> Proposal | None:
         try:
-            return await self._proposals.find(UUID(request.match_info["id"]))
+            return await self._proposals.find(UUID(request.path_params["id"]))
         except ValueError:
             return None
 
-    async def _list_proposals(self, _: web.Request) -> web.Response:
+    async def _list_proposals(self, _: Request) -> Response:
         listed = [shown(one) for one in await self._proposals.list_open()]
-        return web.json_response({"approvals": listed})
+        return JSONResponse({"approvals": listed})
 
-    async def _list_log(self, request: web.Request) -> web.Response:
-        before, limit = (request.query.get(name, "") for name in ("before", "limit"))
+    async def _list_log(self, request: Request) -> Response:
+        before, limit = (request.query_params.get(name, "") for name in ("before", "limit"))
         rows = await self._log.list_newest(
             before=int(before) if before.isascii() and before.isdecimal() else None,
             limit=int(limit) if limit.isascii() and limit.isdecimal() else LISTED_MAX,
         )
-        return web.json_response({"orders": list(rows)})
+        return JSONResponse({"orders": list(rows)})
 
 
-async def _no_such_proposal() -> web.StreamResponse:
-    return web.json_response({"error": "no such proposal"}, status=404)
+async def _no_such_proposal() -> Response:
+    return JSONResponse({"error": "no such proposal"}, status_code=404)
 
 
 def _parameters(proposal: Proposal) -> Mapping[str, Any]:
@@ -238,9 +240,8 @@ def _read(body: bytes) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _words(response: web.StreamResponse) -> str:
-    body = response.body if isinstance(response, web.Response) else None
-    error = _read(body if isinstance(body, bytes) else b"").get("error")
+def _words(response: Response) -> str:
+    error = _read(bytes(response.body)).get("error")
     if isinstance(error, dict):
         error = error.get("message")
-    return error if isinstance(error, str) else f"status {response.status}"
+    return error if isinstance(error, str) else f"status {response.status_code}"

@@ -17,6 +17,7 @@ import uvloop
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.http.answering import AnswerServer
+from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.http.internal import Internal
 from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.operators.order_desk import OrderDesk
@@ -162,10 +163,7 @@ class Running:
 
     async def _serve(self) -> None:
         servers: list[Any] = [AnswerServer(*item) for item in self._service.answering]
-        if self._service.asgi:
-            from swap_runtime.http.asgi import AsgiServer  # noqa: PLC0415  only where it is served
-
-            servers += [AsgiServer(*item) for item in self._service.asgi]
+        servers += [AsgiServer(*item) for item in self._service.asgi]
         for server in servers:
             self.ports.append(await server.start())
             self._servers.append(server)

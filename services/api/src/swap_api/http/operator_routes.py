@@ -7,28 +7,26 @@ down like what anybody else does.
 from __future__ import annotations
 
 from collections.abc import (
-    Awaitable,
     Callable,
     Iterator,
-    Mapping,
     MutableMapping,
     Sequence,
 )
 from typing import Any, Final
 
-from aiohttp import web
+from starlette.requests import Request as AdminRequest
+from starlette.responses import Response
 
 from swap_api import observe
 from swap_api.domain.keys import Caller, Scope
 from swap_api.domain.members import operator_actor
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
-from swap_api.http.exchange import Answer, Request
+from swap_api.http.exchange import Request
 from swap_api.http.idempotent_requests import IdempotentRequests, make_idempotent
 from swap_api.http.unknown_names import IGNORED, UnknownNames
-from swap_runtime.operators.admin_routes import OPERATOR_KEY
+from swap_runtime.operators.admin_routes import Handler, operator_of
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
 
 
@@ -57,9 +55,9 @@ class OperatorRoutes:
                 yield endpoint.method, endpoint.path, self._handler(endpoint)
 
     def _handler(self, endpoint: Endpoint) -> Handler:
-        async def handle(asked: web.Request) -> web.StreamResponse:
+        async def handle(asked: AdminRequest) -> Response:
             request_id = self._new_request_id()
-            actor = operator_actor(asked[OPERATOR_KEY].name)
+            actor = operator_actor(operator_of(asked).name)
             context = Context(self._anybody, "", request_id, actor.asking(request_id))
             request, ignored = await _request(asked), ""
             try:
@@ -70,34 +68,21 @@ class OperatorRoutes:
                 observe.answered_with_error(
                     answer.status, error, request_id=request_id, route=endpoint.path
                 )
-            return _response(answer, {"x-request-id": request_id, IGNORED: ignored})
+            headers = {**answer.headers, "x-request-id": request_id}
+            if ignored:
+                headers[IGNORED] = ignored
+            return Response(answer.body, answer.status, headers, answer.content_type)
 
         return handle
 
 
-async def _request(asked: web.Request) -> Request:
-    body = await asked.read()
+async def _request(asked: AdminRequest) -> Request:
+    """Return the request with the body that was read for the log of orders already."""
+    body = await asked.body()
 
     async def receive() -> MutableMapping[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    scope = {
-        "method": asked.method,
-        "path": asked.path,
-        "query_string": asked.query_string.encode(),
-        "headers": [(name.lower(), value) for name, value in asked.raw_headers],
-        "client": None,
-    }
-    request = Request(scope, receive)
-    request.path_values = dict(asked.match_info)
+    request = Request({**asked.scope, "client": None}, receive)
+    request.path_values = asked.path_params
     return request
-
-
-def _response(answer: Answer, headers: Mapping[str, str]) -> web.Response:
-    said = {name: value for name, value in headers.items() if value}
-    return web.Response(
-        body=answer.body,
-        status=answer.status,
-        headers={**answer.headers, **said},
-        content_type=answer.content_type,
-    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aiohttp import web
 from pydantic import Field
+from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
@@ -22,7 +22,7 @@ class ReconciliationAdmin:
     def __init__(self, reconcile_unknown_payments: ReconcileUnknownPayments) -> None:
         self._reconcile_unknown_payments = reconcile_unknown_payments
 
-    async def reconcile(self, order: Order) -> web.Response:
+    async def reconcile(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/explain`."""
         try:
             form = read_form(order, Explanation)
@@ -43,4 +43,4 @@ class ReconciliationAdmin:
             }
             for one in payments
         ]
-        return web.json_response({"ended": document})
+        return JSONResponse({"ended": document})
