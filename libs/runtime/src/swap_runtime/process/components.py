@@ -28,7 +28,6 @@ from swap_runtime.process.supervision import Beat, Rounds, Run, Supervised, Work
 from swap_runtime.settings import IDLE_TIMEOUT, ServiceGroup, SharedSettings
 
 if TYPE_CHECKING:
-    from swap_runtime.http.answering import Answering
     from swap_runtime.messaging.consuming import Subscriptions
 
 Build = Callable[["Service"], Awaitable[None]]
@@ -69,7 +68,6 @@ class Service:
         self.admin_routes: list[AdminRoute] = []
         self.order_routes: list[OrderRoute] = []
         self.asgi: list[tuple[Any, str, int, timedelta]] = []
-        self.answering: list[tuple[Answering, str, int]] = []
         self.checks: dict[str, Check] = {}
         self.starters: list[Close] = []
         self.closers: list[Close] = []
@@ -167,10 +165,6 @@ class Service:
     ) -> None:
         """Serve an ASGI application in the same event loop, and let its requests end at a stop."""
         self.asgi.append((app, host or self.group.host, port, idle_timeout))
-
-    def answer(self, answer: Answering, *, port: int) -> None:
-        """Let a function answer on a port that only our own processes ask."""
-        self.answering.append((answer, self.group.host, port))
 
     def ready_when(self, name: str, check: Check) -> None:
         """Make `/readyz` depend on a check, which raises while the process cannot work."""

@@ -16,7 +16,6 @@ import structlog
 import uvloop
 
 from swap_runtime.errors import Unavailable
-from swap_runtime.http.answering import AnswerServer
 from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.http.internal import Internal
 from swap_runtime.messaging.parked_routes import ParkedRoutes
@@ -83,7 +82,7 @@ class Running:
             admin=(*ParkedRoutes(service.engine).routes(), *service.admin_routes),
             orders=service.order_routes,
         )
-        self._servers: list[Any] = []
+        self._servers: list[AsgiServer] = []
         self._running: dict[Supervised, asyncio.Task[None]] = {}
         self._has_started = False
         self._stop_requested = asyncio.Event()
@@ -162,9 +161,8 @@ class Running:
         service.every("measure", MEASURE_INTERVAL, maintenance.measure)
 
     async def _serve(self) -> None:
-        servers: list[Any] = [AnswerServer(*item) for item in self._service.answering]
-        servers += [AsgiServer(*item) for item in self._service.asgi]
-        for server in servers:
+        for application in self._service.asgi:
+            server = AsgiServer(*application)
             self.ports.append(await server.start())
             self._servers.append(server)
             log.info("serving", port=self.ports[-1])
