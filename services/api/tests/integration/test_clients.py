@@ -25,7 +25,7 @@ TYPESCRIPT = Path(__file__).parents[4] / "sdk/typescript"
 
 @pytest.fixture
 async def url(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
     port = await server.start()
     yield f"http://127.0.0.1:{port}"
     await server.stop()

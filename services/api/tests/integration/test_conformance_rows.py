@@ -24,7 +24,7 @@ ASKED = "5 passed"
 
 @pytest.fixture
 async def url(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
     port = await server.start()
     yield f"http://127.0.0.1:{port}"
     await server.stop()

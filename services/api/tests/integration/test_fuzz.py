@@ -71,7 +71,7 @@ class Served:
             waiting = [await _created(harness, tenant.secret, body) for body in WAITING]
             self.tenants.append(_described(tenant, key.key, waiting))
         await harness.client.get("/openapi.json")  # made once, which takes its time
-        server = AsgiServer(harness.parts.gateway, "127.0.0.1", 0)
+        server = AsgiServer(harness.parts.app, "127.0.0.1", 0)
         self.port = await server.start()
         self._ready.set()
         await self._ended.wait()

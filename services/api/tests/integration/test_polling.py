@@ -82,7 +82,7 @@ class Poller:
 async def polling(api: Harness, app: App, swaps: Sequence[SwapChanged]) -> AsyncIterator[Any]:
     """Open a connection for each of the swaps, and read it once."""
     async with AsyncExitStack() as open_ones:
-        server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+        server = AsgiServer(api.parts.app, "127.0.0.1", 0)
         port = await server.start()
         open_ones.push_async_callback(server.stop)
         pollers = []

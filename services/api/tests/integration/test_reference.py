@@ -22,7 +22,7 @@ FIRST = "document.querySelector('.opblock-summary-control')"
 
 @pytest.fixture
 async def host(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
     port = await server.start()
     yield f"http://127.0.0.1:{port}"
     await server.stop()
