@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.http.json_body import decode_object
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.request_body import body_of
+from swap_runtime.http.request_body import body_of
 
 BODY_BYTES_MAX: Final = 65_536
 QUERY_FIELDS_MAX: Final = 200

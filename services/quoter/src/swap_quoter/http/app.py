@@ -31,7 +31,7 @@ from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
-from swap_runtime.request_body import body_of
+from swap_runtime.http.request_body import body_of
 
 BODY_BYTES_MAX: Final = 64 * 1024
 
