@@ -174,7 +174,7 @@ class TestTheService:
     async def test_forgets_nobody_while_it_is_asked_about_others(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("swap_runtime.screening.REMEMBERED_MAX", 2)
+        monkeypatch.setattr("swap_runtime.screening.CACHED_MAX", 2)
         service, bad = Service(), Party(DESTINATION, BAD)
         service.blocked.add((DESTINATION, BAD.lower()))
         async with service.open(is_open_when_away=True) as screening:
