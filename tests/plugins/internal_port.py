@@ -57,6 +57,7 @@ def internal_port_of(
         alive=dict,
         ready=nothing,
         notes=dict,
+        remarks=nothing,
         admin=reads,
         orders=orders,
     )

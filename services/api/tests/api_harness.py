@@ -179,7 +179,9 @@ class Harness:
         """Return how Postgres would run a statement, whatever values it is given."""
         async with reading(self.service.engine) as connection:
             # The wire asks as statements are asked that have values; this one has none.
-            told = connection._pipelined._pgconn.exec_(f"EXPLAIN (GENERIC_PLAN) {statement}".encode())
+            told = connection._pipelined._pgconn.exec_(
+                f"EXPLAIN (GENERIC_PLAN) {statement}".encode()
+            )
         return [(told.get_value(line, 0) or b"").decode() for line in range(told.ntuples)]
 
     @contextmanager

@@ -163,6 +163,20 @@ class TestWithoutKafka:
             assert (await get(one, "/livez"))[0] == 200
             assert (await get(one, "/readyz"))[0] == 503
 
+    async def test_is_ready_while_a_remark_fails_and_shows_it(self, url: str) -> None:
+        service = a_service("settler", url)
+
+        async def is_not_halted() -> None:
+            raise RuntimeError("the chain differs")
+
+        service.note_unless("network A", is_not_halted)
+        async with running(service) as one:
+            await until(lambda: ready(one))
+
+            _, readiness = await get(one, "/readyz")
+            assert "RuntimeError: the chain differs" in json.loads(readiness)["notes"]["network A"]
+            assert "network A" not in json.loads((await get(one, "/livez"))[1])["notes"]
+
     @pytest.mark.fault("A20")
     async def test_a20_a_database_that_goes_away_makes_it_unready_and_not_dead(
         self, url: str, database: Database

@@ -210,7 +210,8 @@ def _follow(
             raise NetworkHalted(halt.reason)
 
     service.lead(lease_name(network.name), follow, term=group.lease_term)
-    service.ready_when(f"network {network.name}", is_not_halted)
+    # No reason to be unready: a rollout that repairs a wrong node would wait for the halt to end.
+    service.note_unless(f"network {network.name}", is_not_halted)
     return open_watch
 
 

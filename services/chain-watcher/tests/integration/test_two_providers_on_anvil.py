@@ -132,4 +132,7 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     block_until(lambda: network(stack)["halted"])
 
     assert "lack 1 of the movements" in network(stack)["halted"]["reason"]
+    status, readiness = stack.asks("/readyz")
+    assert status == 200  # a rollout that takes the liar out may go on
+    assert "NetworkHalted" in readiness
     assert stack.states_of(made_up) == [("seen", 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -38,6 +39,7 @@ class Internal:
         alive: Callable[[], Mapping[str, str]],
         ready: Callable[[], Awaitable[Mapping[str, str]]],
         notes: Callable[[], Mapping[str, str]],
+        remarks: Callable[[], Awaitable[Mapping[str, str]]],
         admin: Iterable[AdminRoute],
         orders: Sequence[OrderRoute] = (),
     ) -> None:
@@ -47,10 +49,12 @@ class Internal:
         :param alive: what is wrong with the process itself, by name; empty when it is well.
         :param ready: what it lacks in order to work, by name.
         :param notes: what is worth knowing and keeps it from nothing, by name.
+        :param remarks: notes that need I/O; `/readyz` alone has them.
         """
         self._alive = alive
         self._ready = ready
         self._notes = notes
+        self._remarks = remarks
         self._app = Starlette(
             routes=[
                 Route("/livez", self._livez),
@@ -85,7 +89,8 @@ class Internal:
         return _health(self._alive(), self._notes())
 
     async def _readyz(self, _: Request) -> Response:
-        return _health(await self._ready(), self._notes())
+        problems, remarks = await gather(self._ready(), self._remarks())
+        return _health(problems, {**self._notes(), **remarks})
 
 
 class OperatorsOnly:

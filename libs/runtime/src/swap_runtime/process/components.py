@@ -69,6 +69,7 @@ class Service:
         self.order_routes: list[OrderRoute] = []
         self.asgi: list[tuple[Any, str, int, timedelta]] = []
         self.checks: dict[str, Check] = {}
+        self.remarks: dict[str, Check] = {}
         self.starters: list[Close] = []
         self.closers: list[Close] = []
 
@@ -169,6 +170,10 @@ class Service:
     def ready_when(self, name: str, check: Check) -> None:
         """Make `/readyz` depend on a check, which raises while the process cannot work."""
         self.checks[name] = check
+
+    def note_unless(self, name: str, check: Check) -> None:
+        """Show what a check raises among the notes of `/readyz`. The process stays ready."""
+        self.remarks[name] = check
 
     def on_start(self, begin: Close) -> None:
         """Do this once Postgres is there and before anything works: checks, for instance.

@@ -7,7 +7,7 @@ import gc
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -17,7 +17,7 @@ import uvloop
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.http.asgi import AsgiServer
-from swap_runtime.http.internal import Internal
+from swap_runtime.http.internal import Check, Internal
 from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.operators.order_desk import OrderDesk
 from swap_runtime.operators.proposals import Proposals
@@ -79,6 +79,7 @@ class Running:
             alive=self._problems,
             ready=self._lacks,
             notes=self._kafka.notes,
+            remarks=self._notes_of_checks,
             admin=(*ParkedRoutes(service.engine).routes(), *service.admin_routes),
             orders=service.order_routes,
         )
@@ -219,13 +220,21 @@ class Running:
             return {"process": "stopping" if self._stop_requested.is_set() else "starting"}
         lacks = self._kafka.lacks()
         checks = {"postgres": lambda: ping(self._service.engine)} | self._service.checks
-        for name, check in checks.items():
-            try:
-                async with asyncio.timeout(CHECK_SECONDS):
-                    await check()
-            except Exception as error:
-                lacks[name] = f"{type(error).__name__}: {error}"
-        return lacks
+        return lacks | await _failures(checks)
+
+    async def _notes_of_checks(self) -> dict[str, str]:
+        return await _failures(self._service.remarks) if self._has_started else {}
+
+
+async def _failures(checks: Mapping[str, Check]) -> dict[str, str]:
+    failures = {}
+    for name, check in checks.items():
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await check()
+        except Exception as error:
+            failures[name] = f"{type(error).__name__}: {error}"
+    return failures
 
 
 def _random_id() -> UUID:
