@@ -10,6 +10,8 @@
 -- Who may do what: a service owns its schema and writes nothing else. All services may read each
 -- other's outboxes and watermarks (`outbox_reader`; each service's first migration grants them).
 -- `auditor` reads everything and writes nothing.
+--
+-- A superuser may run it, or the database's owner with CREATEROLE: managed PostgreSQL gives no more.
 
 \set ON_ERROR_STOP on
 
@@ -24,6 +26,11 @@ FROM (VALUES
   ('notifier', 'LOGIN')
 ) AS wanted(name, attributes)
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+
+-- Who is no superuser makes schemas for the roles, and views over their tables, as a member of them.
+SELECT format('GRANT %I TO CURRENT_USER WITH INHERIT TRUE, SET TRUE', role)
+FROM unnest(ARRAY['api', 'quoter', 'chain_watcher', 'settler', 'notifier']) AS role
+WHERE NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) \gexec
 
 \if :{?api_password}
 ALTER ROLE api PASSWORD :'api_password';

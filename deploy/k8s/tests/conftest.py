@@ -21,3 +21,9 @@ def overlay(request: pytest.FixtureRequest) -> Rendered:
 def operated(request: pytest.FixtureRequest) -> Rendered:
     """Return an overlay that stands on operators: Strimzi, CloudNativePG, KEDA."""
     return Rendered.of(request.param)
+
+
+@pytest.fixture
+def external() -> Rendered:
+    """Return the services with a PostgreSQL elsewhere; no overlay of the repository has that."""
+    return Rendered.of("../tests/external")

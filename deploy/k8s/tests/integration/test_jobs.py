@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -34,6 +35,8 @@ pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
 
 SIGNER_KEY = "0x" + "11" * 32
 TOKEN = "of the service account"
+ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier")
+ADMIN = ("ADMIN_URL", "PGPASSWORD")
 
 
 class ApiServer:
@@ -117,8 +120,12 @@ async def test_chains_are_deployed_once_and_pass_the_check_of_a_release(
     other = replace(network, signers=("0x" + "22" * 20,))
     with pytest.raises(ChainMismatch, match=name):
         await check_networks({name: other}, urls)
+    away = {name: ("http://127.0.0.1:1",)}
     with pytest.raises(ChainUnavailable):
-        await check_networks({name: network}, {name: ("http://127.0.0.1:1",)})
+        await check_networks({name: network}, away)
+    await check_networks({name: network}, away, reachable_only=True)
+    with pytest.raises(ChainMismatch, match=name):
+        await check_networks({name: other}, urls, reachable_only=True)
 
 
 @pytest.fixture
@@ -130,23 +137,53 @@ def roles_step() -> list[str]:
     return command
 
 
+ADMIN_PASSWORD = "of/the@admin"
+
+
+@pytest.fixture(params=["superuser", "owner"])
+def admin_url(request: pytest.FixtureRequest, database: Database) -> str:
+    """Return the address of an administrator, without the password.
+
+    A managed PostgreSQL has no superuser: its administrator owns the database and makes roles.
+    """
+    name = f"admin_{request.param}"
+    may = "SUPERUSER" if request.param == "superuser" else "CREATEROLE"
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN {may} PASSWORD '{ADMIN_PASSWORD}'")
+        connection.execute(f'ALTER DATABASE "{connection.info.dbname}" OWNER TO {name}')
+        if may == "CREATEROLE":
+            hand_roles_over(connection, name)
+        info = connection.info
+        return f"postgresql://{name}@{info.host}:{info.port}/{info.dbname}"
+
+
+def hand_roles_over(connection: psycopg.Connection[Any], admin: str) -> None:
+    """Make the administrator the one who made the services' roles: the server has them already."""
+    connection.execute("DROP SCHEMA IF EXISTS invariant CASCADE")
+    for role in (*ROLES, "auditor", "outbox_reader"):
+        connection.execute(f"GRANT {role} TO {admin} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE")
+
+
 def test_roles_get_their_passwords_and_the_auditor_the_invariants(
-    database: Database, roles_step: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: Database,
+    admin_url: str,
+    roles_step: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program, *arguments = [
-        part.replace("$(ADMIN_URL)", database.superuser_url).replace(
-            "/sql/", f"{ROOT}/deploy/postgres/"
-        )
+        part.replace("$(ADMIN_URL)", admin_url).replace("/sql/", f"{ROOT}/deploy/postgres/")
         for part in roles_step
     ]
     assert program == "psql"
-    services = ("api", "quoter", "chain_watcher", "settler", "notifier")
-    passwords = {f"{role.upper()}_PASSWORD": "test" for role in (*services, "auditor")}
-    command = [database.server.psql, *arguments]
-    subprocess.run(command, env={**os.environ, **passwords}, check=True)
+    passwords = {f"{role.upper()}_PASSWORD": "test" for role in (*ROLES, "auditor")}
+    environment = {**os.environ, **passwords, "PGPASSWORD": ADMIN_PASSWORD}
+    subprocess.run([database.server.psql, *arguments], env=environment, check=True)
 
-    (tmp_path / "url").write_text(database.superuser_url + "\n")
+    (tmp_path / "url").write_text(admin_url + "\n")
+    (tmp_path / "password").write_text(ADMIN_PASSWORD + "\n")
     monkeypatch.setenv("ADMIN_URL_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("ADMIN_PASSWORD_FILE", str(tmp_path / "password"))
     monkeypatch.setenv("SWAP_CATALOGUE", str(ROOT / "docs/catalogue.example.yaml"))
     jobs.main(["invariants"])
 
@@ -154,6 +191,7 @@ def test_roles_get_their_passwords_and_the_auditor_the_invariants(
     with psycopg.connect(where) as connection:
         [(networks,)] = connection.execute("SELECT count(*) FROM invariant.network")
         assert networks > 0
+        connection.execute("SELECT count(*) FROM invariant.swap")
 
 
 def test_the_step_of_roles_names_every_password() -> None:
@@ -162,8 +200,8 @@ def test_the_step_of_roles_names_every_password() -> None:
     [step] = [each for each in containers_of(job) if each["name"] == "roles"]
 
     for variable in step["env"]:
-        if variable["name"] != "ADMIN_URL":
+        if variable["name"] not in ADMIN:
             role = variable["name"].removesuffix("_PASSWORD").lower()
             assert f"\\getenv {role}_password {variable['name']}\n" in script
     roles = (ROOT / "deploy/postgres/roles.sql").read_text()
-    assert script.count("\\getenv") == roles.count("\\if :{?") == len(step["env"]) - 1
+    assert script.count("\\getenv") == roles.count("\\if :{?") == len(step["env"]) - len(ADMIN)

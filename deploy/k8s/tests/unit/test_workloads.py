@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv6Network, ip_address, ip_network
 from typing import Any
+from urllib.parse import urlsplit
 
 import kubernetes_validate
 import pytest
@@ -20,6 +23,7 @@ from deploy.k8s.tests.rendered import (
     pod_of,
 )
 from swap_notifier.domain.addresses import may_dial
+from swap_runtime.settings import ServiceGroup
 
 OWN_USER = 10001  # of the Dockerfile
 WRITES_ITS_ROOT = {"kafka"}  # the image writes its configuration when it starts; development only
@@ -129,13 +133,25 @@ def test_every_service_may_be_disrupted_one_pod_at_a_time(overlay: Rendered) -> 
 
 def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
     for service in overlay.services():
-        [waits] = pod_of(service)["initContainers"]
+        [waits] = [each for each in pod_of(service)["initContainers"] if "args" in each]
         name = service["metadata"]["name"]
         assert [*waits["command"], *waits["args"]][2:] == [
             "swap_runtime.postgres.migrate",
             "--wait",
             f"services/{name}/migrations",
         ]
+
+
+def test_what_reads_chains_compares_the_catalogue_before_it_starts(overlay: Rendered) -> None:
+    for service in overlay.services():
+        steps = [each for each in pod_of(service)["initContainers"] if each["name"] == "contracts"]
+        if service["metadata"]["name"] == "notifier":
+            assert not steps
+            continue
+        [contracts] = steps
+        assert contracts["command"][2:] == ["swap_k8s", "contracts", "--reachable"]
+        mounted = {each["mountPath"] for each in contracts["volumeMounts"]}
+        assert {"/etc/swap", "/run/secrets/swap"} <= mounted
 
 
 def test_the_release_checks_contracts_then_migrates_every_service(overlay: Rendered) -> None:
@@ -151,6 +167,19 @@ def test_a_step_of_the_release_has_one_service_s_secret(overlay: Rendered) -> No
         service = step["name"].removeprefix("migrate-")
         mounted = {each["name"] for each in step["volumeMounts"]}
         assert not mounted & (set(SERVICES) - {service}), step["name"]
+
+
+def test_no_password_is_an_argument(overlay: Rendered) -> None:
+    for workload in overlay.workloads():
+        for container in containers_of(workload):
+            arguments = " ".join([*container.get("command", []), *container.get("args", [])])
+            for variable in container.get("env", []):
+                is_password = "PASSWORD" in variable["name"]
+                assert not is_password or f"$({variable['name']})" not in arguments
+    for secret in overlay.of_kind("Secret"):
+        if secret["metadata"]["name"].startswith("postgres-admin"):
+            url = urlsplit(b64decode(secret["data"]["url"]).decode())
+            assert (url.scheme, url.password) == ("postgresql", None)
 
 
 def _environment(workload: Object) -> Iterator[Mapping[str, Any]]:
@@ -186,6 +215,27 @@ def test_everything_is_denied_unless_a_policy_names_it(overlay: Rendered) -> Non
     for workload in overlay.workloads():
         own = [each["metadata"]["name"] for each in overlay.policies_for(labels_of(workload))]
         assert workload["metadata"]["labels"][NAME] in own, full_name(workload)
+
+
+def test_no_way_out_is_open_to_everything(overlay: Rendered) -> None:
+    for policy in overlay.of_kind("NetworkPolicy"):
+        for rule in policy["spec"].get("egress", []):
+            assert rule.get("to"), policy["metadata"]["name"]
+
+
+def test_policies_name_no_namespace_of_somebody_s_cluster(overlay: Rendered) -> None:
+    for policy in overlay.of_kind("NetworkPolicy"):
+        names = re.findall(r"kubernetes.io/metadata.name': '([^']+)'", str(policy))
+        expected = ["kube-system", "openshift-dns"] if policy["metadata"]["name"] == "dns" else []
+        assert names == expected
+
+
+def test_names_are_resolved_wherever_a_cluster_s_dns_is(overlay: Rendered) -> None:
+    rules = overlay.get("NetworkPolicy", "dns")["spec"]["egress"]
+
+    assert [{port["port"] for port in rule["ports"]} for rule in rules] == [{53}, {53}, {5353}]
+    for rule in rules:
+        assert {port["protocol"] for port in rule["ports"]} == {"UDP", "TCP"}
 
 
 def test_only_what_reads_chains_reaches_nodes(overlay: Rendered) -> None:
@@ -249,3 +299,17 @@ def test_nothing_else_reaches_the_internet(overlay: Rendered) -> None:
         name = service["metadata"]["name"]
         policies = list(overlay.policies_for(labels_of(service)))
         assert _reaches(policies, "8.8.8.8") is (name == "notifier"), name
+
+
+def test_all_connections_fit_into_postgres(operated: Rendered) -> None:
+    """No pooler shares them: services LISTEN, which needs a session."""
+    scaled = {each["metadata"]["name"]: each["spec"] for each in operated.of_kind("ScaledObject")}
+    pods = sum(
+        scaled[name]["maxReplicaCount"] if name in scaled else service["spec"]["replicas"]
+        for service in operated.services()
+        for name in [service["metadata"]["name"]]
+    )
+    each_pod = ServiceGroup.model_fields["database_pool_size"].default + 1  # and one that listens
+    parameters = operated.get("Cluster", "postgres")["spec"]["postgresql"]["parameters"]
+
+    assert pods * each_pod < int(parameters["max_connections"])

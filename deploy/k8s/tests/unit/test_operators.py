@@ -1,0 +1,80 @@
+"""What the overlays ask of operators: Strimzi, CloudNativePG, External Secrets and Gateway API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deploy.k8s.tests.rendered import Object, Rendered, pod_of
+
+OPERATORS_SECRETS = {"postgres-ca", "kafka-cluster-ca-cert"}  # of CloudNativePG and of Strimzi
+
+
+def secrets_named(one: object) -> Iterator[str]:
+    """Yield the Secrets that volumes, variables and custom resources name."""
+    if isinstance(one, list):
+        for each in one:
+            yield from secrets_named(each)
+    if not isinstance(one, dict):
+        return
+    for key, value in one.items():
+        if key in ("secretName",):
+            yield value
+        elif key in ("secretKeyRef", "superuserSecret", "secret") and "name" in value:
+            yield value["name"]
+        elif key == "s3Credentials":
+            yield from (each["name"] for each in value.values())
+        yield from secrets_named(value)
+
+
+def test_every_secret_comes_from_somewhere(operated: Rendered) -> None:
+    made = {each["spec"]["target"]["name"] for each in operated.of_kind("ExternalSecret")}
+    made |= {each["metadata"]["name"] for each in operated.of_kind("KafkaUser")}
+    needed = {name for each in operated.objects for name in secrets_named(each)}
+
+    assert needed >= {"api-secrets", "postgres-superuser", "postgres-backup-store", "api"}
+    assert needed - made == OPERATORS_SECRETS
+
+
+def test_brokers_may_write_their_volumes(operated: Rendered) -> None:
+    for pool in operated.of_kind("KafkaNodePool"):
+        assert pool["spec"]["template"]["pod"]["securityContext"]["fsGroup"] == 0
+
+
+def test_only_a_standby_with_every_commit_is_promoted(operated: Rendered) -> None:
+    synchronous = operated.get("Cluster", "postgres")["spec"]["postgresql"]["synchronous"]
+
+    assert synchronous["dataDurability"] == "required"
+    assert synchronous["failoverQuorum"] is True
+
+
+def mounts_authority(container: Object) -> bool:
+    return "/run/secrets/postgres" in {each["mountPath"] for each in container["volumeMounts"]}
+
+
+def test_what_connects_to_postgres_has_its_authority(external: Rendered) -> None:
+    for service in external.services():
+        pod = pod_of(service)
+        assert mounts_authority(pod["containers"][0])
+        [migrations] = [each for each in pod["initContainers"] if each["name"] == "migrations"]
+        assert mounts_authority(migrations)
+    job = pod_of(external.get("Job", "release"))
+    steps = [each["name"] for each in job["initContainers"]]
+    assert steps[:2] == ["contracts", "roles"]
+    assert all(map(mounts_authority, [*job["initContainers"][1:], *job["containers"]]))
+
+
+def test_the_gateway_is_beside_the_services_and_let_in(operated: Rendered) -> None:
+    gateway = Rendered.of(f"{operated.overlay}/gateway")
+    [namespace] = gateway.of_kind("Namespace")
+    [services] = operated.of_kind("Namespace")
+    route = operated.get("HTTPRoute", "api")["spec"]
+    [listener] = gateway.get("Gateway", "api")["spec"]["listeners"]
+
+    assert namespace["metadata"]["name"] != services["metadata"]["name"]
+    assert namespace["metadata"]["labels"]["swap.access/gateway"] == "true"
+    assert route["parentRefs"][0]["namespace"] == namespace["metadata"]["name"]
+    assert route["hostnames"] == [listener["hostname"]]
+    allowed = listener["allowedRoutes"]["namespaces"]["selector"]["matchLabels"]
+    assert allowed == {"kubernetes.io/metadata.name": services["metadata"]["name"]}
+    [certificate] = listener["tls"]["certificateRefs"]
+    assert gateway.get("ExternalSecret", certificate["name"])
