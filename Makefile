@@ -12,7 +12,7 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 
 MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain services/*/src/*/model services/*/src/*/*/decide)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_k8s swap_sdk tests.e2e tests.plugins tests.soak tests.support
+	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_k8s swap_cluster swap_sdk tests.e2e tests.plugins tests.soak tests.support
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
 	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py \
@@ -51,6 +51,18 @@ swap: install-python  ## Send one swap through the running stack and print its m
 
 clean:  ## End the stack and remove its data
 	@if [ -x $(BIN)/python ]; then $(STACK) clean; fi
+
+# Kubernetes on this machine; deploy/cluster/README.md says what it needs.
+CLUSTER := PYTHONPATH=deploy/cluster $(BIN)/python -m swap_cluster
+
+cluster-up: install  ## Start a Kubernetes on this machine (root; builds it once, with Go)
+	@$(CLUSTER) up
+
+cluster-demo: install  ## The same, build the image, deploy overlays/dev, send a swap of each method
+	@$(CLUSTER) demo
+
+cluster-down: install-python  ## End it and remove its data; binaries and images stay
+	@$(CLUSTER) down
 
 ##@ Test
 # Each stage is a target of its own. What takes long, or needs the second broker, is in test-all.
@@ -202,4 +214,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock
+.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock

@@ -59,7 +59,8 @@ class Follower:
     def __init__(self, stack: Mapping[str, Any], root: Path, report: Report) -> None:
         self._stack = stack
         self._partner = stack["partners"][0]
-        self._received = root / self._partner["webhook"]["received"]
+        webhook = self._partner["webhook"]
+        self._received = root / webhook["received"] if webhook else None
         self._networks = {network["name"]: network for network in stack["networks"]}
         self._report = report
         self._short_lived_key: str | None = None

@@ -1,0 +1,1 @@
+"""A Kubernetes on this machine, for `overlays/dev` and its tests."""

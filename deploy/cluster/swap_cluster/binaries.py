@@ -1,0 +1,75 @@
+"""Builds Kubernetes, etcd, containerd and CoreDNS from Go modules, once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+
+from swap_cluster.machine import are_built
+from swap_cluster.settings import BINARIES, SOURCE
+from swap_stack.programs import run_to_end
+from swap_stack.report import Report
+
+KUBERNETES = "v1.37.2"  # of binaries/kube/go.mod
+VERSION = "k8s.io/component-base/version"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One Go module below `binaries`, and what is built in it."""
+
+    folder: str
+    packages: tuple[str, ...]
+    results: tuple[str, ...]
+    duration: str  # on two idle cores
+    flags: tuple[str, ...] = ("-ldflags=-s -w",)
+
+
+CONTAINERD = "github.com/containerd/containerd/v2/cmd"
+RESULTS = ("containerd", "containerd-shim-runc-v2", "ctr")
+MAJOR, MINOR, _ = KUBERNETES.removeprefix("v").split(".")
+MODULES = (
+    Module(
+        "containerd",
+        tuple(f"{CONTAINERD}/{name}" for name in RESULTS),
+        RESULTS,
+        "two minutes",
+        ("-tags=no_btrfs,no_devmapper,no_zfs", "-ldflags=-s -w"),
+    ),
+    Module("coredns", (".",), ("coredns",), "two minutes"),
+    Module(
+        "kube",
+        (".",),
+        ("kube",),
+        "nine minutes",
+        (
+            f"-ldflags=-s -w -X {VERSION}.gitVersion={KUBERNETES}"
+            f" -X {VERSION}.gitMajor={MAJOR} -X {VERSION}.gitMinor={MINOR}",
+        ),
+    ),
+)
+
+
+async def build(report: Report) -> None:
+    """Build what is missing, one module after the other.
+
+    :raises ProgramFailed: with what the compiler wrote.
+    """
+    if are_built():
+        return
+    BINARIES.mkdir(parents=True, exist_ok=True)
+    await asyncio.to_thread(os.nice, 10)
+    for module in MODULES:
+        if all((BINARIES / name).is_file() for name in module.results):
+            continue
+        report.say(f"building {module.folder}", f"about {module.duration} on two idle cores")
+        with report.timed(f"built {module.folder}"):
+            await run_to_end(
+                [
+                    *("go", "-C", str(SOURCE / "binaries" / module.folder), "build"),
+                    *("-trimpath", "-mod=readonly", *module.flags),
+                    *("-o", f"{BINARIES}/", *module.packages),
+                ],
+                env={"CGO_ENABLED": "0"},
+            )

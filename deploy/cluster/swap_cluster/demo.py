@@ -1,0 +1,50 @@
+"""`make cluster-demo`: the whole system in pods, and a swap of each method through the Service."""
+
+from __future__ import annotations
+
+import aiohttp
+
+from swap_cluster.cluster import start_cluster
+from swap_cluster.deployment import NAMESPACE, apply_overlay, describe_stack
+from swap_cluster.images import load_images
+from swap_cluster.kubectl import kubectl
+from swap_cluster.settings import PLACES
+from swap_stack.daemon import StackError
+from swap_stack.demo.follow import Follower, Outcome
+from swap_stack.demo.journeys import (
+    BY_A_SIGNATURE,
+    COIN_TO_OTHER_COIN,
+    NATIVE_TO_NATIVE,
+    TO_AN_ADDRESS,
+)
+from swap_stack.report import Report
+
+JOURNEYS = (NATIVE_TO_NATIVE, COIN_TO_OTHER_COIN, BY_A_SIGNATURE, TO_AN_ADDRESS)
+
+
+async def run_demo(report: Report) -> None:
+    """Start what is missing, deploy, and send a swap of each method.
+
+    :raises StackError: when a swap ends otherwise than it should.
+    """
+    await start_cluster(report)
+    await load_images(report)
+    await apply_overlay(report)
+    follower = Follower(await describe_stack(), PLACES.root, report)
+    async with aiohttp.ClientSession() as session:
+        outcomes = []
+        for journey in JOURNEYS:
+            report.console.print(f"\n[bold]{journey.title}[/]", highlight=False)
+            outcomes.append(await follower.follow(journey, session))
+    report.console.print()
+    report.console.print(await kubectl("get", "pods", "--namespace", NAMESPACE, "--output=wide"))
+    _show(outcomes, report)
+
+
+def _show(outcomes: list[Outcome], report: Report) -> None:
+    for outcome in outcomes:
+        seconds = outcome.duration.total_seconds()
+        report.say(outcome.journey.method, f"{outcome.status} after {seconds:.1f} s")
+    wrong = [each.journey.title for each in outcomes if each.status != each.journey.ending]
+    if wrong:
+        raise StackError("\n".join(["These swaps ended otherwise than they should:", *wrong]))

@@ -1,0 +1,64 @@
+"""What the cluster of this machine is made of, without starting it."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+from swap_cluster import binaries, machine
+from swap_cluster.images import PAUSE, write_image
+from swap_cluster.settings import HOST, SOURCE, filled
+
+
+def test_a_machine_without_root_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
+
+    reason = machine.why_not()
+
+    assert reason is not None
+    assert "needs root" in reason
+    assert "\n" not in reason
+
+
+def test_a_machine_without_go_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(machine, "are_built", lambda: False)
+    monkeypatch.setattr(machine.shutil, "which", lambda _: None)
+
+    assert machine.why_not() == (
+        "A cluster needs Go once, to build Kubernetes: install Go 1.26 or newer."
+    )
+
+
+@pytest.mark.parametrize("name", ["kubelet.yaml", "storage.yaml", "pods.conflist"])
+def test_a_configuration_has_every_value(name: str) -> None:
+    text = filled(name, CNI="/usr/lib/cni", RUNC="/usr/sbin/runc")
+
+    assert "@" not in text
+    assert yaml.safe_load(text)
+
+
+def test_names_are_asked_at_the_bridge() -> None:
+    assert yaml.safe_load(filled("kubelet.yaml"))["clusterDNS"] == [HOST]
+
+
+def test_the_version_is_that_of_the_module() -> None:
+    module = (SOURCE / "binaries/kube/go.mod").read_text()
+
+    assert f"k8s.io/kubernetes {binaries.KUBERNETES}\n" in module
+
+
+def test_an_image_of_one_program_is_a_docker_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "pause.tar"
+
+    write_image(archive, PAUSE, b"program", ["/bin/busybox", "sleep", "infinity"])
+
+    with tarfile.open(archive) as files:
+        manifest = files.extractfile("manifest.json")
+        assert manifest is not None
+        [image] = json.load(manifest)
+        assert image["RepoTags"] == [PAUSE]
+        assert {image["Config"], *image["Layers"]} <= set(files.getnames())
