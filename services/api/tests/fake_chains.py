@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from swap_api.domain.refusals import ApiRefusal
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
+from swap_chains.evm.personal_signatures import WalletAnswer
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, LocatedTransaction
 from swap_chains.ports import Simulated
 from swap_contracts.public.errors import ErrorCode
@@ -82,18 +83,18 @@ class FakeWallets:
     def __init__(self) -> None:
         self.is_away = False
         self.taken: dict[str, bytes] = {}  # what each wallet with code takes for its signature
+        self.asked: list[str] = []
 
-    async def has_code(self, network: Network, wallet: str) -> bool:
-        self._check()
-        return wallet in self.taken
-
-    async def takes(self, network: Network, wallet: str, digest: bytes, signature: bytes) -> bool:
-        self._check()
-        return self.taken.get(wallet) == signature
-
-    def _check(self) -> None:
+    async def ask(
+        self, network: Network, wallet: str, digest: bytes, signature: bytes
+    ) -> WalletAnswer:
         if self.is_away:
             raise Unavailable("no node answers")
+        self.asked.append(wallet)
+        if wallet not in self.taken:
+            return WalletAnswer.NO_CODE
+        is_taken = self.taken[wallet] == signature
+        return WalletAnswer.ACCEPTED if is_taken else WalletAnswer.REFUSED
 
 
 class FakeChainTransactions:

@@ -11,9 +11,8 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 
 from swap_chains.evm.deploy import Deployer
-from swap_chains.evm.personal_signatures import has_code, is_valid, personal_digest
+from swap_chains.evm.personal_signatures import WalletAnswer, ask_wallet, personal_digest
 from swap_chains.evm.rpc import Rpc, open_session
-from swap_chains.evm.state import EvmState
 
 from .conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER, USER_KEY, Addresses
 
@@ -40,11 +39,6 @@ async def rpc(anvil_url: str) -> AsyncIterator[Rpc]:
         yield Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session, timeout_seconds=30)
 
 
-@pytest.fixture
-def state(rpc: Rpc) -> EvmState:
-    return EvmState(rpc)
-
-
 @pytest.fixture(scope="session")
 def wallet(anvil_url: str, contracts: Addresses) -> str:
     """Return a wallet that signs as the user's key does."""
@@ -62,9 +56,10 @@ def signed(text: str = TEXT, key: str = USER_KEY) -> bytes:
 
 
 class TestAWallet:
-    async def test_takes_what_its_key_signed(self, state, wallet):
-        assert await has_code(state, wallet)
-        assert await is_valid(state, wallet, personal_digest(TEXT), signed())
+    async def test_takes_what_its_key_signed(self, rpc, wallet):
+        answer = await ask_wallet(rpc, wallet, personal_digest(TEXT), signed())
+
+        assert answer is WalletAnswer.ACCEPTED
 
     @pytest.mark.parametrize(
         "signature",
@@ -78,11 +73,15 @@ class TestAWallet:
             pytest.param(b"\x77" * 4_000, id="much"),
         ],
     )
-    async def test_takes_no_other(self, state, wallet, signature):
-        assert not await is_valid(state, wallet, personal_digest(TEXT), signature)
+    async def test_takes_no_other(self, rpc, wallet, signature):
+        answer = await ask_wallet(rpc, wallet, personal_digest(TEXT), signature)
 
-    async def test_is_asked_about_the_very_text(self, state, wallet):
-        assert not await is_valid(state, wallet, personal_digest(TEXT + "."), signed())
+        assert answer is WalletAnswer.REFUSED
+
+    async def test_is_asked_about_the_very_text(self, rpc, wallet):
+        answer = await ask_wallet(rpc, wallet, personal_digest(TEXT + "."), signed())
+
+        assert answer is WalletAnswer.REFUSED
 
 
 class TestCode:
@@ -101,21 +100,23 @@ class TestCode:
             pytest.param(HALF_A_MEGABYTE, id="says half a megabyte"),
         ],
     )
-    async def test_that_says_anything_but_yes_says_no(self, state, rpc, code):
+    async def test_that_says_anything_but_yes_says_no(self, rpc, code):
         await rpc.nodes[0].call("anvil_setCode", STRANGER, code)
         try:
-            assert await has_code(state, STRANGER)
-            assert not await is_valid(state, STRANGER, personal_digest(TEXT), signed())
+            answer = await ask_wallet(rpc, STRANGER, personal_digest(TEXT), signed())
+            assert answer is WalletAnswer.REFUSED
         finally:
             await rpc.nodes[0].call("anvil_setCode", STRANGER, "0x")
 
-    async def test_that_says_yes_to_everything_signs_for_its_own_money_alone(self, state, rpc):
+    async def test_that_says_yes_to_everything_signs_for_its_own_money_alone(self, rpc):
         await rpc.nodes[0].call("anvil_setCode", STRANGER, JUST_YES)
         try:
-            assert await is_valid(state, STRANGER, personal_digest(TEXT), b"")
+            answer = await ask_wallet(rpc, STRANGER, personal_digest(TEXT), b"")
+            assert answer is WalletAnswer.ACCEPTED
         finally:
             await rpc.nodes[0].call("anvil_setCode", STRANGER, "0x")
 
-    async def test_that_is_not_there_signs_nothing(self, state):
-        assert not await has_code(state, STRANGER)
-        assert not await is_valid(state, STRANGER, personal_digest(TEXT), signed())
+    async def test_that_is_not_there_signs_nothing(self, rpc):
+        answer = await ask_wallet(rpc, STRANGER, personal_digest(TEXT), signed())
+
+        assert answer is WalletAnswer.NO_CODE

@@ -20,6 +20,13 @@ DEPOSITORY = codec.checksum_address("0x" + "d1" * 20)
 TREASURY = codec.checksum_address("0x" + "7e" * 20)
 TOKEN = codec.checksum_address("0x" + "70" * 20)
 USER = codec.checksum_address("0x" + "05" * 20)
+FIXED = {
+    "eth_chainId": "0x7a69",
+    "eth_getTransactionCount": "0x0",
+    "eth_getBalance": "0x0",
+    "eth_getCode": "0x",
+    "eth_call": "0x",
+}
 
 
 @dataclass
@@ -86,8 +93,8 @@ class ScriptedChain:
 
     def answer(self, method: str, params: list[Any]) -> Any:
         match method:
-            case "eth_chainId" | "eth_getTransactionCount" | "eth_getBalance":
-                return "0x7a69" if method == "eth_chainId" else "0x0"
+            case _ if method in FIXED:
+                return FIXED[method]
             case "eth_getBlockByNumber":
                 return self._block_at(params[0])
             case "eth_getBlockByHash":

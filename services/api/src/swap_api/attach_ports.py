@@ -8,6 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from swap_api.domain.attaching import LoneTransfer
+from swap_chains.evm.personal_signatures import WalletAnswer
 from swap_domain.attaching import Destined
 from swap_domain.catalogue import Network
 from swap_runtime.messaging.outbox import Outgoing
@@ -40,10 +41,13 @@ class LoneTransfers(Protocol):
 
 
 class Wallets(Protocol):
-    """Wallets with code, on their chains. Every method raises Unavailable when no node answers."""
+    """Wallets with code, on their chains."""
 
-    async def has_code(self, network: Network, wallet: str) -> bool: ...
-
-    async def takes(
+    async def ask(
         self, network: Network, wallet: str, digest: bytes, signature: bytes
-    ) -> bool: ...
+    ) -> WalletAnswer:
+        """Ask the code at an address whether a signature is its own.
+
+        :raises Unavailable: when no node answers, or two providers do not report the same.
+        """
+        ...

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from api_factories import ALICE, BOB, HASH, TREASURY, a_body
-from api_harness import App, Harness
+from api_factories import ALICE, BOB, HASH, TREASURY, a_body, a_catalogue_document
+from api_harness import App, Harness, start
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
+from swap_api.domain.keys import Environment
 from swap_domain.catalogue import NATIVE
 from tests.plugins.postgres import Database
 
@@ -93,6 +95,13 @@ def signed(text: str, key: str = OF_ALICE) -> str:
 async def attach(api: Harness, app: App, swap_id: str, signature: str, **more: Any) -> Any:
     body = {"transaction_id": HASH, "signature": signature, **more}
     return await api.post(app, f"/swaps/{swap_id}/attach_deposit", body)
+
+
+def a_live_catalogue(folder: Path, **changes: Any) -> Path:
+    """Write a catalogue whose networks have one node each."""
+    path = folder / "live.yaml"
+    path.write_text(json.dumps(a_catalogue_document(environment="live", **changes)))
+    return path
 
 
 async def told(api: Harness) -> list[dict[str, Any]]:
@@ -270,6 +279,37 @@ class TestASignature:
         answer = await attach(api, app, swap_id, "0x" + "51" * 80)
 
         assert answer.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
+
+    async def test_of_a_wallet_with_code_is_an_operators_to_judge_by_one_live_provider(
+        self, database_url: str, redis_url: str, tmp_path: Path, came: Came
+    ) -> None:
+        """Its report alone would give the transfer away; what a key signed needs no node."""
+        api = start(database_url, redis_url, a_live_catalogue(tmp_path))
+        try:
+            app = await api.an_app(environment=Environment.LIVE)
+            swap_id = await a_swap(api, app)
+            came.add(nth=1, sender=BOB)
+            of_a_key = came.add(nth=2)
+            api.wallets.taken[BOB] = b"\x51" * 80
+            contracts, key = await shown(api, app, swap_id)
+
+            refused = await attach(
+                api, app, swap_id, "0x" + "51" * 80, transfer_id=contracts["transfer_id"]
+            )
+            accepted = await attach(
+                api, app, swap_id, signed(key["text"]), transfer_id=str(of_a_key)
+            )
+
+            assert (refused.status_code, refused.json()["error"]["code"]) == (
+                400,
+                "SIGNATURE_INVALID",
+            )
+            assert "operator" in refused.json()["error"]["message"]
+            assert api.wallets.asked == []
+            assert accepted.status_code == 200, accepted.text
+            assert [body["deposit_id"] for body in await told(api)] == [str(of_a_key)]
+        finally:
+            await api.stop()
 
 
 async def test_a_swap_is_given_ten_transfers_and_no_more(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from api_factories import a_catalogue
@@ -31,12 +31,13 @@ from swap_api.ports import DepositAddresses, Depositories
 from swap_chains.evm.deploy import Deployer
 from swap_chains.evm.deposit_addresses import INIT_CODE_HASH
 from swap_chains.evm.depositories import IS_PAUSED
-from swap_chains.evm.personal_signatures import personal_digest
+from swap_chains.evm.personal_signatures import VALID, WalletAnswer, personal_digest
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network
 from swap_domain.catalogue import DepositAddresses as AddressContracts
 from swap_runtime.errors import Unavailable
+from tests.support.lying_node import a_lying_node
 
 __all__ = ["anvil_url", "contracts"]  # fixtures
 
@@ -147,25 +148,46 @@ async def subject(there: OnAnvil | None) -> AsyncIterator[Subject]:
         yield replace(asking(url), away=asking(NOBODY))
 
 
+def accepting_everything(method: str, params: list[Any], result: Any) -> Any:
+    changed = {"eth_getCode": "0x60", "eth_call": "0x" + VALID.hex()}
+    return changed.get(method, result)
+
+
 class TestWallets:
     async def test_with_code_take_their_own_signature(self, subject: Subject) -> None:
-        asked = subject.network, subject.wallet
-        assert await subject.wallets.has_code(*asked)
-        assert await subject.wallets.takes(*asked, DIGEST, SIGNATURE)
-        assert not await subject.wallets.takes(*asked, DIGEST, SIGNATURE[::-1])
+        asked = subject.network, subject.wallet, DIGEST
+        assert await subject.wallets.ask(*asked, SIGNATURE) is WalletAnswer.ACCEPTED
+        assert await subject.wallets.ask(*asked, SIGNATURE[::-1]) is WalletAnswer.REFUSED
 
     async def test_without_code_take_no_signature(self, subject: Subject) -> None:
-        asked = subject.network, STRANGER
-        assert not await subject.wallets.has_code(*asked)
-        assert not await subject.wallets.takes(*asked, DIGEST, SIGNATURE)
+        asked = subject.network, STRANGER, DIGEST
+        assert await subject.wallets.ask(*asked, SIGNATURE) is WalletAnswer.NO_CODE
 
     async def test_are_unavailable_without_a_node(self, subject: Subject) -> None:
         assert subject.away is not None
-        wallets, asked = subject.away.wallets, (subject.network, subject.wallet)
         with pytest.raises(Unavailable):
-            await wallets.has_code(*asked)
-        with pytest.raises(Unavailable):
-            await wallets.takes(*asked, DIGEST, SIGNATURE)
+            await subject.away.wallets.ask(subject.network, subject.wallet, DIGEST, SIGNATURE)
+
+    @pytest.mark.connected
+    @pytest.mark.parametrize("is_first", [True, False])
+    async def test_are_unavailable_while_one_of_two_nodes_lies(
+        self, on_anvil: OnAnvil, is_first: bool
+    ) -> None:
+        """It gives a key's account code that accepts everything; the other node has none there."""
+        url, catalogue, wallet = on_anvil
+        asked = catalogue.network(NAME), STRANGER, DIGEST, SIGNATURE
+        with a_lying_node(url) as liar:
+            nodes = {NAME: (liar.url, url) if is_first else (url, liar.url)}
+            async with open_session() as session:
+                wallets = EvmWallets(catalogue, nodes, session)
+                assert await wallets.ask(*asked) is WalletAnswer.NO_CODE
+                honest = catalogue.network(NAME), wallet, DIGEST, SIGNATURE
+                assert await wallets.ask(*honest) is WalletAnswer.ACCEPTED
+
+                liar.change = accepting_everything
+
+                with pytest.raises(Unavailable):
+                    await wallets.ask(*asked)
 
 
 class TestDepositories:

@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 from anvil_stack import Stack, a_stack
-from lying_node import LyingNode, a_lying_node
 
 from swap_domain.catalogue import NATIVE
 from tests.plugins.broker import Broker
+from tests.support.lying_node import LyingNode, a_lying_node
 from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]

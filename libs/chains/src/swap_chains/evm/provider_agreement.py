@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Final, TypeVar
 
 from swap_chains.errors import (
+    BlockDiffers,
     ChainError,
     ChainUnavailable,
     FinalBlocksDiffer,
@@ -21,7 +23,10 @@ from swap_chains.evm.blocks import find_header
 from swap_chains.evm.rpc import Node, Rpc
 
 T = TypeVar("T")
+Place = str | Mapping[str, str]  # a block, as the methods that read state take it
 PROVIDERS_MIN: Final = 2
+# Two blocks of the slowest network. An older block may hold what is no longer so.
+HEAD_LAG_MAX: Final = timedelta(seconds=30)
 
 
 async def read_from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> T:
@@ -54,6 +59,39 @@ async def read_from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]
     if len(reports) < PROVIDERS_MIN:
         raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
     raise NodesDiffer(rpc.network, len(reports))
+
+
+async def read_at_head_of_two(rpc: Rpc, work: Callable[[Node, Place], Awaitable[T]]) -> T:
+    """Run reads at the newest block that two providers have; return what two report alike.
+
+    Two providers report the block's header alike too, so neither can pass an old block off as new.
+    Where all nodes are of one provider, it is asked at its head.
+
+    :raises NodesDiffer: when several answered and no two alike.
+    :raises ChainUnavailable: when fewer than two answered, or the block is behind the newest head
+        by more than `HEAD_LAG_MAX`.
+    """
+    if len(rpc.providers) < PROVIDERS_MIN:
+        return await rpc.on_one_node(lambda node: work(node, "latest"))
+    heads, causes = await of_each_provider(rpc, _head)
+    if len(heads) < PROVIDERS_MIN:
+        raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
+    newest_first = sorted(heads.values(), key=lambda head: head.number, reverse=True)
+    newest, shared = newest_first[0], newest_first[PROVIDERS_MIN - 1]
+
+    async def read(node: Node) -> tuple[Block, T]:
+        header, report = await asyncio.gather(
+            find_header(node, shared.number), work(node, {"blockHash": shared.hash})
+        )
+        if header is None or header.hash != shared.hash:
+            raise BlockDiffers(node.label, shared.number)
+        return header, report
+
+    block, report = await read_from_two_providers(rpc, read)
+    if newest.time - block.time > HEAD_LAG_MAX:
+        behind = f"block {block.number} of one provider is behind {newest.number} of another"
+        raise ChainUnavailable(rpc.network, [behind])
+    return report
 
 
 async def final_block(rpc: Rpc) -> Block:
@@ -126,6 +164,13 @@ async def _block_from(rpc: Rpc, provider: str, claim: Block, number: int) -> Blo
     block = await _read_from(rpc, provider, lambda node: find_header(node, number))
     if block is None:
         raise ChainUnavailable(rpc.network, [f"{provider} has no block {number}"])
+    return block
+
+
+async def _head(node: Node) -> Block:
+    block = await find_header(node, "latest")
+    if block is None:
+        raise InconsistentAnswer(node.label, "no latest block")
     return block
 
 

@@ -1,4 +1,4 @@
-"""Wallets with code, asked at the head through whichever node answers."""
+"""Wallets with code, as nodes of two providers report them where two are configured."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import aiohttp
 
 from swap_api.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
-from swap_chains.evm.personal_signatures import has_code, is_valid
-from swap_chains.evm.state import EvmState
+from swap_chains.evm.personal_signatures import WalletAnswer, ask_wallet
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable
 
@@ -16,17 +15,12 @@ TIMEOUT_SECONDS = 3.0
 
 class EvmWallets:
     def __init__(self, catalogue: Catalogue, nodes: Nodes, session: aiohttp.ClientSession) -> None:
-        opened = open_nodes(catalogue, nodes, session, timeout_seconds=TIMEOUT_SECONDS)
-        self._states = {name: EvmState(rpc) for name, rpc in opened.items()}
+        self._rpcs = open_nodes(catalogue, nodes, session, timeout_seconds=TIMEOUT_SECONDS)
 
-    async def has_code(self, network: Network, wallet: str) -> bool:
+    async def ask(
+        self, network: Network, wallet: str, digest: bytes, signature: bytes
+    ) -> WalletAnswer:
         try:
-            return await has_code(self._states[network.name], wallet)
-        except ChainError as error:
-            raise Unavailable(str(error)) from error
-
-    async def takes(self, network: Network, wallet: str, digest: bytes, signature: bytes) -> bool:
-        try:
-            return await is_valid(self._states[network.name], wallet, digest, signature)
+            return await ask_wallet(self._rpcs[network.name], wallet, digest, signature)
         except ChainError as error:
             raise Unavailable(str(error)) from error

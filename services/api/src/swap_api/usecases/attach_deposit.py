@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from swap_api import observe
@@ -11,7 +11,7 @@ from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.ports import Clock, Swaps
 from swap_api.usecases.authorize_deposit import read_signature
 from swap_api.usecases.find_own_swap import find_own_swap
-from swap_chains.evm.personal_signatures import personal_digest
+from swap_chains.evm.personal_signatures import WalletAnswer, personal_digest
 from swap_chains.evm.signatures import recover
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.transfers import LoneTransferModel
@@ -38,12 +38,18 @@ class AttachDeposit:
         transfers: LoneTransfers,
         wallets: Wallets,
         clock: Clock,
+        one_provider_networks: Collection[str],
     ) -> None:
+        """
+        :param one_provider_networks: live ones, all of whose nodes are of one provider. Its report
+            alone would give a transfer away, so contracts' transfers are left to operators there.
+        """
         self._catalogue = catalogue
         self._swaps = swaps
         self._transfers = transfers
         self._wallets = wallets
         self._clock = clock
+        self._one_provider_networks = frozenset(one_provider_networks)
 
     async def show(
         self, caller: Caller, swap_id: UUID, transaction_hash: str
@@ -66,7 +72,8 @@ class AttachDeposit:
         """
         :raises NotFound: for somebody else's swap, or when there is no such transfer.
         :raises ApiRefusal: when it cannot be attached, or somebody else signed.
-        :raises Unavailable: when no node answers and one has to be asked.
+        :raises Unavailable: when nodes have to be asked, and none answers, or two providers do not
+            report the same.
         """
         swap, network, found = await self._found(caller, swap_id, transaction_hash)
         transfer = _chosen(found, transfer_id)
@@ -122,14 +129,21 @@ class AttachDeposit:
     ) -> bool:
         """Tell whether the sender's code, and not its key, says that the signature is its own.
 
-        :raises ApiRefusal: when neither does.
+        :raises ApiRefusal: when neither does, or nobody but an operator can say.
+        :raises Unavailable: when no node answers, or two providers do not report the same.
         """
         digest, sender = personal_digest(text), transfer.from_address
         if recover(digest, signature) == sender:
             return False
-        if not await self._wallets.has_code(network, sender):
+        if network.name in self._one_provider_networks:
+            raise _invalid(
+                "The signature is not the sender's key's over this text; if the sender is a "
+                "contract, ask the service's operator to attach it"
+            )
+        answer = await self._wallets.ask(network, sender, digest, signature)
+        if answer is WalletAnswer.NO_CODE:
             raise _invalid("The signature is not the sender's over this text")
-        if not await self._wallets.takes(network, sender, digest, signature):
+        if answer is WalletAnswer.REFUSED:
             raise _invalid(
                 "The sender is a contract that does not take this signature for its own; sign with "
                 "its owner's wallet the text as it is, or ask the service's operator to attach it"

@@ -1,4 +1,4 @@
-"""A proxy before a node that changes single answers, for the tests of the chain-watcher."""
+"""A proxy before a node that changes single answers."""
 
 from __future__ import annotations
 
