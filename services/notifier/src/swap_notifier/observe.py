@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from swap_notifier.domain.endpoints import Kept
+from swap_notifier.domain.endpoints import SecretStorage
 from swap_notifier.domain.outcomes import Answer, Claimed
 from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
@@ -61,9 +61,9 @@ def attempt_broke(claimed: Claimed, error: Exception) -> None:
     log.error("attempt broke", exc_info=error, **_names(claimed))
 
 
-def gave_up(claimed: Claimed) -> None:
-    log.warning("webhook message given up", **_names(claimed))
-    ATTEMPTS.labels("gave_up").inc()
+def abandoned(claimed: Claimed) -> None:
+    log.warning("webhook message abandoned", **_names(claimed))
+    ATTEMPTS.labels("abandoned").inc()
 
 
 def _names(claimed: Claimed) -> dict[str, object]:
@@ -117,6 +117,6 @@ def secrets_sealed_anew(number: int) -> None:
     log.info("webhook secrets sealed with the first key", endpoints=number)
 
 
-def secrets_counted(count: Mapping[Kept, int]) -> None:
-    for kept, number in count.items():
-        SECRETS.labels(kept.value).set(number)
+def secrets_counted(count: Mapping[SecretStorage, int]) -> None:
+    for storage, number in count.items():
+        SECRETS.labels(storage.value).set(number)
