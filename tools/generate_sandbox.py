@@ -77,7 +77,8 @@ an address like any other; where it says `live` it is refused as a blocked one i
 (`BLACKLISTED_ADDRESS`) and never paid, for nobody has its key. The sandbox plays on a catalogue
 that says `test`, with keys that say `test`, on nodes that are development chains by their chain id
 and by what they say they are; otherwise it ends with what is wrong, and so does not play.
-[Decision 0032](decisions/0032-the-sandbox-is-a-user.md) says why so, and each line above is a test:
+[Decision 0027](decisions/0027-the-sandbox-is-a-user-of-the-api.md) gives the reasons. Tests cover
+each line above:
 [`tests/e2e/test_sandbox.py`](../tests/e2e/test_sandbox.py),
 [`test_sandbox.py`](../deploy/embedded/tests/unit/test_sandbox.py).
 """

@@ -26,16 +26,16 @@ class LyingNode:
         request = urllib.request.Request(self.node, body, {"content-type": "application/json"})
         with urllib.request.urlopen(request) as response:
             answers = json.load(response)
-        asked = json.loads(body)
-        if isinstance(asked, list):
-            methods = {one["id"]: one for one in asked}
+        request_body = json.loads(body)
+        if isinstance(request_body, list):
+            methods = {one["id"]: one for one in request_body}
             return json.dumps([self._one(methods[a["id"]], a) for a in answers]).encode()
-        return json.dumps(self._one(asked, answers)).encode()
+        return json.dumps(self._one(request_body, answers)).encode()
 
-    def _one(self, asked: Any, answer: dict[str, Any]) -> dict[str, Any]:
+    def _one(self, request_body: Any, answer: dict[str, Any]) -> dict[str, Any]:
         if "result" not in answer:
             return answer
-        result = self.change(asked["method"], list(asked["params"]), answer["result"])
+        result = self.change(request_body["method"], list(request_body["params"]), answer["result"])
         return {**answer, "result": result}
 
 

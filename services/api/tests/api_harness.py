@@ -178,11 +178,10 @@ class Harness:
     async def plan(self, statement: str) -> list[str]:
         """Return how Postgres would run a statement, whatever values it is given."""
         async with reading(self.service.engine) as connection:
-            # The wire asks as statements are asked that have values; this one has none.
-            told = connection._pipelined._pgconn.exec_(
-                f"EXPLAIN (GENERIC_PLAN) {statement}".encode()
-            )
-        return [(told.get_value(line, 0) or b"").decode() for line in range(told.ntuples)]
+            # The extended protocol would need values for the parameters; a simple query does not.
+            pgconn = connection._pipelined._pgconn
+            plan = pgconn.exec_(f"EXPLAIN (GENERIC_PLAN) {statement}".encode())
+        return [(plan.get_value(line, 0) or b"").decode() for line in range(plan.ntuples)]
 
     @contextmanager
     def statements(self) -> Iterator[Statements]:

@@ -32,7 +32,7 @@ USDC = "0x00000000000000000000000000000000000000B1"
 FOREIGN_TOKEN = "0x00000000000000000000000000000000000000Bf"
 USER = "0x00000000000000000000000000000000000000C1"
 FUNDER = "0x00000000000000000000000000000000000000c2"
-STRANGER = "0x00000000000000000000000000000000000000C3"
+UNKNOWN_ADDRESS = "0x00000000000000000000000000000000000000C3"
 DEPOSIT_ADDRESS = "0x00000000000000000000000000000000000000D1"
 FACTORY = "0x00000000000000000000000000000000000000FA"
 GENESIS_TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -243,7 +243,7 @@ class Watcher:
     publications: list[TrackedMovement] = field(default_factory=list)
     evidence: Evidence = field(default_factory=Evidence)
 
-    def hears(self, *chain_events: ChainEvent, targets: Sequence[str] = ()) -> Step:
+    def receives(self, *chain_events: ChainEvent, targets: Sequence[str] = ()) -> Step:
         step = decide(
             self.watch,
             chain_events,
@@ -262,18 +262,18 @@ class Watcher:
     def mines(self, *movements: events.Movement, branch: str = "") -> Step:
         head = self.watch.cursor
         block = a_block(head.number + 1, branch=branch, parent=head)
-        return self.hears(BlockAdded(block, movements))
+        return self.receives(BlockAdded(block, movements))
 
     def reverts_to(self, number: int) -> Step:
         by_number: Mapping[int, Block] = {block.number: block for block in self.watch.recent}
         gone = tuple(block for block in self.watch.recent if block.number > number)
-        return self.hears(BlocksReverted(by_number[number], gone))
+        return self.receives(BlocksReverted(by_number[number], gone))
 
     def finalizes(self, number: int) -> Step:
         upto = next(block for block in self.watch.recent if block.number == number)
-        return self.hears(BlocksFinalized(upto))
+        return self.receives(BlocksFinalized(upto))
 
-    def said(self) -> list[tuple[str, int]]:
+    def published_versions(self) -> list[tuple[str, int]]:
         return [
             (tracked.state.value, tracked.version) for tracked in self.publications if tracked.state
         ]

@@ -261,7 +261,7 @@ class World:
     async def sweeps(self, number: int, token: str) -> SignedTransaction:
         return await self.sends(Call(FACTORY, 0, encode_sweep([Sweep(number, token)]), 10**6))
 
-    async def said(self) -> list[tuple[str, int]]:
+    async def published_versions(self) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in await self.messages()]
 
     async def messages(self) -> list[dict[str, Any]]:
@@ -270,10 +270,10 @@ class World:
             return [json.loads(payload)["body"] for payload in payloads]
 
     async def says(self, *expected: tuple[str, int]) -> None:
-        await until(lambda: self._said_is(list(expected)))
+        await until(lambda: self._has_published(list(expected)))
 
-    async def _said_is(self, expected: list[tuple[str, int]]) -> bool:
-        return await self.said() == expected
+    async def _has_published(self, expected: list[tuple[str, int]]) -> bool:
+        return await self.published_versions() == expected
 
     async def is_at_head(self) -> None:
         await until(self._is_at_head)

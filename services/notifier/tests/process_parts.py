@@ -74,7 +74,7 @@ class Notifier:
         await self.endpoints.add(endpoint, secret=to_secret(endpoint.id.bytes * 2))
         return endpoint
 
-    async def tell(self, *swaps: SwapChanged) -> None:
+    async def consume(self, *swaps: SwapChanged) -> None:
         await self.create([sealed(swap) for swap in swaps])
 
     @asynccontextmanager
@@ -121,8 +121,8 @@ class Notifier:
             until=self.now + timedelta(seconds=seconds),
             claim=uuid4(),
             free=9,
-            rooms={},
-            first_room=9,
+            allowances={},
+            first_allowance=9,
         )
 
     async def rows(self) -> list[Any]:

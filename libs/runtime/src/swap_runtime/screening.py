@@ -27,7 +27,7 @@ from swap_runtime.telemetry.metrics import counter
 LIVE: Final = "live"
 CACHED_MAX: Final = 50_000
 ADDRESSES_PER_REQUEST_MAX: Final = 500
-SCREENING: Final = counter("screening", "Answers of the screening service", ["answer"])
+SCREENING: Final = counter("screening", "Responses of the screening service", ["answer"])
 log = structlog.get_logger()
 
 VERSION: Final = sql("SELECT version FROM settler.blocked_version")
@@ -107,7 +107,7 @@ class FreshList:
         try:
             await self._blocked.refresh()
         except Unavailable as error:
-            log.warning("the list of blocked addresses is away", reason=str(error))
+            log.warning("block list unavailable", reason=str(error))
             return dict.fromkeys(parties, Verdict.UNKNOWN)
         return await self._blocked.screen(parties)
 
@@ -180,7 +180,7 @@ class ScreeningService:
                 response = _ScreeningResponse.model_validate_json(await answer.read())
         except (aiohttp.ClientError, TimeoutError, ValidationError) as error:
             SCREENING.labels("none").inc()
-            log.error("screening service gave no answer", reason=f"{type(error).__name__}: {error}")
+            log.error("screening service failed", reason=f"{type(error).__name__}: {error}")
             return {}
         SCREENING.labels("some").inc()
         normalised_parties = set(parties)

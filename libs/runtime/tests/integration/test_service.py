@@ -397,7 +397,7 @@ class TestProcess:
 
         assert process.returncode == 1
         logged = [json.loads(line) for line in output.splitlines()]
-        [reason] = [line["reason"] for line in logged if line["event"] == "cannot go on"]
+        [reason] = [line["reason"] for line in logged if line["event"] == "process failed"]
         assert f"is at revision {applied or 'none'}, and this release needs 0002" in reason
         assert "`python -m swap_runtime.postgres.migrate services/notifier/migrations`" in reason
 

@@ -20,37 +20,37 @@ from swap_runtime.telemetry.metrics import counter, gauge, histogram
 log = structlog.get_logger()
 
 # Alert: grows while the chain grows, or the head is unknown.
-HEAD_NUMBER = gauge("watch_head_block", "Newest block a node shows", ["network"])
+HEAD_NUMBER = gauge("watch_head_block", "Newest block that a node reports", ["network"])
 CURSOR_NUMBER = gauge("watch_cursor_block", "Last block that is stored", ["network"])
 FINALIZED_NUMBER = gauge("watch_finalized_block", "Last block known to be final", ["network"])
 HEAD_LAG = gauge("watch_head_lag_blocks", "Blocks between the head and the cursor", ["network"])
 # Alert: any.
-HALTED = gauge("watch_halted", "1 while a network waits for a person", ["network"])
+HALTED = gauge("watch_halted", "1 while a network is halted for an operator", ["network"])
 BLOCKS = counter("watch_blocks", "Blocks stored", ["network"])
 MOVEMENTS = counter("watch_movements", "Movements stored", ["network", "kind"])
 PUBLISHED = counter("watch_published", "Changes published", ["network", "kind", "state"])
 QUARANTINED = counter(
     "watch_quarantined", "Deposits that can credit nothing", ["network", "reason"]
 )
-REORGS = counter("watch_reorgs", "Batches that took blocks back", ["network"])
-REORGED_BLOCKS = counter("watch_reorged_blocks", "Blocks taken back", ["network"])
+REORGS = counter("watch_reorgs", "Batches that reverted blocks", ["network"])
+REORGED_BLOCKS = counter("watch_reorged_blocks", "Blocks reverted", ["network"])
 INTERRUPTIONS = counter(
-    "watch_interruptions", "Times a network had to be taken up anew", ["network"]
+    "watch_interruptions", "Times the follower of a network was restarted", ["network"]
 )
 # Alert: any. A node hid it, or had not indexed it yet.
 MISSED = counter("watch_missed_movements", "Movements only the second look found", ["network"])
 # Alert: any. One of two nodes is wrong about what cannot change any more, or lies.
 CONTRADICTIONS = counter(
-    "watch_contradictions", "Times final blocks, read again, were not as told", ["network"]
+    "watch_contradictions", "Final blocks that differed when read again", ["network"]
 )
 # Alert: grows for long. No provider but that of the first look answers, and none is asked twice.
 SECOND_LOOK_FAILURES = counter(
-    "watch_second_look_failures", "Second looks that no other provider answered", ["network"]
+    "watch_second_look_failures", "Second looks without a response of another provider", ["network"]
 )
 # Alert: below 2 on a live network. What its one provider reports is believed there.
 PROVIDERS = gauge("watch_providers", "Independent providers of nodes", ["network"])
 CHECKED_NUMBER = gauge("watch_checked_block", "Last final block that was read twice", ["network"])
-NODE_FAILURES = counter("watch_node_failures", "Answers a node did not give", ["network"])
+NODE_FAILURES = counter("watch_node_failures", "Requests that a node failed to answer", ["network"])
 # From the block's own time, which has whole seconds: a distribution, not a stop-watch.
 DETECTION_DELAY = histogram(
     "watch_detection_delay_seconds",
@@ -68,7 +68,7 @@ UNVERIFIED = gauge(
     ["network"],
 )
 VERIFICATION_FAILURES = counter(
-    "watch_verification_failures", "Blocks about which no second provider answered", ["network"]
+    "watch_verification_failures", "Blocks without a response of a second provider", ["network"]
 )
 # Alert: stays above 0. They wait for a second provider, or for room under the cap of the only one.
 WITHHELD = gauge(
@@ -88,7 +88,7 @@ ONE_PROVIDER_USED = gauge(
     "What one provider's report has confirmed within the span",
     ["network", "token"],
 )
-HINTS = counter("watch_hints", "Hints that a transaction pays us", ["network"])
+HINTS = counter("watch_hints", "Hints of transactions that may pay a swap", ["network"])
 TARGETS = counter("watch_targets", "Deposit addresses assigned", ["network"])
 RISES_EXPLAINED = counter(
     "watch_rises_explained", "Rises of coins whose transaction was found", ["network"]
@@ -104,7 +104,7 @@ YOUNG_ADDRESSES_MAX = gauge(
 
 # Alert: any. A node is wrong, or a sweep was not heard of.
 COINS_MISSING = counter(
-    "watch_coins_missing", "Counts of deposit addresses below what came there", ["network"]
+    "watch_coins_missing", "Counts of deposit addresses below what they received", ["network"]
 )
 
 
@@ -213,7 +213,7 @@ def second_look_failed(network: str, error: Exception) -> None:
 
 def nodes_differed(network: str, error: Exception) -> None:
     CONTRADICTIONS.labels(network).inc()
-    log.error("two nodes differ on final block", network=network, error=str(error))
+    log.error("final block differs between nodes", network=network, error=str(error))
 
 
 def deposits_verified(network: str, verified: int, *, of: int) -> None:
@@ -315,16 +315,20 @@ def targets_activated(network: str, addresses: int, movements: int) -> None:
 
 
 def targets_deferred(network: str, addresses: int, error: Exception) -> None:
-    log.warning("deposit addresses wait", network=network, addresses=addresses, error=str(error))
+    log.warning(
+        "deposit addresses not activated", network=network, addresses=addresses, error=str(error)
+    )
 
 
 def coins_uncounted(network: str, block_number: int, error: Exception) -> None:
-    log.warning("coins not counted", network=network, block_number=block_number, error=str(error))
+    log.warning(
+        "balances not counted", network=network, block_number=block_number, error=str(error)
+    )
 
 
 def coins_missing(network: str, error: BalanceShortfall) -> None:
     COINS_MISSING.labels(network).inc()
-    log.error("coins missing at a deposit address", network=network, error=str(error))
+    log.error("balance missing at a deposit address", network=network, error=str(error))
 
 
 def rises_explained(explained: Sequence[TrackedMovement]) -> None:
@@ -339,4 +343,4 @@ def rises_explained(explained: Sequence[TrackedMovement]) -> None:
 
 
 def rises_unexplained(network: str, error: Exception) -> None:
-    log.info("transactions of coins not read", network=network, error=str(error))
+    log.info("transactions of balance rises not read", network=network, error=str(error))

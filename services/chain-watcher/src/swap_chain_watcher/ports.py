@@ -167,7 +167,7 @@ class Work(Protocol):
         """
         ...
 
-    async def take_back(
+    async def revert_and_halt(
         self, network: str, reverted: Sequence[TrackedMovement], *, halt: Halt
     ) -> None:
         """Publish that movements are gone from final blocks, and halt the network with it.

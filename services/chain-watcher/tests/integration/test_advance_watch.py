@@ -17,7 +17,7 @@ import pytest
 from watch_factories import (
     DEPOSIT_ADDRESS,
     NETWORK,
-    STRANGER,
+    UNKNOWN_ADDRESS,
     a_block,
     a_deposit,
     a_native_receipt,
@@ -55,7 +55,7 @@ class Database:
         self.watches = PostgresWatches(engine)
         self.advance = AdvanceWatch(self.work, policy=a_policy(**policy), clock=lambda: NOW)
 
-    async def begun(self) -> Watch:
+    async def started(self) -> Watch:
         await self.watches.start(NETWORK, a_block(0))
         return await self.stored()
 
@@ -64,7 +64,7 @@ class Database:
         assert watch is not None
         return watch
 
-    async def hears(self, *chain_events: ChainEvent) -> Watch:
+    async def receives(self, *chain_events: ChainEvent) -> Watch:
         """Advance from what is stored; a fresh process would go on with the same."""
         watch = await self.advance(await self.stored(), chain_events, epoch=self.epoch)
         assert watch == await self.stored()
@@ -73,13 +73,13 @@ class Database:
     async def mines(self, *movements: events.Movement, branch: str = "") -> Block:
         head = (await self.stored()).cursor
         block = a_block(head.number + 1, branch=branch, parent=head)
-        await self.hears(BlockAdded(block, movements))
+        await self.receives(BlockAdded(block, movements))
         return block
 
     async def reverts_to(self, ancestor: Block) -> None:
         recent = (await self.stored()).recent
         gone = tuple(block for block in recent if block.number > ancestor.number)
-        await self.hears(BlocksReverted(ancestor, gone))
+        await self.receives(BlocksReverted(ancestor, gone))
 
     async def rows(self, statement: str) -> Sequence[Row]:
         async with self.engine.connect() as connection:
@@ -89,7 +89,7 @@ class Database:
         rows = await self.rows("SELECT payload FROM outbox ORDER BY id")
         return [json.loads(row.payload)["body"] for row in rows]
 
-    async def said(self) -> list[tuple[str, int]]:
+    async def published_versions(self) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in await self.messages()]
 
     async def waits_for_its_turn(self) -> None:
@@ -108,7 +108,7 @@ class Database:
 @pytest.fixture
 async def database_(engine: Engine, epoch: int) -> Database:
     database = Database(engine, epoch)
-    await database.begun()
+    await database.started()
     return database
 
 
@@ -120,7 +120,7 @@ class TestOneCommit:
 
         assert await database_.count("chain_block") == 2
         assert await database_.count("movement") == 2
-        assert await database_.said() == [("seen", 1)]
+        assert await database_.published_versions() == [("seen", 1)]
         progress = (await database_.rows("SELECT * FROM progress"))[0]
         last = (await database_.rows("SELECT max(id) FROM outbox"))[0][0]
         assert (progress.network, progress.block_number, progress.final_number) == (NETWORK, 1, 0)
@@ -133,7 +133,7 @@ class TestOneCommit:
         before = (await database_.rows("SELECT last_outbox_id FROM progress"))[0][0]
 
         await database_.reverts_to(a_block(1))
-        await database_.hears(BlocksFinalized(a_block(1)))
+        await database_.receives(BlocksFinalized(a_block(1)))
 
         assert before > 0
         assert (await database_.rows("SELECT last_outbox_id FROM progress"))[0][0] == before
@@ -163,7 +163,7 @@ class TestOneCommit:
         assert (await database_.stored()).cursor == a_block(0)
 
         assert await asyncio.to_thread(advance_once) == 0
-        assert await database_.said() == [("seen", 1)]
+        assert await database_.published_versions() == [("seen", 1)]
         assert (await database_.stored()).cursor == a_block(1)
 
     async def test_costs_as_many_statements_for_two_hundred_movements_as_for_two(
@@ -219,10 +219,10 @@ class TestOneFollower:
     async def test_w9_ignores_a_batch_it_has(self, database_: Database) -> None:
         event_ = BlockAdded(a_block(1), (a_deposit("one"),))
 
-        await database_.hears(event_)
-        await database_.hears(event_)
+        await database_.receives(event_)
+        await database_.receives(event_)
 
-        assert await database_.said() == [("seen", 1)]
+        assert await database_.published_versions() == [("seen", 1)]
 
     async def test_refuses_a_watch_that_somebody_else_moved(self, database_: Database) -> None:
         stale = await database_.stored()
@@ -232,7 +232,7 @@ class TestOneFollower:
         with pytest.raises(CursorMoved):
             await database_.advance(stale, chain_events, epoch=database_.epoch)
 
-        assert await database_.said() == [("seen", 1)]
+        assert await database_.published_versions() == [("seen", 1)]
 
     async def test_refuses_one_that_was_paused_past_its_lease(self, database_: Database) -> None:
         watch = await database_.stored()
@@ -262,7 +262,7 @@ class TestOneFollower:
         with pytest.raises(NetworkHalted):
             await database_.advance(moved, [BlockAdded(a_block(2), ())], epoch=database_.epoch)
 
-        assert await database_.said() == [("seen", 1)]
+        assert await database_.published_versions() == [("seen", 1)]
 
     async def test_recalls_what_was_written_before_its_turn_came(self, database_: Database) -> None:
         hidden = [BlockAdded(a_block(0), (a_payout("hidden"),))]
@@ -278,7 +278,7 @@ class TestOneFollower:
             await second_look.add_missed(NETWORK, missed, at=NOW, checked_number=0)
             await second_look.add_targets([Target(NETWORK, DEPOSIT_ADDRESS, NOW)])
 
-        assert await database_.said() == [("seen", 1), ("confirmed", 2), ("seen", 3)]
+        assert await database_.published_versions() == [("seen", 1), ("confirmed", 2), ("seen", 3)]
         rows = await database_.rows("SELECT internal FROM movement WHERE kind = 'token_transfer'")
         assert [row.internal for row in rows] == [True]
 
@@ -289,7 +289,11 @@ class TestReorgs:
         await database_.mines()
         await database_.reverts_to(a_block(0))
 
-        assert await database_.said() == [("seen", 1), ("confirmed", 2), ("reverted", 3)]
+        assert await database_.published_versions() == [
+            ("seen", 1),
+            ("confirmed", 2),
+            ("reverted", 3),
+        ]
         rows = await database_.rows("SELECT number, state FROM chain_block ORDER BY number")
         assert [tuple(row) for row in rows] == [(0, "canonical"), (1, "orphan"), (2, "orphan")]
 
@@ -330,31 +334,33 @@ class TestReorgs:
         first, other = a_block(1), a_block(1, branch="b", parent=a_block(0))
         deposit = a_deposit("one")
 
-        await database_.hears(BlockAdded(first, (deposit,)))
-        await database_.hears(BlocksReverted(a_block(0), (first,)), BlockAdded(other, ()))
-        await database_.hears(BlocksReverted(a_block(0), (other,)), BlockAdded(first, (deposit,)))
+        await database_.receives(BlockAdded(first, (deposit,)))
+        await database_.receives(BlocksReverted(a_block(0), (first,)), BlockAdded(other, ()))
+        await database_.receives(
+            BlocksReverted(a_block(0), (other,)), BlockAdded(first, (deposit,))
+        )
 
-        assert await database_.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
+        assert await database_.published_versions() == [("seen", 1), ("reverted", 2), ("seen", 3)]
         assert (await database_.stored()).recent == (a_block(0), first)
         assert await database_.count("movement") == 1
 
     async def test_within_one_batch_leave_the_same_as_one_by_one(self, database_: Database) -> None:
         lost, found = a_block(1), a_block(1, branch="b", parent=a_block(0))
 
-        await database_.hears(
+        await database_.receives(
             BlockAdded(lost, (a_deposit("one"),)),
             BlocksReverted(a_block(0), (lost,)),
             BlockAdded(found, (a_deposit("one"),)),
         )
 
-        assert await database_.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
+        assert await database_.published_versions() == [("seen", 1), ("reverted", 2), ("seen", 3)]
         rows = await database_.rows("SELECT block_hash, state FROM movement ORDER BY version")
         assert [tuple(row) for row in rows] == [(lost.hash, "reverted"), (found.hash, "seen")]
 
     async def test_never_touch_what_is_final(self, database_: Database) -> None:
         for _ in range(3):
             await database_.mines()
-        await database_.hears(BlocksFinalized(a_block(2)))
+        await database_.receives(BlocksFinalized(a_block(2)))
 
         rows = await database_.rows(
             "SELECT number FROM chain_block WHERE finalized ORDER BY number"
@@ -388,7 +394,7 @@ class TestMovements:
         assert len(await database_.messages()) == 1
 
     async def test_that_can_credit_nothing_say_why(self, database_: Database) -> None:
-        await database_.mines(a_deposit("strange", receiver=STRANGER))
+        await database_.mines(a_deposit("strange", receiver=UNKNOWN_ADDRESS))
 
         (body,) = await database_.messages()
         assert (body["quarantine_reason"], body["sequence_number"]) == ("foreign_receiver", 7)

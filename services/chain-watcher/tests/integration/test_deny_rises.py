@@ -59,7 +59,7 @@ def rich(world: World, extra: int = LARGE) -> Rich:
     return liar
 
 
-async def said(world: World) -> list[tuple[str, str]]:
+async def published_states(world: World) -> list[tuple[str, str]]:
     return [(body["base_units"], body["state"]) for body in await world.messages()]
 
 
@@ -71,10 +71,10 @@ async def make_up(world: World, liar: Rich) -> str:
         await world.has_activated()
         world.chain.mine()
 
-        async def has_said() -> bool:
-            return await said(world) != []
+        async def has_published() -> bool:
+            return await published_states(world) != []
 
-        await until(has_said)
+        await until(has_published)
         world.chain.mine(9)
         await world.is_at_head()
     assert await world.second_look(honest(world))()
@@ -84,7 +84,7 @@ async def make_up(world: World, liar: Rich) -> str:
 
 async def follow_until_confirmed(world: World, base_units: int) -> None:
     async def is_confirmed() -> bool:
-        return (str(base_units), "confirmed") in await said(world)
+        return (str(base_units), "confirmed") in await published_states(world)
 
     async with world.followed(honest(world)):
         world.chain.mine(2)
@@ -108,7 +108,7 @@ async def test_two_that_deny_a_rise_revert_it_and_later_coins_are_credited(world
 
     await world.denying(Providers(liar, honest(world), honest(world, THIRD)))()
 
-    assert await said(world) == [(str(LARGE), "seen"), (str(LARGE), "reverted")]
+    assert await published_states(world) == [(str(LARGE), "seen"), (str(LARGE), "reverted")]
     reason = await world.is_halted()
     assert f"still reported by {FIRST}, denied by {SECOND}, {THIRD}" in reason
     assert observe.CONTRADICTIONS.labels(NETWORK)._value.get() == contradicted + 1
@@ -127,11 +127,14 @@ async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
     async with world.followed(liar):
         world.chain.mine()  # which is not final
         await world.is_at_head()
-    assert await said(world) == [(str(LARGE), "seen"), (str(REAL), "seen")]
+    assert await published_states(world) == [(str(LARGE), "seen"), (str(REAL), "seen")]
 
     await world.denying(Providers(honest(world), honest(world, THIRD)))()
 
-    assert (await said(world))[2:] == [(str(LARGE), "reverted"), (str(REAL), "reverted")]
+    assert (await published_states(world))[2:] == [
+        (str(LARGE), "reverted"),
+        (str(REAL), "reverted"),
+    ]
     await world.resuming(honest(world))(NETWORK)
     await follow_until_confirmed(world, REAL)
     # They may have come at any time since the address was assigned.
@@ -145,7 +148,7 @@ async def test_one_against_one_halts_and_the_next_provider_decides(world: World)
 
     await world.denying(Providers(liar, honest(world)))()
 
-    assert await said(world) == [(str(LARGE), "seen")]
+    assert await published_states(world) == [(str(LARGE), "seen")]
     await world.is_halted()
     with pytest.raises(Refused, match=f"denied by {SECOND}"):
         await world.resuming(Providers(liar, honest(world)))(NETWORK)
@@ -153,7 +156,7 @@ async def test_one_against_one_halts_and_the_next_provider_decides(world: World)
         await world.resuming(honest(world))(NETWORK)
     # The liar is taken out of the configuration, and another provider takes its place.
     await world.denying(Providers(honest(world), honest(world, THIRD)))()
-    assert (await said(world))[1:] == [(str(LARGE), "reverted")]
+    assert (await published_states(world))[1:] == [(str(LARGE), "reverted")]
     await world.resuming(honest(world))(NETWORK)
 
 
@@ -164,7 +167,7 @@ async def test_a_small_rise_that_was_confirmed_is_taken_back_as_well(world: Worl
 
     await world.denying(Providers(liar, honest(world), honest(world, THIRD)))()
 
-    states = [state for _, state in await said(world)]
+    states = [state for _, state in await published_states(world)]
     assert states == ["confirmed", "reverted"]
     await world.is_halted()
 
@@ -220,7 +223,7 @@ async def test_a_rise_that_is_verified_meanwhile_is_not_taken_back(world: World)
 
     await world.denying(Late(honest(world), honest(world, THIRD)))()
 
-    assert await said(world) == [(str(LARGE), "seen")]
+    assert await published_states(world) == [(str(LARGE), "seen")]
     assert await world.watches.find_halt(NETWORK) is None
 
 

@@ -26,11 +26,11 @@ async def published_states(world: World, address: str) -> list[tuple[str, str, s
 
 
 async def publishes(world: World, address: str, *expected: tuple[str, str, str]) -> None:
-    async def is_told() -> bool:
+    async def is_published() -> bool:
         return await published_states(world, address) == list(expected)
 
     try:
-        await until(is_told)
+        await until(is_published)
     except TimeoutError:
         assert await published_states(world, address) == list(expected)
 
@@ -251,13 +251,13 @@ class TestSweeps:
         at_address = [one for one in await published_states(world, address) if one[1] == "seen"]
         assert len(at_address) == 1
 
-    @pytest.mark.parametrize("is_heard_of", [True, False])
+    @pytest.mark.parametrize("is_hinted", [True, False])
     @pytest.mark.fault("W24")
     async def test_w24_of_coins_within_their_own_block_hide_none(
-        self, world: World, is_heard_of: bool
+        self, world: World, is_hinted: bool
     ) -> None:
         async with world.followed():
-            if is_heard_of:
+            if is_hinted:
                 await world.assigns(523)
                 await world.has_activated()
             await world.sends_coins(address_of(523), 40)

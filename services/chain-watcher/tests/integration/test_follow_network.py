@@ -296,7 +296,7 @@ class TestFollowNetwork:
 
             watch = await world.watches.load(NETWORK)
             assert watch is not None
-            assert (watch.cursor, await world.said()) == (last, [])
+            assert (watch.cursor, await world.published_versions()) == (last, [])
             await world.resuming()(NETWORK)
             await world.is_at_head()
 

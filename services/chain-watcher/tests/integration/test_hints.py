@@ -76,7 +76,9 @@ class TestHints:
             await until(lambda: self._has_cursor(world, 1))
             await world.deposits(7)
             world.chain.mine()
-            assert await world.said() == []  # and it never would be: the reader sleeps
+            assert (
+                await world.published_versions() == []
+            )  # and it never would be: the reader sleeps
 
             world.hinted.set()
 

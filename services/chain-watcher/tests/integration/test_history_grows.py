@@ -112,7 +112,7 @@ SIGHTED: Final = {
 MARKED: Final = {"block_hash": HASHES, "id": IDS, "at": NOW}
 
 
-def asked(name: str, at_most: int = 60, **values: Any) -> Question:
+def query_of(name: str, at_most: int = 60, **values: Any) -> Question:
     """Ask for a handful of rows of the network."""
     statement = getattr(statements, name, None) or getattr(evidence_statements, name)
     every = {**OF, **values}
@@ -120,17 +120,17 @@ def asked(name: str, at_most: int = 60, **values: Any) -> Question:
 
 
 STATEMENTS: Final = {
-    "PUBLISHED_VERSIONS": asked("PUBLISHED_VERSIONS", ids=IDS, paid_ids=list(map(str, NUMBERS))),
-    "TARGETS_AMONG": asked("TARGETS_AMONG", addresses=[one.lower() for one in ADDRESSES]),
-    "BEGIN_BLOCK": asked("BEGIN_BLOCK", **PLACE),
-    "BEGIN_CURSOR": asked("BEGIN_CURSOR", **PLACE),
-    "LOCK_CURSOR": asked("LOCK_CURSOR"),
-    "CURSOR": asked("CURSOR"),
-    "RECENT_BLOCKS": asked("RECENT_BLOCKS", finalized_number=FINAL),
-    "OPEN_MOVEMENTS": asked("OPEN_MOVEMENTS", finalized_number=FINAL),
-    "NEAREST_BLOCK": asked("NEAREST_BLOCK", number=2500),
-    "ORPHAN_BLOCKS": asked("ORPHAN_BLOCKS", hashes=["hash4999", "hash5000"]),
-    "SAVE_BLOCKS": asked(
+    "PUBLISHED_VERSIONS": query_of("PUBLISHED_VERSIONS", ids=IDS, paid_ids=list(map(str, NUMBERS))),
+    "TARGETS_AMONG": query_of("TARGETS_AMONG", addresses=[one.lower() for one in ADDRESSES]),
+    "BEGIN_BLOCK": query_of("BEGIN_BLOCK", **PLACE),
+    "BEGIN_CURSOR": query_of("BEGIN_CURSOR", **PLACE),
+    "LOCK_CURSOR": query_of("LOCK_CURSOR"),
+    "CURSOR": query_of("CURSOR"),
+    "RECENT_BLOCKS": query_of("RECENT_BLOCKS", finalized_number=FINAL),
+    "OPEN_MOVEMENTS": query_of("OPEN_MOVEMENTS", finalized_number=FINAL),
+    "NEAREST_BLOCK": query_of("NEAREST_BLOCK", number=2500),
+    "ORPHAN_BLOCKS": query_of("ORPHAN_BLOCKS", hashes=["hash4999", "hash5000"]),
+    "SAVE_BLOCKS": query_of(
         "SAVE_BLOCKS",
         at_most=120,
         finalized_number=FINAL,
@@ -141,23 +141,25 @@ STATEMENTS: Final = {
         provider=["one.example"] * 5,
         state=["canonical"] * 5,
     ),
-    "FINALIZE_BLOCKS": asked("FINALIZE_BLOCKS", at_most=120, finalized_number=BLOCKS),
-    "SAVE_MOVEMENTS": asked("SAVE_MOVEMENTS", at_most=250, **SIGHTED),
-    "MOVE_MOVEMENTS": asked("MOVE_MOVEMENTS", at_most=250, **MOVED),
-    "ADVANCE": asked(
-        "ADVANCE", **PLACE, finalized_number=FINAL, start_number=1, has_told=False
+    "FINALIZE_BLOCKS": query_of("FINALIZE_BLOCKS", at_most=120, finalized_number=BLOCKS),
+    "SAVE_MOVEMENTS": query_of("SAVE_MOVEMENTS", at_most=250, **SIGHTED),
+    "MOVE_MOVEMENTS": query_of("MOVE_MOVEMENTS", at_most=250, **MOVED),
+    "ADVANCE": query_of(
+        "ADVANCE", **PLACE, finalized_number=FINAL, start_number=1, has_published=False
     ),
-    "UNCHECKED_RANGE": asked("UNCHECKED_RANGE", is_halted=False),
-    "ONE_PROVIDER": asked("ONE_PROVIDER", after=2000, upto=2005),
-    "STORED_MOVEMENTS": asked("STORED_MOVEMENTS", ids=IDS),
-    "PUBLISHED_BETWEEN": asked("PUBLISHED_BETWEEN", first=2001, last=2005),
-    "CANONICAL_HASHES": asked("CANONICAL_HASHES", numbers=NUMBERS),
-    "CHECKED_BLOCK": asked("CHECKED_BLOCK"),
-    "MARK_CHECKED": asked("MARK_CHECKED", checked_number=FINAL, has_told=False, leaves_open=False),
-    "ADD_TARGETS": asked(
+    "UNCHECKED_RANGE": query_of("UNCHECKED_RANGE", is_halted=False),
+    "ONE_PROVIDER": query_of("ONE_PROVIDER", after=2000, upto=2005),
+    "STORED_MOVEMENTS": query_of("STORED_MOVEMENTS", ids=IDS),
+    "PUBLISHED_BETWEEN": query_of("PUBLISHED_BETWEEN", first=2001, last=2005),
+    "CANONICAL_HASHES": query_of("CANONICAL_HASHES", numbers=NUMBERS),
+    "CHECKED_BLOCK": query_of("CHECKED_BLOCK"),
+    "MARK_CHECKED": query_of(
+        "MARK_CHECKED", checked_number=FINAL, has_published=False, leaves_open=False
+    ),
+    "ADD_TARGETS": query_of(
         "ADD_TARGETS", at_most=120, network=[NETWORK] * 5, address=ADDRESSES, since=[NOW] * 5
     ),
-    "ADD_HINTS": asked(
+    "ADD_HINTS": query_of(
         "ADD_HINTS",
         at_most=120,
         network=[NETWORK] * 5,
@@ -165,11 +167,11 @@ STATEMENTS: Final = {
         pause=timedelta(seconds=1),
         patience=timedelta(hours=1),
     ),
-    "END_HINTS": asked("END_HINTS"),
-    "REPEAT_HINTS": asked("REPEAT_HINTS", at_most=120, pause_max=timedelta(minutes=1), limit=5),
-    "HINTED_TRANSACTIONS": asked("HINTED_TRANSACTIONS", limit=5),
-    "RISES_WITHOUT_TRANSACTION": asked("RISES_WITHOUT_TRANSACTION", limit=5),
-    "SAVE_RISE_TRANSACTIONS": asked(
+    "END_HINTS": query_of("END_HINTS"),
+    "REPEAT_HINTS": query_of("REPEAT_HINTS", at_most=120, pause_max=timedelta(minutes=1), limit=5),
+    "HINTED_TRANSACTIONS": query_of("HINTED_TRANSACTIONS", limit=5),
+    "RISES_WITHOUT_TRANSACTION": query_of("RISES_WITHOUT_TRANSACTION", limit=5),
+    "SAVE_RISE_TRANSACTIONS": query_of(
         "SAVE_RISE_TRANSACTIONS",
         at_most=250,
         block_hash=HASHES,
@@ -178,37 +180,37 @@ STATEMENTS: Final = {
         transaction_hash=["tx"] * 5,
         from_address=[ADDRESS] * 5,
     ),
-    "HALT": asked("HALT", at=NOW, reason="reason"),
-    "RESUME": asked("RESUME"),
-    "FIND_HALT": asked("FIND_HALT"),
-    "POSITIONS": asked("POSITIONS"),
-    "NEW_TARGETS": asked("NEW_TARGETS", limit=5),
-    "ACTIVATE_TARGETS": asked("ACTIVATE_TARGETS", at_most=120, addresses=NEW_ADDRESSES),
-    "ACTIVE_TARGETS": asked("ACTIVE_TARGETS", after=FINAL - 5),
-    "DUE_ADDRESSES": asked("DUE_ADDRESSES", **DUE),
-    "MARK_COUNTED": asked("MARK_COUNTED", number=BLOCKS, time=NOW, young_since=NOW),
-    "MARK_COUNTED_FIRST": asked(
+    "HALT": query_of("HALT", at=NOW, reason="reason"),
+    "RESUME": query_of("RESUME"),
+    "FIND_HALT": query_of("FIND_HALT"),
+    "POSITIONS": query_of("POSITIONS"),
+    "NEW_TARGETS": query_of("NEW_TARGETS", limit=5),
+    "ACTIVATE_TARGETS": query_of("ACTIVATE_TARGETS", at_most=120, addresses=NEW_ADDRESSES),
+    "ACTIVE_TARGETS": query_of("ACTIVE_TARGETS", after=FINAL - 5),
+    "DUE_ADDRESSES": query_of("DUE_ADDRESSES", **DUE),
+    "MARK_COUNTED": query_of("MARK_COUNTED", number=BLOCKS, time=NOW, young_since=NOW),
+    "MARK_COUNTED_FIRST": query_of(
         "MARK_COUNTED_FIRST", at_most=200, addresses=ADDRESSES, number=BLOCKS, time=NOW
     ),
-    "MARK_COUNTED_OLD": asked(
+    "MARK_COUNTED_OLD": query_of(
         "MARK_COUNTED_OLD", at_most=200, addresses=ADDRESSES, number=BLOCKS, time=NOW, at=NOW
     ),
-    "MARK_INCOMPLETE": asked("MARK_INCOMPLETE", at_most=200, addresses=ADDRESSES),
-    "ADDRESS_TOTALS": asked(
+    "MARK_INCOMPLETE": query_of("MARK_INCOMPLETE", at_most=200, addresses=ADDRESSES),
+    "ADDRESS_TOTALS": query_of(
         "ADDRESS_TOTALS", at_most=100, addresses=[ADDRESS, *ADDRESSES], native=ADDRESS
     ),
-    "PUBLISHED_RISES": asked("PUBLISHED_RISES", addresses=[ADDRESS, *ADDRESSES]),
-    "VERIFIED_KEYS": asked("VERIFIED_KEYS", ids=IDS),
-    "UNVERIFIED_SUMS": asked("UNVERIFIED_SUMS"),
-    "TRUSTED_SUMS": asked("TRUSTED_SUMS", trusted_since=NOW + timedelta(minutes=BLOCKS - 5)),
-    "VERIFY": asked("VERIFY", at_most=250, **MARKED),
-    "WITHHOLD": asked("WITHHOLD", at_most=250, **MARKED),
-    "TRUST": asked("TRUST", at_most=250, **MARKED),
-    "TO_VERIFY": asked("TO_VERIFY", after=-1, limit=5),
-    "UNVERIFIED_RISES": asked("UNVERIFIED_RISES", after=-1, upto=FINAL, limit=5),
-    "UNVERIFIED_RISES_OF": asked("UNVERIFIED_RISES_OF", addresses=[ADDRESS, *ADDRESSES]),
-    "SWEPT_COINS": asked("SWEPT_COINS", addresses=[ADDRESS, *ADDRESSES], native=ADDRESS),
-    "WITHHELD": asked("WITHHELD"),
+    "PUBLISHED_RISES": query_of("PUBLISHED_RISES", addresses=[ADDRESS, *ADDRESSES]),
+    "VERIFIED_KEYS": query_of("VERIFIED_KEYS", ids=IDS),
+    "UNVERIFIED_SUMS": query_of("UNVERIFIED_SUMS"),
+    "TRUSTED_SUMS": query_of("TRUSTED_SUMS", trusted_since=NOW + timedelta(minutes=BLOCKS - 5)),
+    "VERIFY": query_of("VERIFY", at_most=250, **MARKED),
+    "WITHHOLD": query_of("WITHHOLD", at_most=250, **MARKED),
+    "TRUST": query_of("TRUST", at_most=250, **MARKED),
+    "TO_VERIFY": query_of("TO_VERIFY", after=-1, limit=5),
+    "UNVERIFIED_RISES": query_of("UNVERIFIED_RISES", after=-1, upto=FINAL, limit=5),
+    "UNVERIFIED_RISES_OF": query_of("UNVERIFIED_RISES_OF", addresses=[ADDRESS, *ADDRESSES]),
+    "SWEPT_COINS": query_of("SWEPT_COINS", addresses=[ADDRESS, *ADDRESSES], native=ADDRESS),
+    "WITHHELD": query_of("WITHHELD"),
 }  # fmt: skip
 
 

@@ -263,22 +263,24 @@ class TestLookAgain:
         async with world.followed(FakeReader(world.chain, provider="other.example")):
             world.chain.mine(9)
             await world.is_at_head()
-        asked: list[tuple[int, int, frozenset[str]]] = []
+        ranges: list[tuple[int, int, frozenset[str]]] = []
 
-        class Asked(FakeReader):
+        class RecordingReader(FakeReader):
             async def movements(self, **place: Any) -> Any:
-                asked.append(
+                ranges.append(
                     (place["first"], place["last"].number, frozenset(place["excluded_providers"]))
                 )
                 return await super().movements(**place)
 
-        run_second_look = self.run_second_look(world, reader=Asked(world.chain, provider=SECOND))
+        run_second_look = self.run_second_look(
+            world, reader=RecordingReader(world.chain, provider=SECOND)
+        )
         assert await run_second_look()
         assert await run_second_look()
         assert not await run_second_look()
 
         one, other = frozenset({"one.example"}), frozenset({"other.example"})
-        assert asked == [(1, 9, one), (10, 12, other)]
+        assert ranges == [(1, 9, one), (10, 12, other)]
 
     @pytest.mark.fault("W1")
     async def test_adds_what_a_node_hid(self, world: World) -> None:
@@ -287,10 +289,10 @@ class TestLookAgain:
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
-            assert await world.said() == []
+            assert await world.published_versions() == []
 
             assert await run_second_look()
-            assert await world.said() == [("seen", 1), ("confirmed", 2)]
+            assert await world.published_versions() == [("seen", 1), ("confirmed", 2)]
             assert not await run_second_look()
             world.chain.mine()
             await world.is_at_head()
@@ -306,10 +308,10 @@ class TestLookAgain:
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
-        before = await world.said()
+        before = await world.published_versions()
 
         assert await self.run_second_look(world)()
-        assert await world.said() == before
+        assert await world.published_versions() == before
 
     async def test_leaves_alone_what_can_still_change(self, world: World) -> None:
         async with world.followed(Hiding(world.chain)):
@@ -318,7 +320,7 @@ class TestLookAgain:
             await world.is_at_head()
 
             assert not await self.run_second_look(world)()
-            assert await world.said() == []
+            assert await world.published_versions() == []
 
     async def test_concludes_nothing_from_a_node_of_another_chain(self, world: World) -> None:
         async with world.followed():

@@ -95,7 +95,7 @@ def honest(world: World, provider: str = SECOND) -> FakeReader:
 
 
 async def states(world: World) -> list[str]:
-    return [state for state, _ in await world.said()]
+    return [state for state, _ in await world.published_versions()]
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ class TestCoinsAtAddresses:
             await world.assigns(7)
             await world.has_activated()
             world.chain.mine(2)
-            await until(lambda: has_said(world, 1))
+            await until(lambda: has_published(world, 1))
 
             await world.verifying(honest(world))()
             world.chain.mine()
@@ -327,7 +327,7 @@ class TestCoinsAtAddresses:
             await world.has_activated()
             await world.sends_coins(address, LARGE)
             world.chain.mine()
-            await until(lambda: has_said(world, 1))
+            await until(lambda: has_published(world, 1))
             await world.sweeps(7, NATIVE)
             world.chain.mine()
             await world.is_at_head()
@@ -421,8 +421,8 @@ class TestWithOneProvider:
             await world.says(("seen", 1), ("confirmed", 2))
 
 
-async def has_said(world: World, count: int) -> bool:
-    return len(await world.said()) == count
+async def has_published(world: World, count: int) -> bool:
+    return len(await world.published_versions()) == count
 
 
 async def has_confirmed_a_rise(world: World) -> bool:

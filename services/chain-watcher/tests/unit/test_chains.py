@@ -51,16 +51,18 @@ async def test_takes_only_another_host_for_another_provider(urls: list[str], cou
 
 async def test_counts_a_node_whose_final_block_is_another() -> None:
     async def answer(request: web.Request) -> web.Response:
-        asked = orjson.loads(await request.read())
-        if asked["method"] == "eth_chainId":
-            return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": hex(31337)})
+        request_body = orjson.loads(await request.read())
+        if request_body["method"] == "eth_chainId":
+            return web.json_response(
+                {"jsonrpc": "2.0", "id": request_body["id"], "result": hex(31337)}
+            )
         header = {
-            "number": asked["params"][0],
+            "number": request_body["params"][0],
             "hash": f"0x{9:064x}",
             "parentHash": f"0x{8:064x}",
             "timestamp": "0x1",
         }
-        return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": header})
+        return web.json_response({"jsonrpc": "2.0", "id": request_body["id"], "result": header})
 
     application = web.Application()
     application.router.add_post("/", answer)

@@ -12,8 +12,8 @@ from watch_factories import (
     FUNDER,
     NETWORK,
     SMALL_TIER_BELOW,
-    STRANGER,
     TREASURY,
+    UNKNOWN_ADDRESS,
     USER,
     Watcher,
     a_block,
@@ -61,24 +61,26 @@ class TestDeposits:
         watcher = Watcher()
 
         watcher.mines(a_deposit("one"))
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
 
         watcher.mines()
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
     def test_two_for_one_swap_are_both_seen_before_either_is_confirmed(self) -> None:
         watcher = Watcher(policy=a_policy(small_tier=1))
 
         watcher.mines(a_deposit("one"), a_deposit("two"))
 
-        assert [state for state, _ in watcher.said()] == ["seen"] * 2 + ["confirmed"] * 2
+        assert [state for state, _ in watcher.published_versions()] == ["seen"] * 2 + [
+            "confirmed"
+        ] * 2
 
     def test_are_only_confirmed_when_one_block_is_enough(self) -> None:
         watcher = Watcher(policy=a_policy(small_tier=1))
 
         step = watcher.mines(a_deposit("one"))
 
-        assert watcher.said() == [("confirmed", 2)]
+        assert watcher.published_versions() == [("confirmed", 2)]
         assert [tracked.state for tracked in step.new_movements] == [State.CONFIRMED]
 
     def test_carry_the_sequence_number_of_their_key(self) -> None:
@@ -94,11 +96,11 @@ class TestDeposits:
         watcher.mines(a_deposit("large", SMALL_TIER_BELOW))
         for _ in range(5):
             watcher.mines()
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
         assert watcher.publications[0].depth == Depth(4, is_finality=True, providers=1)
 
         watcher.finalizes(1)
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
     def test_weigh_together_until_they_are_final(self) -> None:
         watcher = Watcher()
@@ -131,7 +133,7 @@ class TestDeposits:
         watcher = Watcher()
         half, blocks = SMALL_TIER_BELOW // 2, [a_block(1), a_block(2)]
 
-        watcher.hears(
+        watcher.receives(
             BlockAdded(blocks[0], (a_deposit("first", half),)),
             BlockAdded(blocks[1], (a_deposit("second", half),)),
             BlocksFinalized(blocks[1]),
@@ -170,7 +172,7 @@ class TestReceipts:
         watcher = Watcher()
         block = a_block(1)
 
-        step = watcher.hears(
+        step = watcher.receives(
             BlockAdded(block, (a_transfer("sweep", from_address=sender),)),
             targets=[DEPOSIT_ADDRESS.lower()],
         )
@@ -218,10 +220,10 @@ class TestReceipts:
         step = watcher.mines(receipt, a_sweep("sweep"))
         watcher.mines()
         watcher.mines()
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
         watcher.finalizes(1)
 
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
         movement = watcher.publications[0].movement
         assert (movement.kind, movement.is_internal) == (Kind.SWEPT, True)
         assert (movement.from_address, movement.to_address) == (DEPOSIT_ADDRESS, TREASURY)
@@ -234,7 +236,7 @@ class TestReceipts:
         watcher.finalizes(1)
 
         assert not step.new_movements
-        assert watcher.said() == []
+        assert watcher.published_versions() == []
 
     def test_that_the_owner_takes_out_are_told_as_such_and_final_with_the_chain(self) -> None:
         watcher = Watcher()
@@ -242,10 +244,10 @@ class TestReceipts:
         watcher.mines(a_withdrawal("out", base_units=SMALL_TIER_BELOW))
         watcher.mines()
         watcher.mines()
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
         watcher.finalizes(1)
 
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
         movement = watcher.publications[0].movement
         assert (movement.kind, movement.is_internal) == (Kind.WITHDRAWN, True)
         assert (movement.from_address, movement.to_address) == (TREASURY, USER)
@@ -265,7 +267,7 @@ class TestQuarantine:
         ("changes", "reason"),
         [
             ({"token": FOREIGN_TOKEN}, Quarantine.UNKNOWN_TOKEN),
-            ({"receiver": STRANGER}, Quarantine.FOREIGN_RECEIVER),
+            ({"receiver": UNKNOWN_ADDRESS}, Quarantine.FOREIGN_RECEIVER),
             ({"receiver": TREASURY.lower()}, None),
         ],
     )
@@ -280,7 +282,7 @@ class TestQuarantine:
         watcher = Watcher()
 
         watcher.mines(
-            a_deposit("theirs", SMALL_TIER_BELOW, receiver=STRANGER), a_deposit("ours", 1)
+            a_deposit("theirs", SMALL_TIER_BELOW, receiver=UNKNOWN_ADDRESS), a_deposit("ours", 1)
         )
 
         assert watcher.publications[1].depth == Depth(2, is_finality=False, providers=1)
@@ -292,17 +294,17 @@ class TestPayouts:
 
         watcher.mines(a_payout("one"))
 
-        assert watcher.said() == [("confirmed", 2)]
+        assert watcher.published_versions() == [("confirmed", 2)]
 
     def test_wait_for_finality_where_the_network_says_so(self) -> None:
         watcher = Watcher(policy=a_policy(payout_confirmations=None))
 
         watcher.mines(a_payout("one"))
         watcher.mines()
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
 
         watcher.finalizes(1)
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
     def test_of_one_intent_count_on_whichever_transaction_pays_it(self) -> None:
         watcher = Watcher()
@@ -311,7 +313,7 @@ class TestPayouts:
         watcher.reverts_to(0)
         watcher.mines(a_payout("second attempt", 99), branch="b")
 
-        assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
+        assert watcher.published_versions() == [("seen", 1), ("reverted", 2), ("seen", 3)]
         assert len({t.movement.id for t in watcher.publications}) == 2
 
 
@@ -322,7 +324,7 @@ class TestReorgs:
         watcher.mines(a_deposit("one"))
         step = watcher.reverts_to(0)
 
-        assert watcher.said() == [("seen", 1), ("reverted", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("reverted", 2)]
         assert [block.number for block in step.orphaned_blocks] == [1]
         assert not watcher.watch.open
 
@@ -333,7 +335,7 @@ class TestReorgs:
         watcher.mines()
         watcher.reverts_to(0)
 
-        assert watcher.said() == [("seen", 1), ("confirmed", 2), ("reverted", 3)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2), ("reverted", 3)]
 
     def test_leave_alone_what_is_below_them(self) -> None:
         watcher = Watcher()
@@ -356,7 +358,12 @@ class TestReorgs:
         watcher.mines(a_deposit("one"), branch="b")
         watcher.mines(branch="b")
 
-        assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3), ("confirmed", 4)]
+        assert watcher.published_versions() == [
+            ("seen", 1),
+            ("reverted", 2),
+            ("seen", 3),
+            ("confirmed", 4),
+        ]
         assert len({t.movement.id for t in watcher.publications}) == 1
         assert watcher.publications[-1].movement.block.number == 2
 
@@ -364,13 +371,13 @@ class TestReorgs:
         watcher = Watcher()
         lost, found = a_block(1), a_block(1, branch="b", parent=a_block(0))
 
-        step = watcher.hears(
+        step = watcher.receives(
             BlockAdded(lost, (a_deposit("one"),)),
             BlocksReverted(a_block(0), (lost,)),
             BlockAdded(found, (a_deposit("one"),)),
         )
 
-        assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
+        assert watcher.published_versions() == [("seen", 1), ("reverted", 2), ("seen", 3)]
         assert step.added_blocks == (found,)
         assert step.orphaned_blocks == (lost,)
 
@@ -389,12 +396,12 @@ class TestReorgs:
         watcher = Watcher()
 
         watcher.mines(a_deposit("one"))
-        watcher.hears(
+        watcher.receives(
             BlocksReverted(a_block(0), (a_block(1),)),
             BlockAdded(a_block(1, branch="b", parent=a_block(0)), ()),
         )
 
-        assert watcher.said() == [("seen", 1), ("reverted", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("reverted", 2)]
         assert watcher.watch.cursor.number == 1
 
     def test_below_what_is_final_are_refused(self) -> None:
@@ -404,14 +411,14 @@ class TestReorgs:
         watcher.finalizes(2)
 
         with pytest.raises(ReorgBeyondFinality):
-            watcher.hears(BlocksReverted(a_block(1), (a_block(2), a_block(3))))
+            watcher.receives(BlocksReverted(a_block(1), (a_block(2), a_block(3))))
 
     def test_to_a_block_nobody_knows_are_refused(self) -> None:
         watcher = Watcher()
         watcher.mines()
 
         with pytest.raises(BrokenChain):
-            watcher.hears(BlocksReverted(a_block(0, branch="b"), (a_block(1),)))
+            watcher.receives(BlocksReverted(a_block(0, branch="b"), (a_block(1),)))
 
 
 class TestBlocks:
@@ -419,28 +426,28 @@ class TestBlocks:
         watcher = Watcher()
         event = BlockAdded(a_block(1), (a_deposit("one"),))
 
-        watcher.hears(event)
-        step = watcher.hears(event)
+        watcher.receives(event)
+        step = watcher.receives(event)
 
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
         assert (step.added_blocks, step.new_movements, step.publications) == ((), (), ())
         assert not watcher.watch.has_new_events([event])
 
     def test_without_their_parent_are_refused(self) -> None:
         with pytest.raises(BrokenChain):
-            Watcher().hears(BlockAdded(a_block(1, branch="b"), ()))
+            Watcher().receives(BlockAdded(a_block(1, branch="b"), ()))
 
     def test_of_a_number_that_is_taken_are_refused(self) -> None:
         watcher = Watcher()
         watcher.mines()
 
         with pytest.raises(BrokenChain):
-            watcher.hears(BlockAdded(a_block(1, branch="b", parent=a_block(0)), ()))
+            watcher.receives(BlockAdded(a_block(1, branch="b", parent=a_block(0)), ()))
 
     def test_behind_a_gap_begin_the_known_chain_anew(self) -> None:
         watcher = Watcher()
 
-        watcher.hears(BlockAdded(a_block(50), ()), BlocksFinalized(a_block(50)))
+        watcher.receives(BlockAdded(a_block(50), ()), BlocksFinalized(a_block(50)))
 
         assert (watcher.watch.start_number, watcher.watch.finalized_number) == (50, 50)
 
@@ -459,4 +466,4 @@ class TestBlocks:
         watcher.mines()
 
         with pytest.raises(BrokenChain):
-            watcher.hears(BlocksFinalized(a_block(1, branch="b")))
+            watcher.receives(BlocksFinalized(a_block(1, branch="b")))

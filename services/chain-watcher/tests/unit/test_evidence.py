@@ -12,7 +12,7 @@ from watch_factories import (
     FUNDER,
     NETWORK,
     SMALL_TIER_BELOW,
-    STRANGER,
+    UNKNOWN_ADDRESS,
     USDC,
     Watcher,
     a_block,
@@ -60,7 +60,7 @@ class TestSecondProvider:
         watcher.mines()
         watcher.finalizes(2)
 
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
         assert [tracked.movement.id for tracked in step.withheld_movements] == [id_of("large")]
 
     def test_a_small_one_does_not(self) -> None:
@@ -78,7 +78,7 @@ class TestSecondProvider:
 
         watcher.mines()
 
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
     def test_what_was_verified_in_another_block_is_not_verified_in_this_one(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
@@ -127,7 +127,7 @@ class TestSecondProvider:
 
         watcher.evidence = Evidence(verified_keys=frozenset(t.key for t in step.new_movements))
         watcher.mines()
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
     @pytest.mark.parametrize("policy", [a_policy(small_tier=1), a_capped_policy(cap=0)])
     def test_a_payout_waits_for_no_provider_where_one_is_configured(self, policy: Policy) -> None:
@@ -152,25 +152,25 @@ class TestWhatHasToBeRead:
 
     @pytest.mark.parametrize("has_deposits", [False, True])
     def test_with_two_providers_is_what_waits_for_the_second(self, *, has_deposits: bool) -> None:
-        asked = EvidenceQuery.of(
+        query = EvidenceQuery.of(
             a_policy_of_two(), self.OPEN.values(), has_deposits=has_deposits, at=BLOCK.time
         )
 
         expected = EvidenceQuery(frozenset({id_of("large")}), needs_unverified=has_deposits)
-        assert asked == expected
+        assert query == expected
 
     def test_under_a_cap_is_what_was_confirmed_in_its_span(self) -> None:
         at, policy = BLOCK.time, a_capped_policy()
         assert policy.caps is not None
 
-        asked = EvidenceQuery.of(policy, self.OPEN.values(), has_deposits=True, at=at)
+        query = EvidenceQuery.of(policy, self.OPEN.values(), has_deposits=True, at=at)
 
-        assert asked == EvidenceQuery(trusted_since=at - policy.caps.span)
+        assert query == EvidenceQuery(trusted_since=at - policy.caps.span)
 
     def test_without_a_rule_is_nothing(self) -> None:
-        asked = EvidenceQuery.of(a_policy(), self.OPEN.values(), has_deposits=True, at=BLOCK.time)
+        query = EvidenceQuery.of(a_policy(), self.OPEN.values(), has_deposits=True, at=BLOCK.time)
 
-        assert asked == EvidenceQuery()
+        assert query == EvidenceQuery()
 
     def test_of_a_depth_is_the_strictest_in_each_respect(self) -> None:
         one, two = (
@@ -208,12 +208,12 @@ class TestCap:
         watcher.evidence = Evidence(trusted_sums={TOKEN: HALF + 1})
         watcher.mines(a_deposit("waits", HALF))
         watcher.mines()
-        assert watcher.said() == [("seen", 1)]
+        assert watcher.published_versions() == [("seen", 1)]
 
         watcher.evidence = Evidence()
         watcher.mines()
 
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
     def test_nothing_younger_goes_before_it(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
@@ -274,7 +274,7 @@ def looked_again(
     )
 
 
-def said(found: MissedMovements) -> list[str]:
+def published_states(found: MissedMovements) -> list[str]:
     return [tracked.state.value for tracked in found.publications if tracked.state]
 
 
@@ -284,7 +284,7 @@ class TestSecondLook:
         """It is one provider's report, too: the other one did not have it."""
         found = looked_again(a_deposit("missed", LARGE))
 
-        assert said(found) == ["seen"]
+        assert published_states(found) == ["seen"]
         assert found.leaves_open
 
     @pytest.mark.fault("W1")
@@ -295,20 +295,24 @@ class TestSecondLook:
             evidence=Evidence(unverified_sums={TOKEN: HALF - 1}),
         )
 
-        assert said(found) == ["seen", "confirmed", "seen"]
+        assert published_states(found) == ["seen", "confirmed", "seen"]
 
     @pytest.mark.fault("W1")
     def test_a_payout_that_only_the_second_look_found_is_not_confirmed(self) -> None:
-        assert said(looked_again(a_payout("missed"))) == ["seen"]
-        assert said(looked_again(a_payout("missed"), policy=a_capped_policy())) == [
+        assert published_states(looked_again(a_payout("missed"))) == ["seen"]
+        assert published_states(looked_again(a_payout("missed"), policy=a_capped_policy())) == [
             "seen",
             "confirmed",
         ]
 
     def test_what_was_missed_counts_under_the_cap_of_a_single_provider(self) -> None:
-        assert said(looked_again(a_deposit("missed", 1), policy=a_capped_policy())) == ["seen"]
+        assert published_states(looked_again(a_deposit("missed", 1), policy=a_capped_policy())) == [
+            "seen"
+        ]
 
-    @pytest.mark.parametrize(("name", "value"), [("memo", b"another"), ("from_address", STRANGER)])
+    @pytest.mark.parametrize(
+        ("name", "value"), [("memo", b"another"), ("from_address", UNKNOWN_ADDRESS)]
+    )
     @pytest.mark.fault("W1")
     def test_another_memo_or_sender_than_was_published_is_a_contradiction(
         self, name: str, value: object

@@ -82,7 +82,7 @@ class TestAFoundMovement:
 
     def test_of_a_final_block_that_was_skipped_is_believed(self) -> None:
         watcher = Watcher()
-        watcher.hears(BlockAdded(a_block(50), ()), BlocksFinalized(a_block(50)))
+        watcher.receives(BlockAdded(a_block(50), ()), BlocksFinalized(a_block(50)))
 
         assert found(watcher, a_movement(a_block(20))).added_blocks == (a_block(20),)
 
@@ -130,47 +130,47 @@ class TestABlockThatDoesNotFit:
     )
     def test_is_refused_with_its_number(self, block: Block, words: str) -> None:
         with pytest.raises(BrokenChain, match=f"^{NETWORK}: {words}$"):
-            three_blocks().hears(BlockAdded(block, ()))
+            three_blocks().receives(BlockAdded(block, ()))
 
     def test_behind_a_gap_of_one_begins_the_known_chain_anew(self) -> None:
         watcher = three_blocks()
 
-        watcher.hears(BlockAdded(a_block(5, branch="b"), ()))
+        watcher.receives(BlockAdded(a_block(5, branch="b"), ()))
 
         assert (watcher.watch.start_number, watcher.watch.cursor.number) == (5, 5)
 
     def test_called_final_under_another_hash_is_refused(self) -> None:
         with pytest.raises(BrokenChain, match=r"^.*: final block 2 is not the one told$"):
-            three_blocks().hears(BlocksFinalized(a_block(2, branch="b")))
+            three_blocks().receives(BlocksFinalized(a_block(2, branch="b")))
 
     def test_of_a_reorg_to_an_unknown_ancestor_is_refused(self) -> None:
         with pytest.raises(BrokenChain, match=r"^.*: block 2 is no ancestor we know$"):
-            three_blocks().hears(BlocksReverted(a_block(2, branch="b"), ()))
+            three_blocks().receives(BlocksReverted(a_block(2, branch="b"), ()))
 
     def test_of_a_reorg_to_the_last_final_block_is_believed_and_below_it_is_not(self) -> None:
         watcher = three_blocks()
-        watcher.hears(BlocksReverted(a_block(1), (a_block(2), a_block(3))))
+        watcher.receives(BlocksReverted(a_block(1), (a_block(2), a_block(3))))
 
         assert watcher.watch.cursor == a_block(1)
         with pytest.raises(ReorgBeyondFinality):
-            watcher.hears(BlocksReverted(a_block(0), (a_block(1),)))
+            watcher.receives(BlocksReverted(a_block(0), (a_block(1),)))
 
 
 class TestFinality:
     def test_is_never_beyond_the_head_and_never_taken_back(self) -> None:
         watcher = three_blocks()
 
-        watcher.hears(BlocksFinalized(a_block(9)))
+        watcher.receives(BlocksFinalized(a_block(9)))
         assert watcher.watch.finalized_number == 3
 
-        watcher.hears(BlocksFinalized(a_block(2)))
+        watcher.receives(BlocksFinalized(a_block(2)))
         assert watcher.watch.finalized_number == 3
 
     def test_of_a_block_that_was_skipped_is_believed(self) -> None:
         watcher = three_blocks()
-        watcher.hears(BlockAdded(a_block(9), ()))
+        watcher.receives(BlockAdded(a_block(9), ()))
 
-        watcher.hears(BlocksFinalized(a_block(7)))
+        watcher.receives(BlocksFinalized(a_block(7)))
 
         assert watcher.watch.finalized_number == 7
         assert watcher.watch.recent == (a_block(9),)

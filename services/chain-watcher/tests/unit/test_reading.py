@@ -12,8 +12,8 @@ from watch_factories import (
     FOREIGN_TOKEN,
     FUNDER,
     NETWORK,
-    STRANGER,
     TREASURY,
+    UNKNOWN_ADDRESS,
     USDC,
     USER,
     a_block,
@@ -72,11 +72,11 @@ def publications(fact: events.Movement, *, targets: tuple[str, ...] = ()) -> Mov
     [
         (a_deposit("one"), movement("one", Kind.DEPOSITED, sequence_number=7)),
         (
-            a_deposit("one", receiver=STRANGER),
+            a_deposit("one", receiver=UNKNOWN_ADDRESS),
             movement(
                 "one",
                 Kind.DEPOSITED,
-                to_address=STRANGER,
+                to_address=UNKNOWN_ADDRESS,
                 sequence_number=7,
                 quarantine=Quarantine.FOREIGN_RECEIVER,
             ),
@@ -192,7 +192,7 @@ def test_what_the_treasury_gets_from_our_own_addresses_is_no_deposit(
 
 
 def test_a_batch_names_its_subjects_its_movements_and_who_sent_value() -> None:
-    claimed = a_transfer("claimed", from_address=STRANGER, claimed_by=a_log("deposit"))
+    claimed = a_transfer("claimed", from_address=UNKNOWN_ADDRESS, claimed_by=a_log("deposit"))
     chain_events = [
         BlocksFinalized(a_block(1)),
         BlockAdded(a_block(5), (a_deposit("deposit"), claimed, a_payout("paid", 99))),
@@ -217,7 +217,7 @@ class TestPolicy:
             (a_transfer("one"), True),
             (a_transfer("one", from_address=FUNDER.upper().replace("X", "x")), False),
             (a_transfer("one", claimed_by=a_log("deposit")), False),
-            (a_deposit("one", receiver=STRANGER), False),
+            (a_deposit("one", receiver=UNKNOWN_ADDRESS), False),
             (a_payout("one"), False),
             (a_sweep("one"), False),
             (a_withdrawal("one"), False),
@@ -240,7 +240,7 @@ class TestPolicy:
             (a_deposit("one"), True),
             (a_transfer("one"), True),
             (a_transfer("one", to_address=DEPOSIT_ADDRESS), True),
-            (a_transfer("one", to_address=STRANGER), False),
+            (a_transfer("one", to_address=UNKNOWN_ADDRESS), False),
             (a_transfer("one", token=FOREIGN_TOKEN), False),
             (a_native_receipt("one"), True),
             (a_native_receipt("one", to_address=DEPOSIT_ADDRESS), False),
@@ -258,7 +258,7 @@ class TestPolicy:
         messages_about = POLICY.is_in_log_scope(read_as, {DEPOSIT_ADDRESS.lower()})
 
         assert messages_about is is_in_log_scope
-        former = replace(read_as, from_address=STRANGER)
+        former = replace(read_as, from_address=UNKNOWN_ADDRESS)
         if read_as.kind in (Kind.PAID, Kind.WITHDRAWN):
             assert not POLICY.is_in_log_scope(former)
             assert not POLICY.is_in_log_scope(replace(read_as, from_address=None))

@@ -52,7 +52,7 @@ def missed(
     )
 
 
-def said(found: MissedMovements) -> list[tuple[str, int]]:
+def published_states(found: MissedMovements) -> list[tuple[str, int]]:
     return [
         (tracked.state.value, tracked.version) for tracked in found.publications if tracked.state
     ]
@@ -61,7 +61,7 @@ def said(found: MissedMovements) -> list[tuple[str, int]]:
 def test_confirms_what_it_finds_with_its_block() -> None:
     found = missed(a_deposit("one"))
 
-    assert said(found) == [("seen", 1), ("confirmed", 2)]
+    assert published_states(found) == [("seen", 1), ("confirmed", 2)]
     assert found.blocks == (BLOCK,)
     assert [tracked.version for tracked in found.new_movements] == [2]
 
@@ -83,7 +83,7 @@ def test_goes_on_with_the_versions_of_an_intent() -> None:
         a_payout("again", 99), known={99: PublishedVersion(2, Depth(1, is_finality=False))}
     )
 
-    assert said(found) == [("seen", 3), ("confirmed", 4)]
+    assert published_states(found) == [("seen", 3), ("confirmed", 4)]
 
 
 def test_believes_nobody_when_two_nodes_differ_on_a_final_block() -> None:

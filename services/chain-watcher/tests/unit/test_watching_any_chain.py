@@ -50,7 +50,7 @@ class AnyChain(RuleBasedStateMachine):
         parent = self.chain[-1][0]
         block = a_block(parent.number + 1, branch=f"#{self.made}", parent=parent)
         self.chain.append((block, tuple(movements)))
-        self.watcher.hears(BlockAdded(block, tuple(movements)))
+        self.watcher.receives(BlockAdded(block, tuple(movements)))
 
     @rule(depth=st.integers(1, 4), replaced=st.booleans())
     def reorganise(self, depth: int, replaced: bool) -> None:
@@ -69,23 +69,23 @@ class AnyChain(RuleBasedStateMachine):
             movements, self.waiting = tuple(self.waiting), []
             self.chain.append((block, movements))
             chain_events.append(BlockAdded(block, movements))
-        self.watcher.hears(*chain_events)
+        self.watcher.receives(*chain_events)
 
     @rule(behind=st.integers(0, 3))
     def finalize(self, behind: int) -> None:
         number = max(len(self.chain) - 1 - behind, self.finalized)
         self.finalized = number
-        self.watcher.hears(BlocksFinalized(self.chain[number][0]))
+        self.watcher.receives(BlocksFinalized(self.chain[number][0]))
 
     @rule()
-    def tell_the_last_block_again(self) -> None:
+    def repeat_the_last_block(self) -> None:
         block, movements = self.chain[-1]
         before = len(self.watcher.publications)
-        self.watcher.hears(BlockAdded(block, movements))
+        self.watcher.receives(BlockAdded(block, movements))
         assert len(self.watcher.publications) == before
 
     @invariant()
-    def every_version_is_told_once_and_in_order(self) -> None:
+    def every_version_is_published_once_and_in_order(self) -> None:
         versions: dict[object, int] = {}
         for tracked in self.watcher.publications:
             subject = tracked.movement.subject

@@ -19,7 +19,7 @@ from swap_domain.catalogue import NATIVE, Catalogue
 from swap_notifier.adapters.database_clock import DatabaseClock
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
-from swap_notifier.adapters.guard import SystemNames, give_names_room, guarded_connector
+from swap_notifier.adapters.guard import SystemNames, guarded_connector, raise_resolver_threads
 from swap_notifier.adapters.http_sender import HttpSender
 from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.adapters.sealing import Sealing
@@ -71,7 +71,7 @@ def main() -> None:
 async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, NotifierGroup)
-    give_names_room(asyncio.get_running_loop())
+    raise_resolver_threads(asyncio.get_running_loop())
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
     render = renderer(public_catalogue(catalogue))
     swaps.subscribe(

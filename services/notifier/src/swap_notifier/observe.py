@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from swap_notifier.domain.endpoints import Kept
+from swap_notifier.domain.endpoints import SecretStorage
 from swap_notifier.domain.outcomes import Answer, Claimed
 from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
@@ -16,23 +16,23 @@ log = structlog.get_logger()
 
 CREATED = counter("notifier_messages_created", "Webhook messages created")
 ATTEMPTS = counter("notifier_attempts", "Delivery attempts, by outcome", ["outcome"])
-TOOK = histogram("notifier_attempt_seconds", "How long receivers take to answer")
-UNDER_WAY = gauge("notifier_deliveries_under_way", "Deliveries that wait for their answer")
+TOOK = histogram("notifier_attempt_seconds", "Response times of receivers")
+UNDER_WAY = gauge("notifier_deliveries_under_way", "Deliveries in flight")
 DISABLED = counter("notifier_endpoints_disabled", "Endpoints disabled, by reason", ["reason"])
 
 SECRETS = gauge("notifier_secrets", "Endpoints' secrets, by how they are stored", ["kept"])
 UNREADABLE = counter(
-    "notifier_secrets_unreadable", "Times that a message waited because nothing opens its secret"
+    "notifier_secrets_unreadable", "Times a message waited because no key decrypts its secret"
 )
 
-SKEW = gauge("notifier_clock_skew_seconds", "By how much our clock is ahead of the database's")
+SKEW = gauge("notifier_clock_skew_seconds", "How far the local clock is ahead of the database's")
 
 
 def clock_compared(skew: timedelta, *, is_too_much: bool) -> None:
     SKEW.set(skew.total_seconds())
     if is_too_much:
         log.error(
-            "clock is wrong, receivers may refuse what we sign", skew_seconds=skew.total_seconds()
+            "clock is wrong, receivers may refuse signatures", skew_seconds=skew.total_seconds()
         )
 
 
@@ -48,7 +48,7 @@ def delivered(claimed: Claimed, milliseconds: int) -> None:
 
 def attempt_failed(claimed: Claimed, attempt: int, answer: Answer) -> None:
     log.info(
-        "attempt failed",
+        "webhook attempt failed",
         attempt=attempt,
         http_status=answer.http_status,
         error=answer.error,
@@ -58,12 +58,12 @@ def attempt_failed(claimed: Claimed, attempt: int, answer: Answer) -> None:
 
 
 def attempt_broke(claimed: Claimed, error: Exception) -> None:
-    log.error("attempt broke", exc_info=error, **_names(claimed))
+    log.error("webhook attempt raised", exc_info=error, **_names(claimed))
 
 
-def gave_up(claimed: Claimed) -> None:
-    log.warning("webhook message given up", **_names(claimed))
-    ATTEMPTS.labels("gave_up").inc()
+def abandoned(claimed: Claimed) -> None:
+    log.warning("webhook message abandoned", **_names(claimed))
+    ATTEMPTS.labels("abandoned").inc()
 
 
 def _names(claimed: Claimed) -> dict[str, object]:
@@ -97,7 +97,7 @@ def replayed_since(endpoint_id: UUID, number: int) -> None:
 
 
 def test_sent(message_id: str, endpoint_id: UUID) -> None:
-    log.info("test webhook asked for", webhook_message_id=message_id, endpoint_id=endpoint_id)
+    log.info("test webhook requested", webhook_message_id=message_id, endpoint_id=endpoint_id)
 
 
 def discarded(number: int) -> None:
@@ -105,11 +105,11 @@ def discarded(number: int) -> None:
 
 
 def forgotten(number: int) -> None:
-    log.info("webhook messages forgotten", number=number)
+    log.info("webhook messages deleted", number=number)
 
 
 def secret_unreadable(endpoint_id: UUID, reason: str) -> None:
-    log.error("webhook secret cannot be read", endpoint_id=endpoint_id, reason=reason)
+    log.error("webhook secret unreadable", endpoint_id=endpoint_id, reason=reason)
     UNREADABLE.inc()
 
 
@@ -117,6 +117,6 @@ def secrets_sealed_anew(number: int) -> None:
     log.info("webhook secrets sealed with the first key", endpoints=number)
 
 
-def secrets_counted(count: Mapping[Kept, int]) -> None:
-    for kept, number in count.items():
-        SECRETS.labels(kept.value).set(number)
+def secrets_counted(count: Mapping[SecretStorage, int]) -> None:
+    for storage, number in count.items():
+        SECRETS.labels(storage.value).set(number)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from swap_notifier.domain.endpoints import Endpoint, Kept
+from swap_notifier.domain.endpoints import Endpoint, SecretStorage
 from swap_notifier.domain.outcomes import Answer, Claimed, DisabledReason, Outcome
 
 
@@ -66,8 +66,8 @@ class Deliveries(Protocol):
         until: datetime,
         claim: UUID,
         free: int,
-        rooms: Mapping[UUID, int],
-        first_room: int,
+        allowances: Mapping[UUID, int],
+        first_allowance: int,
     ) -> Sequence[Claimed]:
         """Take what is due, in turns between the endpoints; nobody else takes it before `until`."""
         ...
@@ -102,7 +102,7 @@ class TooMany(Exception):
     """The app has as many endpoints as it may."""
 
 
-class KeptDisabled(Exception):
+class DisabledByOperator(Exception):
     """An operator disabled the endpoint, and only an operator enables it again."""
 
 
@@ -111,7 +111,7 @@ class Endpoints(Protocol):
         """
         :param most: how many its app may have; None where an operator adds it.
         :raises TooMany: when its app has so many already.
-        :raises KeptDisabled: when an operator disabled one of the app with the same URL.
+        :raises DisabledByOperator: when an operator disabled one of the app with the same URL.
         """
         ...
 
@@ -141,7 +141,7 @@ class Endpoints(Protocol):
     ) -> bool:
         """Send to it what happens from now on; what waited for it meanwhile is discarded.
 
-        :raises KeptDisabled: when an operator disabled it, and this undoes no operator's doing.
+        :raises DisabledByOperator: when an operator disabled it and an owner enables it.
         """
         ...
 
@@ -151,7 +151,7 @@ class Endpoints(Protocol):
         """Send nothing more to it, and show it to nobody.
 
         :param reason: why it is disabled, unless it is already.
-        :raises KeptDisabled: as `enable` does.
+        :raises DisabledByOperator: as `enable` does.
         """
         ...
 
@@ -159,7 +159,7 @@ class Endpoints(Protocol):
         """Seal with the first key what something else sealed; return how many endpoints'."""
         ...
 
-    async def count_secrets(self) -> Mapping[Kept, int]: ...
+    async def count_secrets(self) -> Mapping[SecretStorage, int]: ...
 
 
 class OtherClock(Protocol):

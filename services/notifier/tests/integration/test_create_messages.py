@@ -57,10 +57,10 @@ class TestCreateMessages:
         progress = {"previous_status": "user_transfer_pending", "sequence": 2}
 
         unwanted, rendered = await created(notifier, a_swap(app_id=other, **progress))
-        wanted, _ = await created(notifier, a_swap(app_id=wants, **progress))
+        request_body, _ = await created(notifier, a_swap(app_id=wants, **progress))
 
         assert (unwanted, rendered) == ([], 0)
-        assert wanted == ["swap.updated"]
+        assert request_body == ["swap.updated"]
 
     async def test_renders_nothing_for_apps_without_an_endpoint(self, notifier: Notifier) -> None:
         await notifier.endpoint("http://a.example", wants_updates=True)

@@ -37,8 +37,8 @@ class TestCreating:
         await notifier.endpoint("http://b.example")
         swap = a_swap(app_id=app)
 
-        await notifier.tell(swap)
-        await notifier.tell(swap)
+        await notifier.consume(swap)
+        await notifier.consume(swap)
 
         rows = await notifier.rows()
         assert {row.endpoint_id for row in rows} == {endpoint.id for endpoint in mine}
@@ -50,7 +50,7 @@ class TestCreating:
         await notifier.endpoint("http://a.example", app_id=app)
         wants = await notifier.endpoint("http://b.example", app_id=app, wants_updates=True)
 
-        await notifier.tell(a_swap(app_id=app, previous_status="user_transfer_pending"))
+        await notifier.consume(a_swap(app_id=app, previous_status="user_transfer_pending"))
 
         (row,) = await notifier.rows()
         assert (row.endpoint_id, row.event_type) == (wants.id, "swap.updated")
@@ -58,7 +58,7 @@ class TestCreating:
     async def test_keeps_the_first_bytes_of_a_change(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
         swap = a_swap(app_id=endpoint.app_id)
-        await notifier.tell(swap)
+        await notifier.consume(swap)
         async with notifier.engine.begin() as connection:
             await connection.execute(sql("TRUNCATE inbox"))
         another = CreateMessages(
@@ -76,7 +76,7 @@ class TestCreating:
     async def test_leaves_out_what_happened_before_the_endpoint(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example", created_at=NOW + DAY)
 
-        await notifier.tell(a_swap(app_id=endpoint.app_id, changed_at=NOW))
+        await notifier.consume(a_swap(app_id=endpoint.app_id, changed_at=NOW))
 
         assert await notifier.rows() == []
 
@@ -88,7 +88,7 @@ class TestDelivering:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id, sequence=3))
+            await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=3))
             (received,) = await sink.until(1)
             (row,) = await notifier.until("delivered")
 
@@ -103,7 +103,7 @@ class TestDelivering:
         endpoint = await notifier.endpoint(sink.at("/hooks", hang_up))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await sink.until(1)
             await notifier.until_attempted(1)
             sink.at("/hooks", answering(200))
@@ -122,7 +122,7 @@ class TestDelivering:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             for attempts, seconds in enumerate([5, 300, 1800, 7200, 18000, 36000, 36000], 1):
                 await notifier.until_attempted(attempts)
                 (row,) = await notifier.rows()
@@ -140,7 +140,7 @@ class TestDelivering:
     ) -> None:
         dead = await notifier.endpoint(sink.at("/dead", never_answer))
         good = await notifier.endpoint(sink.at("/good"))
-        await notifier.tell(
+        await notifier.consume(
             *(a_swap(app_id=dead.app_id) for _ in range(200)),
             *(a_swap(app_id=good.app_id) for _ in range(200)),
         )
@@ -154,7 +154,7 @@ class TestDelivering:
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
-        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(100)))
+        await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(100)))
 
         async with notifier.delivering(), notifier.delivering():
             await notifier.until(*["delivered"] * 100)
@@ -165,7 +165,7 @@ class TestDelivering:
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
-        await notifier.tell(a_swap(app_id=endpoint.app_id))
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
         lost = await notifier.claim_and_die(seconds=30)
 
         async with notifier.delivering() as deliver:
@@ -184,11 +184,11 @@ class TestEndpoints:
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(410)))
         gone = Windows(total_max=1, endpoint_max=1)
-        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
+        await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
 
         async with notifier.delivering(windows=gone):
             await notifier.until("failed", "discarded", "discarded")
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
 
         assert len(sink.received) == 1
         assert (await notifier.listed(endpoint)).disabled_reason == "gone"
@@ -200,7 +200,7 @@ class TestEndpoints:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await notifier.until_attempted(1)
             failing_since = (await notifier.listed(endpoint)).failing_since
             notifier.now += 5 * DAY
@@ -215,17 +215,19 @@ class TestEndpoints:
         self, notifier: Notifier, sink: Sink, *, at_once: bool
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
-        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(2)))
+        await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(2)))
         async with notifier.delivering():
             await notifier.until_attempted(2)
         notifier.now += 5 * DAY
         one, other = await notifier.claim_and_die(seconds=30)
-        taken = outcome_of(one, an_answer(204), at=notifier.now, jitter_ppm=0)
+        delivered_outcome = outcome_of(one, an_answer(204), at=notifier.now, jitter_ppm=0)
         refused = outcome_of(other, an_answer(503), at=notifier.now, jitter_ppm=0)
         assert refused.disables
 
         deliveries = PostgresDeliveries(notifier.engine, SEALING)
-        for outcomes in [[taken, refused]] if at_once else [[taken], [refused]]:
+        for outcomes in (
+            [[delivered_outcome, refused]] if at_once else [[delivered_outcome], [refused]]
+        ):
             written = await deliveries.record(outcomes)
 
         assert written[-1].disables is None
@@ -239,7 +241,7 @@ class TestEndpoints:
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
-        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
+        await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
         async with notifier.delivering():
             await notifier.until_attempted(3)
         notifier.now += 5 * DAY
@@ -257,7 +259,7 @@ class TestEndpoints:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await notifier.until_attempted(1)
             sink.at("/hooks", answering(200))
             notifier.now += timedelta(seconds=5)
@@ -272,7 +274,7 @@ class TestEndpoints:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
 
         async with notifier.delivering() as deliver:
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await notifier.until_attempted(1)
             await notifier.endpoints.disable(
                 endpoint.id, reason=DisabledReason.OPERATOR, at=notifier.now
@@ -296,7 +298,7 @@ class TestEndpoints:
         endpoint = await notifier.endpoint(sink.at("/hooks", hold))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await sink.until(1)
             await notifier.endpoints.disable(
                 endpoint.id, reason=DisabledReason.OPERATOR, at=notifier.now
@@ -316,7 +318,7 @@ class TestEndpoints:
         endpoint = await notifier.endpoint(sink.at("/hooks", hold))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await sink.until(1)
             await notifier.endpoints.disable(
                 endpoint.id, reason=DisabledReason.OPERATOR, at=notifier.now
@@ -332,7 +334,7 @@ class TestEndpoints:
     ) -> None:
         endpoint = await notifier.endpoint("http://a.example")
         other = await notifier.endpoint("http://b.example")
-        await notifier.tell(*(a_swap(app_id=one.app_id) for one in (endpoint, other)))
+        await notifier.consume(*(a_swap(app_id=one.app_id) for one in (endpoint, other)))
         await notifier.claim_and_die(seconds=30)
         discard = DiscardMessages(notifier.messages, clock=notifier.clock)
         await notifier.endpoints.disable(endpoint.id, reason=DisabledReason.OPERATOR, at=NOW)
@@ -353,7 +355,7 @@ class TestEndpoints:
         self, notifier: Notifier
     ) -> None:
         endpoint = await notifier.endpoint("http://a.example")
-        await notifier.tell(a_swap(app_id=endpoint.app_id))
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
         await notifier.claim_and_die(seconds=30)
         later = NOW + timedelta(seconds=30)
         await notifier.endpoints.disable(endpoint.id, reason=DisabledReason.OPERATOR, at=NOW)
@@ -375,10 +377,10 @@ class TestEndpoints:
 
         async with notifier.delivering():
             assert await rotate(endpoint.id) == fresh
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await sink.until(1)
             notifier.now += DAY
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             during, after = await sink.until(2)
 
         assert len(during.headers["svix-signature"].split()) == 2
@@ -404,10 +406,10 @@ class TestEndpoints:
             for hours in (0, 1):
                 notifier.now += timedelta(hours=hours)
                 secrets.append(str(await rotate(endpoint.id)))
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await sink.until(1)
             notifier.now = NOW + DAY
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             during, after = await sink.until(2)
 
         for secret in secrets:
@@ -422,7 +424,7 @@ class TestReplaying:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             (row,) = await notifier.until("delivered")
             assert await notifier.replay.one(row.id)
             first, second = await sink.until(2)
@@ -431,7 +433,7 @@ class TestReplaying:
 
     async def test_needs_an_enabled_endpoint(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
-        await notifier.tell(a_swap(app_id=endpoint.app_id))
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
         (row,) = await notifier.rows()
         await notifier.endpoints.disable(endpoint.id, reason=DisabledReason.OPERATOR, at=NOW)
 
@@ -448,16 +450,16 @@ class TestForgetting:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
         forget = ForgetMessages(notifier.messages, keep=30 * DAY, clock=notifier.clock)
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await notifier.until("delivered")
 
         await forget()
-        kept = await notifier.rows()
+        remaining = await notifier.rows()
         notifier.now += 31 * DAY
-        await notifier.tell(a_swap(app_id=endpoint.app_id, sequence=9))
+        await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=9))
         await forget()
 
-        assert len(kept) == 1
+        assert len(remaining) == 1
         assert [row.sequence for row in await notifier.rows()] == [9]
 
 

@@ -44,7 +44,7 @@ class TestRows:
         good = await notifier.endpoint(sink.at("/good"))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=failing.app_id), a_swap(app_id=good.app_id))
+            await notifier.consume(a_swap(app_id=failing.app_id), a_swap(app_id=good.app_id))
             await sink.until(1, "/good")
             await notifier.until("delivered", "waiting")
             sink.at("/failing", answering(200))
@@ -86,9 +86,9 @@ class TestRows:
         later = swap.model_copy(update={"sequence": 2, "status": "ls_transfer_pending"})
 
         async with notifier.delivering():
-            await notifier.tell(swap)
+            await notifier.consume(swap)
             await notifier.until_attempted(1)
-            await notifier.tell(later)
+            await notifier.consume(later)
             await notifier.until("delivered", "waiting")
             notifier.now += timedelta(seconds=5)
             await notifier.until("delivered", "delivered")
@@ -105,12 +105,12 @@ class TestRows:
         await notifier.endpoint(sink.at("/watching"), app_id=app, wants_notices=True)
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=app, sequence=1))
+            await notifier.consume(a_swap(app_id=app, sequence=1))
             await notifier.until_attempted(2)
             notifier.now += 5 * DAY
             await sink.until(2, "/watching")
             await notifier.until("delivered", "delivered", "failed")
-            await notifier.tell(a_swap(app_id=app, sequence=2, changed_at=notifier.now))
+            await notifier.consume(a_swap(app_id=app, sequence=2, changed_at=notifier.now))
             await sink.until(3, "/watching")
             sink.at("/dead", answering(204))
             notifier.now += DAY
@@ -138,7 +138,7 @@ class TestRows:
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
-        await notifier.tell(a_swap(app_id=endpoint.app_id))
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
         (row,) = await notifier.rows()
         assert await notifier.replay.one(row.id)
         await notifier.switch.disable(endpoint.id)
@@ -161,7 +161,7 @@ class TestRows:
 
         async with notifier.delivering(windows=Windows(total_max=16, endpoint_max=8)):
             await sink.until(1, "/loud")
-            await notifier.tell(a_swap(app_id=quiet.app_id))
+            await notifier.consume(a_swap(app_id=quiet.app_id))
             async with asyncio.timeout(10):
                 await sink.until(1, "/quiet")
             passed = len(sink.by_path()["/loud"])
@@ -177,7 +177,7 @@ class TestRows:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(429, retry_after="3600")))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await notifier.until_attempted(1)
 
         (row,) = await notifier.rows()
@@ -193,26 +193,26 @@ class TestRows:
             await notifier.endpoint(sink.at(f"/{n}"), app_id=apps[n % 5]) for n in range(8)
         ]
         swaps = [a_swap(app_id=dice.choice(apps), sequence=n + 1) for n in range(60)]
-        heard = {
+        sequences_by_path = {
             f"/{n}": {swap.sequence for swap in swaps if swap.app_id == endpoint.app_id}
             for n, endpoint in enumerate(endpoints)
         }
 
         async with notifier.delivering():
-            await notifier.tell(*swaps)
-            await sink.until(sum(map(len, heard.values())))
+            await notifier.consume(*swaps)
+            await sink.until(sum(map(len, sequences_by_path.values())))
 
         assert {
-            path: {json.loads(received.body)["sequence"] for received in told}
-            for path, told in sink.by_path().items()
-        } == heard
+            path: {json.loads(received.body)["sequence"] for received in messages}
+            for path, messages in sink.by_path().items()
+        } == sequences_by_path
 
     @pytest.mark.fault("N17")
     async def test_n17_a_row_of_another_app_is_not_sent_either(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
-        await notifier.tell(a_swap(app_id=endpoint.app_id))
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
         async with notifier.engine.begin() as connection:
             await connection.execute(sql("UPDATE webhook_message SET app_id = gen_random_uuid()"))
 

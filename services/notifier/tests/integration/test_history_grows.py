@@ -55,14 +55,14 @@ SWAPS: Final = [UUID(int=n) for n in (2000, 2001, 2500, 3001, 10**6)]
 SENT: Final = [f"msg_{n}" for n in range(MESSAGES - WAITING + 1, MESSAGES + 1)]
 
 
-def asked(name: str, at_most: int = 60, **values: Any) -> Question:
+def query_of(name: str, at_most: int = 60, **values: Any) -> Question:
     statement = getattr(statements, name)
     return Question(statement, {key: values[key] for key in statement.names}, at_most)
 
 
 QUESTIONS: Final = {
-    "AUDIENCE": asked("AUDIENCE", app_ids=APPS, kept_from=NOW),
-    "ADD_MESSAGES": asked(
+    "AUDIENCE": query_of("AUDIENCE", app_ids=APPS, kept_from=NOW),
+    "ADD_MESSAGES": query_of(
         "ADD_MESSAGES",
         at_most=150,
         app_id=APPS,
@@ -75,18 +75,18 @@ QUESTIONS: Final = {
         updated="swap.updated",
         at=NOW,
     ),
-    "CLAIM": asked(
+    "CLAIM": query_of(
         "CLAIM",
         at_most=150,
         endpoint_ids=[APP],
-        rooms=[5],
-        first_room=2,
+        allowances=[5],
+        first_allowance=2,
         at=NOW,
         until=NOW,
         claim=APP,
         free=5,
     ),
-    "RECORD": asked(
+    "RECORD": query_of(
         "RECORD",
         at_most=250,
         message_id=SENT,
@@ -100,17 +100,17 @@ QUESTIONS: Final = {
         state=["delivered"] * 5,
         due_at=[NOW] * 5,
     ),
-    "STILL_FAILING": asked("STILL_FAILING", at_most=100, ids=APPS, before=NOW),
-    "COUNT_ENDPOINTS": asked("COUNT_ENDPOINTS", app_id=APP),
-    "ENDPOINT": asked("ENDPOINT", id=APP),
-    "ENDPOINTS_OF_APP": asked("ENDPOINTS_OF_APP", app_id=APP),
-    "ROTATE": asked("ROTATE", id=APP, secret="another", at=NOW, until=NOW),
-    "SEAL_SECRETS": asked(
+    "STILL_FAILING": query_of("STILL_FAILING", at_most=100, ids=APPS, before=NOW),
+    "COUNT_ENDPOINTS": query_of("COUNT_ENDPOINTS", app_id=APP),
+    "ENDPOINT": query_of("ENDPOINT", id=APP),
+    "ENDPOINTS_OF_APP": query_of("ENDPOINTS_OF_APP", app_id=APP),
+    "ROTATE": query_of("ROTATE", id=APP, secret="another", at=NOW, until=NOW),
+    "SEAL_SECRETS": query_of(
         "SEAL_SECRETS", at_most=100, id=APPS, secret=["a"] * 5, previous_secret=[None] * 5,
         earlier_secret=[None] * 5,
     ),
-    "DISABLE": asked("DISABLE", at_most=100, ids=APPS, at=NOW, reason="operator"),
-    "ADD_NOTICES": asked(
+    "DISABLE": query_of("DISABLE", at_most=100, ids=APPS, at=NOW, reason="operator"),
+    "ADD_NOTICES": query_of(
         "ADD_NOTICES",
         at_most=150,
         id=APPS,
@@ -119,15 +119,15 @@ QUESTIONS: Final = {
         event_type="endpoint.disabled",
         at=NOW,
     ),
-    "DISCARD": asked("DISCARD", at=NOW),
-    "LOCK": asked("LOCK", id=APP),
-    "REMOVE": asked("REMOVE", id=APP, at=NOW, reason="owner"),
-    "ENABLE": asked("ENABLE", id=APP, at=NOW),
-    "ADD_TEST": asked(
+    "DISCARD": query_of("DISCARD", at=NOW),
+    "LOCK": query_of("LOCK", id=APP),
+    "REMOVE": query_of("REMOVE", id=APP, at=NOW, reason="owner"),
+    "ENABLE": query_of("ENABLE", id=APP, at=NOW),
+    "ADD_TEST": query_of(
         "ADD_TEST", message_id="msg", id=APP, event_type="test", body=b"body", at=NOW
     ),
-    "MESSAGES_OF_SWAP": asked("MESSAGES_OF_SWAP", swap_id=SWAPS[0]),
-    "MESSAGES_OF_ENDPOINT": asked(
+    "MESSAGES_OF_SWAP": query_of("MESSAGES_OF_SWAP", swap_id=SWAPS[0]),
+    "MESSAGES_OF_ENDPOINT": query_of(
         "MESSAGES_OF_ENDPOINT",
         at_most=150,
         endpoint_id=APP,
@@ -137,16 +137,16 @@ QUESTIONS: Final = {
         offset=5,
         reach=10,
     ),
-    "COUNT_MESSAGES_OF_ENDPOINT": asked(
+    "COUNT_MESSAGES_OF_ENDPOINT": query_of(
         "COUNT_MESSAGES_OF_ENDPOINT",
         endpoint_id=APP,
         since=datetime(2029, 1, 1, tzinfo=UTC),
         undelivered_only=False,
         reach=20,
     ),
-    "MESSAGE": asked("MESSAGE", id="msg_2000"),
-    "REPLAY": asked("REPLAY", id="msg_2000", at=NOW),
-    "REPLAY_SINCE": asked(
+    "MESSAGE": query_of("MESSAGE", id="msg_2000"),
+    "REPLAY": query_of("REPLAY", id="msg_2000", at=NOW),
+    "REPLAY_SINCE": query_of(
         "REPLAY_SINCE",
         at_most=150,
         endpoint_id=APP,
@@ -155,8 +155,8 @@ QUESTIONS: Final = {
         undelivered_only=False,
         limit=5,
     ),
-    "IS_ENABLED": asked("IS_ENABLED", id=APP),
-    "FORGET": asked(
+    "IS_ENABLED": query_of("IS_ENABLED", id=APP),
+    "FORGET": query_of(
         "FORGET", at_most=200, before=datetime(2030, 1, 1, tzinfo=UTC), limit=5
     ),
 }  # fmt: skip

@@ -17,7 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.notifier.tests.factories import INSIDE, NOW, SECRET, a_claim
 from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
-from swap_notifier.adapters.guard import SystemNames, give_names_room, guarded_connector
+from swap_notifier.adapters.guard import SystemNames, guarded_connector, raise_resolver_threads
 from swap_notifier.adapters.http_sender import HttpSender, retry_after_of
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC
 from swap_notifier.domain.outcomes import Answer
@@ -269,7 +269,7 @@ class TestNames:
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 80))]
 
         monkeypatch.setattr(socket, "getaddrinfo", look_up)
-        give_names_room(asyncio.get_running_loop())
+        raise_resolver_threads(asyncio.get_running_loop())
         names = SystemNames()
         slow = [asyncio.create_task(names.addresses(f"slow{n}.example", 80)) for n in range(100)]
         try:

@@ -66,9 +66,9 @@ class Process:
 @asynccontextmanager
 async def a_process(environment: Mapping[str, str], **more: str) -> AsyncIterator[Process]:
     port = free_port()
-    told = {**os.environ, **environment, **more, "SWAP_NOTIFIER__INTERNAL_PORT": str(port)}
+    variables = {**os.environ, **environment, **more, "SWAP_NOTIFIER__INTERNAL_PORT": str(port)}
     running = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "swap_notifier", env=told, stdout=asyncio.subprocess.DEVNULL
+        sys.executable, "-m", "swap_notifier", env=variables, stdout=asyncio.subprocess.DEVNULL
     )
     try:
         process = Process(running, f"http://127.0.0.1:{port}")
@@ -173,8 +173,8 @@ class TestProcess:
             async with asyncio.timeout(10):
                 while (shown := await process.admin("GET", path))["state"] != "delivered":  # noqa: ASYNC110
                     await asyncio.sleep(0.05)  # only the database knows
-            asked = {"since": "2026-01-01T00:00:00Z"}
-            replayed = await process.admin("POST", f"{at}/replay", asked)
+            body = {"since": "2026-01-01T00:00:00Z"}
+            replayed = await process.admin("POST", f"{at}/replay", body)
             first, second = await sink.until(2)
             listed = await process.admin("GET", f"{at}/messages?undelivered_only=false")
             rest = await process.admin("GET", f"{at}/messages?limit=1&offset=1")

@@ -50,7 +50,7 @@ class TestReplayingSince:
 
         async with notifier.delivering(windows=Windows(total_max=1, endpoint_max=1)):
             for sequence in (1, 2, 3):
-                await notifier.tell(
+                await notifier.consume(
                     a_swap(app_id=endpoint.app_id, sequence=sequence, changed_at=notifier.now)
                 )
                 await notifier.until(*["delivered"] * sequence)
@@ -68,7 +68,7 @@ class TestReplayingSince:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.consume(a_swap(app_id=endpoint.app_id))
             await notifier.until("delivered")
 
             notifier.now += DAY
@@ -81,11 +81,11 @@ class TestReplayingSince:
         await notifier.switch.disable(endpoint.id)
         notifier.now += DAY
         missed = a_swap(app_id=endpoint.app_id, changed_at=notifier.now)
-        await notifier.tell(missed)
+        await notifier.consume(missed)
         notifier.now += DAY
         await notifier.switch.enable(endpoint.id)
-        heard_late = a_swap(app_id=endpoint.app_id, changed_at=missed.changed_at, sequence=2)
-        await notifier.tell(heard_late)
+        late_swap = a_swap(app_id=endpoint.app_id, changed_at=missed.changed_at, sequence=2)
+        await notifier.consume(late_swap)
         before = await notifier.rows()
         notifier.now += DAY
 
@@ -102,7 +102,7 @@ class TestReplayingSince:
         await notifier.switch.disable(endpoint.id)
         notifier.now += KEEP
 
-        await notifier.tell(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
+        await notifier.consume(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
 
         assert await notifier.rows() == []
 
@@ -119,7 +119,7 @@ class TestReplayingSince:
         monkeypatch.setattr("swap_notifier.usecases.replay_messages.AT_ONCE_MAX", 2)
         endpoint = await notifier.endpoint("http://a.example")
         await notifier.switch.disable(endpoint.id)
-        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
+        await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
         notifier.now += timedelta(seconds=1)
         await notifier.switch.enable(endpoint.id)
 
@@ -171,7 +171,7 @@ class TestAttemptLog:
         listed = ListSent(notifier.endpoints, notifier.messages)
 
         async with notifier.delivering():
-            await notifier.tell(a_swap(app_id=endpoint.app_id, sequence=1))
+            await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=1))
             await notifier.until_attempted(1)
             waiting = await shown(listed, endpoint.id, undelivered_only=True)
             sink.at("/hooks", answering(204))
@@ -200,12 +200,12 @@ class TestPages:
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
         async with notifier.delivering():
-            await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
+            await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
             await notifier.until(*["delivered"] * 3)
         for _ in range(4):
             notifier.now += timedelta(seconds=1)
             changed = a_swap(app_id=endpoint.app_id, changed_at=notifier.now)
-            await notifier.tell(changed)
+            await notifier.consume(changed)
         listed = ListSent(notifier.endpoints, notifier.messages)
 
         parts = [await shown(listed, endpoint.id, limit=3, offset=at) for at in (0, 3, 6, 9)]

@@ -16,7 +16,7 @@ from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
-from swap_notifier.domain.endpoints import Endpoint, Kept, to_secret
+from swap_notifier.domain.endpoints import Endpoint, SecretStorage, to_secret
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.seal_secrets import SealSecrets
 from swap_runtime.postgres.database import create_engine
@@ -94,13 +94,13 @@ class Store:
             until=NOW + timedelta(seconds=20),
             claim=uuid4(),
             free=9,
-            rooms={},
-            first_room=9,
+            allowances={},
+            first_allowance=9,
         )
         return {one.endpoint_id: one.secrets for one in claimed}
 
 
-def kept(how: Kept) -> float | None:
+def secrets_metric(how: SecretStorage) -> float | None:
     return REGISTRY.get_sample_value("swap_notifier_secrets", {"kept": how.value})
 
 
@@ -158,7 +158,10 @@ class TestSealingAnew:
 
         await open_store(SECOND, FIRST).seal_secrets()
 
-        assert (kept(Kept.FIRST_KEY), kept(Kept.OTHERWISE)) == (3, 0)
+        assert (
+            secrets_metric(SecretStorage.FIRST_KEY),
+            secrets_metric(SecretStorage.OTHER_KEY),
+        ) == (3, 0)
         signing = await open_store(SECOND).signing(endpoint)
         assert signing == {endpoint.id: (SECRET, LOST_SECRET, OLD_SECRET)}
 
@@ -180,7 +183,7 @@ class TestSealingAnew:
         await store.seal_secrets()
 
         assert await store.stored() == before
-        assert kept(Kept.UNREADABLE) == 1
+        assert secrets_metric(SecretStorage.UNREADABLE) == 1
         assert await store.signing(endpoint) == {}
 
 

@@ -19,7 +19,7 @@ async def test_a_batch_of_changes_waits_three_times(
     endpoint = await notifier.endpoint("http://a.example")
     round_trips.clear()
 
-    await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
+    await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
 
     assert len(round_trips) == 3
     assert len(await notifier.rows()) == 5
@@ -29,14 +29,14 @@ async def test_a_claim_and_its_record_are_one_statement_and_one_commit_each(
     notifier: Notifier,
 ) -> None:
     endpoint = await notifier.endpoint("http://a.example")
-    await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
-    heard: list[str] = []
-    notifier.engine.statement_listener = heard.append
+    await notifier.consume(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
+    statements: list[str] = []
+    notifier.engine.statement_listener = statements.append
 
     claimed = await notifier.claim_and_die(seconds=20)
     await PostgresDeliveries(notifier.engine, SEALING).record(
         [outcome_of(one, an_answer(), at=NOW, jitter_ppm=0) for one in claimed]
     )
 
-    assert heard == [CLAIM.text, "COMMIT", RECORD.text, "COMMIT"]
+    assert statements == [CLAIM.text, "COMMIT", RECORD.text, "COMMIT"]
     assert [row.state for row in await notifier.rows()] == ["delivered"] * 5

@@ -11,7 +11,7 @@ import pytest
 from services.notifier.tests.factories import a_swap
 from services.notifier.tests.process_parts import Notifier
 from swap_notifier.domain.outcomes import DisabledReason
-from swap_notifier.ports import KeptDisabled, TooMany
+from swap_notifier.ports import DisabledByOperator, TooMany
 
 pytestmark = pytest.mark.connected
 OWNER, OPERATOR = DisabledReason.OWNER, DisabledReason.OPERATOR
@@ -21,11 +21,11 @@ class TestEnabling:
     async def test_is_for_owners_what_they_disabled_themselves(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
         await notifier.switch.disable(endpoint.id, by=OWNER)
-        said = (await notifier.listed(endpoint)).disabled_reason
+        reason = (await notifier.listed(endpoint)).disabled_reason
 
         assert await notifier.switch.enable(endpoint.id, by=OWNER)
 
-        assert said == "owner"
+        assert reason == "owner"
         assert (await notifier.listed(endpoint)).disabled_at is None
 
     async def test_is_for_operators_what_one_of_them_disabled(self, notifier: Notifier) -> None:
@@ -33,11 +33,11 @@ class TestEnabling:
         await notifier.switch.disable(endpoint.id)
 
         await notifier.switch.disable(endpoint.id, by=OWNER)
-        with pytest.raises(KeptDisabled):
+        with pytest.raises(DisabledByOperator):
             await notifier.switch.enable(endpoint.id, by=OWNER)
-        kept = await notifier.listed(endpoint)
+        endpoint_ = await notifier.listed(endpoint)
 
-        assert kept.disabled_reason == "operator"
+        assert endpoint_.disabled_reason == "operator"
         assert await notifier.switch.enable(endpoint.id, by=OPERATOR)
 
     @pytest.mark.parametrize("before", [OWNER, DisabledReason.FAILING, DisabledReason.GONE])
@@ -49,7 +49,7 @@ class TestEnabling:
 
         await notifier.switch.disable(endpoint.id, by=OPERATOR)
 
-        with pytest.raises(KeptDisabled):
+        with pytest.raises(DisabledByOperator):
             await notifier.switch.enable(endpoint.id, by=OWNER)
 
     async def test_of_an_unknown_one_is_refused_to_nobody(self, notifier: Notifier) -> None:
@@ -59,10 +59,10 @@ class TestEnabling:
 class TestRemoving:
     async def test_ends_what_is_sent_and_shown(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
-        await notifier.tell(a_swap(app_id=endpoint.app_id))
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
 
         assert await notifier.switch.remove(endpoint.id, by=OWNER)
-        await notifier.tell(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
+        await notifier.consume(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
 
         assert [row.state for row in await notifier.rows()] == ["discarded"]
         assert await notifier.endpoints.find(endpoint.id) is None
@@ -87,12 +87,12 @@ class TestRemoving:
         endpoint = await notifier.endpoint("http://a.example")
         await notifier.switch.disable(endpoint.id, by=OPERATOR)
 
-        with pytest.raises(KeptDisabled):
+        with pytest.raises(DisabledByOperator):
             await notifier.switch.remove(endpoint.id, by=OWNER)
-        with pytest.raises(KeptDisabled):
+        with pytest.raises(DisabledByOperator):
             await notifier.endpoints.add(replace(endpoint, id=uuid4()), secret="x", most=9)
         spelled_otherwise = replace(endpoint, id=uuid4(), url="https://A.example:443/./?again")
-        with pytest.raises(KeptDisabled):
+        with pytest.raises(DisabledByOperator):
             await notifier.endpoints.add(spelled_otherwise, secret="x", most=9)
 
         assert await notifier.switch.remove(endpoint.id, by=OPERATOR)
@@ -102,10 +102,10 @@ async def test_an_app_has_so_many_endpoints_however_many_are_added_at_once(
     notifier: Notifier,
 ) -> None:
     first = await notifier.endpoint("http://a.example")
-    wanted = [replace(first, id=uuid4()) for _ in range(5)]
+    request_body = [replace(first, id=uuid4()) for _ in range(5)]
 
     added = await asyncio.gather(
-        *(notifier.endpoints.add(one, secret="whsec_", most=3) for one in wanted),
+        *(notifier.endpoints.add(one, secret="whsec_", most=3) for one in request_body),
         return_exceptions=True,
     )
 

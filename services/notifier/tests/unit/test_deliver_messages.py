@@ -24,8 +24,8 @@ class OneDelivery:
         until: datetime,
         claim: UUID,
         free: int,
-        rooms: Mapping[UUID, int],
-        first_room: int,
+        allowances: Mapping[UUID, int],
+        first_allowance: int,
     ) -> Sequence[Claimed]:
         return [a_claim(claim=claim)]
 

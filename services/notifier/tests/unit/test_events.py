@@ -18,9 +18,9 @@ NAMED = {value for name, value in vars(events).items() if name.isupper()}
 
 
 def test_what_can_be_sent_is_what_partners_are_told_of() -> None:
-    told = {event_type(status=one, previous_status=None) for one in get_args(SwapStatus)}
+    pushed = {event_type(status=one, previous_status=None) for one in get_args(SwapStatus)}
 
-    assert NAMED | told == set(PUSHED)
+    assert NAMED | pushed == set(PUSHED)
 
 
 def test_a_test_carries_what_partners_are_told_that_it_does() -> None:

@@ -24,13 +24,16 @@ class TestPauseAfter:
         assert pause == timedelta(minutes=6)
 
     @pytest.mark.parametrize(
-        ("asked", "given"), [(0, 300), (100, 300), (400, 400), (600, 600), (100_000, 600)]
+        ("requested_seconds", "pause_seconds"),
+        [(0, 300), (100, 300), (400, 400), (600, 600), (100_000, 600)],
     )
     @pytest.mark.fault("N15")
-    def test_n15_gives_a_receiver_up_to_twice_the_time(self, asked: int, given: int) -> None:
-        pause = pause_after(2, retry_after=timedelta(seconds=asked), jitter_ppm=0)
+    def test_n15_gives_a_receiver_up_to_twice_the_time(
+        self, requested_seconds: int, pause_seconds: int
+    ) -> None:
+        pause = pause_after(2, retry_after=timedelta(seconds=requested_seconds), jitter_ppm=0)
 
-        assert pause == timedelta(seconds=given)
+        assert pause == timedelta(seconds=pause_seconds)
 
 
 class TestOutcomeOf:
@@ -54,13 +57,13 @@ class TestOutcomeOf:
 
         assert outcome_of(before, an_answer(500), at=NOW, jitter_ppm=0).state is State.FAILED
 
-    @pytest.mark.parametrize(("status", "is_heard"), [(429, True), (503, True), (500, False)])
-    def test_hears_retry_after_of_who_may_ask(self, status: int, *, is_heard: bool) -> None:
+    @pytest.mark.parametrize(("status", "is_honoured"), [(429, True), (503, True), (500, False)])
+    def test_hears_retry_after_of_who_may_ask(self, status: int, *, is_honoured: bool) -> None:
         answer = an_answer(status, retry_after=timedelta(seconds=9))
 
         outcome = outcome_of(a_claim(), answer, at=NOW, jitter_ppm=0)
 
-        assert outcome.due_at == NOW + timedelta(seconds=9 if is_heard else 5)
+        assert outcome.due_at == NOW + timedelta(seconds=9 if is_honoured else 5)
 
     @pytest.mark.fault("N15")
     def test_n15_disables_an_endpoint_that_is_gone(self) -> None:

@@ -16,7 +16,7 @@ class TestWindows:
             windows.begin(endpoint)
             windows.end(endpoint, is_success=True, took=QUICK)
 
-        assert windows.rooms() == {endpoint: 8}
+        assert windows.allowances() == {endpoint: 8}
 
     def test_leave_a_dead_endpoint_one_socket(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=8), uuid4()
@@ -25,7 +25,7 @@ class TestWindows:
             windows.begin(endpoint)
             windows.end(endpoint, is_success=False, took=timedelta(seconds=15))
 
-        assert windows.rooms() == {endpoint: FAILING}
+        assert windows.allowances() == {endpoint: FAILING}
 
     def test_leave_a_slow_endpoint_the_first_few(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=32), uuid4()
@@ -38,7 +38,7 @@ class TestWindows:
             windows.end(endpoint, is_success=True, took=SLOW * 2)
             windows.begin(endpoint)
 
-        assert windows.rooms() == {endpoint: 0}  # five are under way
+        assert windows.allowances() == {endpoint: 0}  # five are under way
         assert windows.first == FIRST
 
     def test_leave_a_slow_endpoint_one_socket_where_many_are_busy(self) -> None:
@@ -50,28 +50,28 @@ class TestWindows:
             windows.begin(slow)
             windows.end(slow, is_success=True, took=SLOW * 2)
 
-        assert windows.rooms()[slow] == FAILING
+        assert windows.allowances()[slow] == FAILING
 
     def test_let_nothing_begin_while_an_endpoint_is_being_disabled(self) -> None:
         windows, endpoint = Windows(total_max=5, endpoint_max=8), uuid4()
         windows.begin(endpoint)
 
-        windows.shut(endpoint)
+        windows.close(endpoint)
         windows.end(endpoint, is_success=False, took=QUICK)
-        shut = windows.rooms()
+        closed = windows.allowances()
         windows.reopen(endpoint)
 
-        assert shut == {endpoint: 0}
-        assert windows.rooms()[endpoint] > 0
+        assert closed == {endpoint: 0}
+        assert windows.allowances()[endpoint] > 0
 
     def test_tell_when_half_of_what_was_full_is_free(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
         for _ in range(4):
             windows.begin(endpoint)
 
-        told = [windows.end(endpoint, is_success=True, took=QUICK) for _ in range(4)]
+        has_capacity = [windows.end(endpoint, is_success=True, took=QUICK) for _ in range(4)]
 
-        assert told == [False, True, True, True]
+        assert has_capacity == [False, True, True, True]
 
     def test_tell_nothing_of_an_endpoint_that_had_room_left(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
@@ -85,7 +85,7 @@ class TestWindows:
             windows.begin(endpoint)
         for _ in range(2):
             windows.end(endpoint, is_success=True, took=QUICK)
-        assert windows.rooms() == {endpoint: 2}  # and while these are claimed…
+        assert windows.allowances() == {endpoint: 2}  # and while these are claimed…
         windows.end(endpoint, is_success=True, took=QUICK)
         for _ in range(2):
             windows.begin(endpoint)
@@ -98,7 +98,7 @@ class TestWindows:
             windows.begin(endpoint)
         windows.end(endpoint, is_success=False, took=QUICK)  # two places are left, and taken
 
-        assert windows.rooms() == {endpoint: 0}
+        assert windows.allowances() == {endpoint: 0}
         assert windows.end(endpoint, is_success=True, took=QUICK)
 
     def test_tell_of_each_place_where_all_were_taken(self) -> None:
@@ -116,4 +116,4 @@ class TestWindows:
             windows.begin(endpoint)
 
         assert windows.free == 2
-        assert windows.rooms() == {endpoint: FIRST - 3}
+        assert windows.allowances() == {endpoint: FIRST - 3}

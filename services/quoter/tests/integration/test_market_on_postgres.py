@@ -185,9 +185,9 @@ class TestRecordCompletions:
         await record(swaps[2:])
 
         async with engine.connect() as connection:
-            kept = await connection.scalar(sql("SELECT count(*) FROM completion"))
+            row_count = await connection.scalar(sql("SELECT count(*) FROM completion"))
         assert await average(engine) == 5000
-        assert kept == 3
+        assert row_count == 3
 
     async def test_counts_a_swap_once_and_only_its_completion(self, engine: Engine) -> None:
         record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=10)

@@ -43,13 +43,13 @@ async def node() -> AsyncIterator[str]:
     """A node of any chain that knows what gas costs and what one feed says, and nothing else."""
 
     async def answer(request: web.Request) -> web.Response:
-        asked = await request.json()
+        body = await request.json()
         results = {**_RESULTS, "eth_chainId": hex(int(request.match_info["chain_id"]))}
         answers = [
             {"jsonrpc": "2.0", "id": one["id"], "result": results[one["method"]]}
-            for one in (asked if isinstance(asked, list) else [asked])
+            for one in (body if isinstance(body, list) else [body])
         ]
-        return web.json_response(answers if isinstance(asked, list) else answers[0])
+        return web.json_response(answers if isinstance(body, list) else answers[0])
 
     app = web.Application()
     app.router.add_post("/{chain_id}", answer)

@@ -26,8 +26,8 @@ def ether(dollars: int, *, age: timedelta = timedelta(0)) -> Mapping[str, Timed]
     return {"ETH": Timed(dollars * E18, NOW - age)}
 
 
-def agreed(*told: Mapping[str, Timed]) -> Agreed:
-    return agree(told, BOUNDS, now=NOW)
+def agreed(*prices: Mapping[str, Timed]) -> Agreed:
+    return agree(prices, BOUNDS, now=NOW)
 
 
 class TestAgree:
@@ -35,9 +35,9 @@ class TestAgree:
         assert agreed(ether(3000, age=MINUTE)).prices == ether(3000, age=MINUTE)
 
     def test_of_several_is_the_median_and_as_old_as_the_oldest(self) -> None:
-        told = (ether(3030), ether(3000, age=MINUTE), ether(3010))
+        prices = (ether(3030), ether(3000, age=MINUTE), ether(3010))
 
-        assert agreed(*told).prices == {"ETH": Timed(3010 * E18, NOW - MINUTE)}
+        assert agreed(*prices).prices == {"ETH": Timed(3010 * E18, NOW - MINUTE)}
 
     def test_of_two_is_between_them(self) -> None:
         assert agreed(ether(3000), ether(3010)).prices == ether(3005)
@@ -46,38 +46,38 @@ class TestAgree:
         assert agreed(ether(3000), ether(9000, age=2 * MINUTE)).prices == ether(3000)
 
     def test_keeps_the_newest_of_what_is_too_old_for_whoever_asks_to_refuse(self) -> None:
-        told = (ether(3000, age=3 * MINUTE), ether(3100, age=2 * MINUTE))
+        prices = (ether(3000, age=3 * MINUTE), ether(3100, age=2 * MINUTE))
 
-        assert agreed(*told).prices == ether(3100, age=2 * MINUTE)
+        assert agreed(*prices).prices == ether(3100, age=2 * MINUTE)
 
     @pytest.mark.fault("A19")
     def test_is_none_when_sources_are_too_far_apart(self) -> None:
-        told = agreed(ether(3000), ether(3061), {"USDC": Timed(E18, NOW)})
+        prices = agreed(ether(3000), ether(3061), {"USDC": Timed(E18, NOW)})
 
-        assert told.prices == {"USDC": Timed(E18, NOW)}
-        assert told.disputed == {"ETH": 202}  # 61 of 3030.5, rounded up
+        assert prices.prices == {"USDC": Timed(E18, NOW)}
+        assert prices.disputed == {"ETH": 202}  # 61 of 3030.5, rounded up
 
     @given(st.lists(st.integers(1, 10**30), min_size=1, max_size=7))
     def test_is_within_what_was_said_and_no_order_matters(self, values: list[int]) -> None:
-        told = [{"ETH": Timed(value, NOW)} for value in values]
+        prices = [{"ETH": Timed(value, NOW)} for value in values]
         wide = Bounds(MINUTE, 10**40)
 
-        price = agree(told, wide, now=NOW).prices["ETH"].value
+        price = agree(prices, wide, now=NOW).prices["ETH"].value
 
         assert min(values) <= price <= max(values)
-        assert agree(told[::-1], wide, now=NOW).prices["ETH"].value == price
+        assert agree(prices[::-1], wide, now=NOW).prices["ETH"].value == price
 
 
 class Feeds:
     """Feeds that say what a test says."""
 
     def __init__(self) -> None:
-        self.told: Mapping[str, FeedAnswer] | Exception = {}
+        self.answers: Mapping[str, FeedAnswer] | Exception = {}
 
     async def latest(self, aggregators: Sequence[str]) -> Mapping[str, FeedAnswer]:
-        if isinstance(self.told, Exception):
-            raise self.told
-        return self.told
+        if isinstance(self.answers, Exception):
+            raise self.answers
+        return self.answers
 
 
 def a_round(dollars: int, *, age: timedelta = timedelta(0)) -> Mapping[str, FeedAnswer]:
@@ -89,9 +89,9 @@ class TestChainFeeds:
         feeds = Feeds()
         source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: NOW)
 
-        feeds.told = a_round(3000, age=59 * MINUTE)
+        feeds.answers = a_round(3000, age=59 * MINUTE)
         assert await source.find_news() == ether(3000)
-        feeds.told = a_round(3000, age=61 * MINUTE)
+        feeds.answers = a_round(3000, age=61 * MINUTE)
         assert await source.find_news() == ether(3000, age=61 * MINUTE)
 
     async def test_that_disagree_with_the_file_close_the_routes_until_they_do_not(self) -> None:
@@ -101,10 +101,10 @@ class TestChainFeeds:
         follow = FollowPrices(source, book, name="chain", clock=lambda: NOW)
         book.take("file", ether(3000))
 
-        feeds.told = a_round(2000)
+        feeds.answers = a_round(2000)
         await follow()
         assert "ETH" not in market.prices
-        feeds.told = a_round(2990)
+        feeds.answers = a_round(2990)
         await follow()
         assert market.prices == ether(2995)
 
@@ -113,10 +113,10 @@ class TestChainFeeds:
         book = PriceBook(market, BOUNDS)
         source = ChainFeeds([Feed("ETH", "0xfeed", MINUTE)], feeds, clock=lambda: now[0])
         follow = FollowPrices(source, book, name="chain", clock=lambda: now[0])
-        feeds.told = a_round(3000)
+        feeds.answers = a_round(3000)
         await follow()
 
-        for feeds.told in (ChainUnavailable("POLYGON", ["away"]), {}):
+        for feeds.answers in (ChainUnavailable("POLYGON", ["away"]), {}):
             now[0] += 2 * MINUTE
             await follow()
 

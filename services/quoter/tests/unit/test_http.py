@@ -140,13 +140,13 @@ class TestGasless:
 
     async def test_limits_have_it_too(self) -> None:
         market = a_market(inventory={(POLYGON, USDC[POLYGON]): 10**9})
-        app, asked = (
+        app, question_ = (
             an_app(market),
             a_question().model_dump(include=set(RouteQuestion.model_fields)),
         )
-        _, plain = await ask(app, "POST", "/limits", orjson.dumps(asked))
-        told = orjson.dumps({**asked, "method": "gasless"})
-        _, signed = await ask(app, "POST", "/limits", told)
+        _, plain = await ask(app, "POST", "/limits", orjson.dumps(question_))
+        answer_ = orjson.dumps({**question_, "method": "gasless"})
+        _, signed = await ask(app, "POST", "/limits", answer_)
 
         before, after = (LimitsAnswer.model_validate_json(body) for body in (plain, signed))
         assert int(after.max_base_units) - int(before.max_base_units) >= 8_400_000
@@ -166,10 +166,10 @@ class TestDepositAddress:
         assert int(before.receive_base_units) - int(after.receive_base_units) == 6_000_000
 
     async def test_the_minimum_bears_a_refund_that_is_swept_before(self) -> None:
-        asked = a_question().model_dump(include=set(RouteQuestion.model_fields))
-        _, plain = await ask(an_app(), "POST", "/limits", orjson.dumps(asked))
-        told = orjson.dumps({**asked, "method": "deposit_address"})
-        _, swept = await ask(an_app(), "POST", "/limits", told)
+        question_ = a_question().model_dump(include=set(RouteQuestion.model_fields))
+        _, plain = await ask(an_app(), "POST", "/limits", orjson.dumps(question_))
+        answer_ = orjson.dumps({**question_, "method": "deposit_address"})
+        _, swept = await ask(an_app(), "POST", "/limits", answer_)
 
         before, after = (LimitsAnswer.model_validate_json(body) for body in (plain, swept))
         assert int(after.min_base_units) - int(before.min_base_units) == 4 * 6_000_000
@@ -177,11 +177,15 @@ class TestDepositAddress:
     async def test_an_open_amount_has_rates_and_no_sums(self) -> None:
         status, body = await quote(an_app(), method="deposit_address", base_units="0", is_open=True)
 
-        told = QuoteAnswer.model_validate_json(body).quote
+        answer_ = QuoteAnswer.model_validate_json(body).quote
         assert status == 200
-        sums = (told.requested_base_units, told.receive_base_units, told.total_fee_base_units)
+        sums = (
+            answer_.requested_base_units,
+            answer_.receive_base_units,
+            answer_.total_fee_base_units,
+        )
         assert sums == ("0", "0", "0")
-        assert int(told.source_usd_e18) > 0
+        assert int(answer_.source_usd_e18) > 0
 
     async def test_an_open_amount_is_refused_where_nothing_can_be_paid(self) -> None:
         app = an_app(a_market(inventory={}))
@@ -318,16 +322,16 @@ class TestExactOutput:
     async def test_asks_for_the_amount_that_brings_it(self) -> None:
         status, body = await quote(an_app(), base_units="0", receive_base_units="99000000")
 
-        told = QuoteAnswer.model_validate_json(body).quote
+        answer_ = QuoteAnswer.model_validate_json(body).quote
         assert status == 200
-        assert told.receive_base_units == "99000000"
-        _, same = await quote(an_app(), base_units=told.requested_base_units)
-        assert QuoteAnswer.model_validate_json(same).quote == told
+        assert answer_.receive_base_units == "99000000"
+        _, same = await quote(an_app(), base_units=answer_.requested_base_units)
+        assert QuoteAnswer.model_validate_json(same).quote == answer_
 
     async def test_is_refused_beyond_the_limits_of_the_route(self) -> None:
         answers = [
-            await quote(an_app(), base_units="0", receive_base_units=asked)
-            for asked in ("0", "1", "1" + "0" * 60)
+            await quote(an_app(), base_units="0", receive_base_units=question_)
+            for question_ in ("0", "1", "1" + "0" * 60)
         ]
 
         codes = [Refusal.model_validate_json(body).code for _, body in answers]
@@ -347,12 +351,12 @@ class TestPartnerFee:
 
     async def test_limits_have_it_too(self) -> None:
         market = a_market(inventory={(POLYGON, USDC[POLYGON]): 10**9})
-        asked = a_question().model_dump(include=set(RouteQuestion.model_fields))
-        _, plain = await ask(an_app(market), "POST", "/limits", orjson.dumps(asked))
-        shared = orjson.dumps({**asked, "partner_fee_basis_points": 1000})
+        question_ = a_question().model_dump(include=set(RouteQuestion.model_fields))
+        _, plain = await ask(an_app(market), "POST", "/limits", orjson.dumps(question_))
+        shared = orjson.dumps({**question_, "partner_fee_basis_points": 1000})
         _, body = await ask(an_app(market), "POST", "/limits", shared)
 
-        before, after = (LimitsAnswer.model_validate_json(told) for told in (plain, body))
+        before, after = (LimitsAnswer.model_validate_json(answer_) for answer_ in (plain, body))
         assert int(after.max_base_units) > int(before.max_base_units)
         assert (await quote(an_app(market), base_units=after.max_base_units))[0] == 400
         highest = {"base_units": after.max_base_units, "partner_fee_basis_points": 1000}
@@ -371,15 +375,15 @@ class TestExplanation:
 
     async def test_leads_from_the_inputs_to_the_quote(self) -> None:
         market = a_market()
-        market.told = {"file": market.prices}
-        asked = {"explain": True, "refuel": True, "partner_fee_basis_points": 50}
+        market.prices_by_source = {"file": market.prices}
+        question_ = {"explain": True, "refuel": True, "partner_fee_basis_points": 50}
 
-        _, body = await quote(an_app(market), **asked)
+        _, body = await quote(an_app(market), **question_)
 
         answer = QuoteAnswer.model_validate_json(body)
-        told = answer.explanation
-        assert told is not None
-        by_name = {step.name: int(step.value) for step in told.steps}
+        answer_ = answer.explanation
+        assert answer_ is not None
+        by_name = {step.name: int(step.value) for step in answer_.steps}
         quoted = answer.quote
         assert by_name["requested"] == int(quoted.requested_base_units)
         assert by_name["service_fee"] == -(-by_name["requested"] * 60 // 10_000)
@@ -393,15 +397,15 @@ class TestExplanation:
         assert by_name["receive"] == int(quoted.receive_base_units)
         assert by_name["min_receive"] == int(quoted.min_receive_base_units)
         assert by_name["total_fee"] == int(quoted.total_fee_base_units)
-        assert {price.symbol for price in told.prices} == {"USDC", "ETH", "POL"}
-        assert all(price.sources[0].source == "file" for price in told.prices)
-        assert told.fees.partner_fee_basis_points == 50
-        assert told.limits.min_base_units == "22800000"
+        assert {price.symbol for price in answer_.prices} == {"USDC", "ETH", "POL"}
+        assert all(price.sources[0].source == "file" for price in answer_.prices)
+        assert answer_.fees.partner_fee_basis_points == 50
+        assert answer_.limits.min_base_units == "22800000"
 
     async def test_shows_how_an_amount_follows_from_what_is_received(self) -> None:
-        asked = {"explain": True, "base_units": "0", "receive_base_units": "99000000"}
+        question_ = {"explain": True, "base_units": "0", "receive_base_units": "99000000"}
 
-        _, body = await quote(an_app(), **asked)
+        _, body = await quote(an_app(), **question_)
 
         answer = QuoteAnswer.model_validate_json(body)
         assert answer.explanation is not None
@@ -414,19 +418,19 @@ class TestExplanation:
             an_app(), explain=True, source_token=DAI[ETHEREUM], base_units=str(10**20)
         )
 
-        told = QuoteAnswer.model_validate_json(body).explanation
-        assert told is not None
-        assert [(one.method, one.code) for one in told.rejected] == [
+        answer_ = QuoteAnswer.model_validate_json(body).explanation
+        assert answer_ is not None
+        assert [(one.method, one.code) for one in answer_.rejected] == [
             ("gasless", "UNSUPPORTED_GASLESS")
         ]
 
 
 class TestQuotes:
     async def test_answers_each_of_many_questions_by_itself(self) -> None:
-        asked = [
+        question_ = [
             a_question(base_units=base_units) for base_units in ("100000000", "1", "200000000")
         ]
-        body = QuoteQuestions(questions=tuple(asked)).model_dump_json().encode()
+        body = QuoteQuestions(questions=tuple(question_)).model_dump_json().encode()
 
         status, answered = await ask(an_app(), "POST", "/quotes", body)
 

@@ -21,7 +21,7 @@ from swap_contracts.quoting import QuoteAnswer, QuotesAnswer
 QUESTIONS = 200
 # What moves bytes or waits for them; connecting and resolving tell the audit hook.
 MOVES = ("send", "sendall", "sendto", "sendmsg", "recv", "recv_into", "recvfrom", "recvmsg")
-HEARD = ("socket.", "open", "subprocess.", "os.posix_spawn", "os.exec", "os.fork")
+IO_EVENTS = ("socket.", "open", "subprocess.", "os.posix_spawn", "os.exec", "os.fork")
 
 
 @dataclass
@@ -35,12 +35,12 @@ class Counted:
 COUNTED = Counted()
 
 
-def _hear(event: str, _arguments: tuple[Any, ...]) -> None:
-    if COUNTED.is_counting and event.startswith(HEARD):
+def _record_event(event: str, _arguments: tuple[Any, ...]) -> None:
+    if COUNTED.is_counting and event.startswith(IO_EVENTS):
         COUNTED.calls.append(event)
 
 
-sys.addaudithook(_hear)  # stays for as long as the process lives, and is deaf but for these tests
+sys.addaudithook(_record_event)  # cannot be removed; it records only during these tests
 
 
 @pytest.fixture
@@ -78,13 +78,13 @@ def test_a_quote_touches_no_socket_and_no_file(counted: Counted) -> None:
     one = orjson.dumps(question)
     many = orjson.dumps({"questions": [question] * 20})
     explained = orjson.dumps({**question, "explain": True})
-    asked = [("/quote", one), ("/quotes", many), ("/quote", explained)]
-    for path, body in asked:
+    requests = [("/quote", one), ("/quotes", many), ("/quote", explained)]
+    for path, body in requests:
         answer(app, "POST", path, body)  # whatever is loaded or made on first use
     open_files = len(os.listdir("/proc/self/fd"))
 
     with counting(counted):
-        answers = [answer(app, "POST", *asked[n % len(asked)]) for n in range(QUESTIONS)]
+        answers = [answer(app, "POST", *requests[n % len(requests)]) for n in range(QUESTIONS)]
 
     assert counted.calls == []
     assert len(os.listdir("/proc/self/fd")) == open_files

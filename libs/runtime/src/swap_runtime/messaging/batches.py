@@ -21,8 +21,8 @@ from swap_runtime.telemetry.metrics import counter
 UseCase = Callable[[Sequence[Envelope[Body]]], Awaitable[None]]
 BEHIND: Final = "behind a parked message of the same key"
 
-HANDLED: Final = counter("messages_handled", "Messages a use case took", ["topic"])
-PARKED: Final = counter("messages_parked", "Messages set aside for a person", ["topic"])
+HANDLED: Final = counter("messages_handled", "Messages that a use case handled", ["topic"])
+PARKED: Final = counter("messages_parked", "Messages parked for an operator", ["topic"])
 log = structlog.get_logger()
 
 
@@ -169,7 +169,7 @@ class Batches(Generic[Body]):
         self, record: Record, envelope: Envelope[Body] | None, error: Exception
     ) -> None:
         reason = f"{type(error).__name__}: {error}"
-        log.error("parked", topic=record.topic, exc_info=error, **_log_fields(envelope))
+        log.error("message parked", topic=record.topic, exc_info=error, **_log_fields(envelope))
         PARKED.labels(record.topic).inc()
         message_id = None if envelope is None else envelope.message_id
         await self._parking.park(record, message_id, reason=reason)

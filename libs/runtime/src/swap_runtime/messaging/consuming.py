@@ -106,7 +106,7 @@ def consume(
             if len(records) < RECORDS_MAX:
                 await pacing.pause(len(records))
         except Unavailable as error:
-            log.warning("batch waits", topic=topic.name, reason=str(error))
+            log.warning("batch waits for a dependency", topic=topic.name, reason=str(error))
             await asyncio.sleep(RETRY_PAUSE_SECONDS)  # the nack seeks back at once
             raise
         except TooManyParked as error:

@@ -36,10 +36,12 @@ MARK_PUBLISHED: Final = sql(
 PAUSE_SECONDS: Final = 1.0
 OVERHEAD_BYTES: Final = 16  # lengths, offset and time of a record, and of each header
 
-PUBLISHED: Final = counter("outbox_published", "Messages the relay handed to Kafka")
-PUBLISH_FAILURES: Final = counter("outbox_publish_failures", "Batches Kafka did not take")
+PUBLISHED: Final = counter("outbox_published", "Messages that the relay published to Kafka")
+PUBLISH_FAILURES: Final = counter("outbox_publish_failures", "Batches that Kafka did not accept")
 # Alert: any.
-TOO_LARGE: Final = counter("outbox_too_large", "Messages left to the sweep for their size")
+TOO_LARGE: Final = counter(
+    "outbox_too_large", "Messages too large for Kafka; the sweep delivers them"
+)
 log = structlog.get_logger()
 
 
@@ -137,7 +139,7 @@ class Relay:
                 while await self.publish_batch() == self._batch_size:
                     pass
         except Exception as error:
-            log.info("outbox left to the next relay", error=f"{type(error).__name__}: {error}")
+            log.info("outbox not drained at stop", error=f"{type(error).__name__}: {error}")
         await self._producer.discard()
         await self._lease.release()
 

@@ -77,7 +77,9 @@ class Releasing:
         except Exception as error:
             statement = PARK_AGAIN
             values["reason"] = f"{type(error).__name__}: {error}"[:2000]
-            log.warning("parked again", message_id=str(row.message_id), reason=values["reason"])
+            log.warning(
+                "message parked again", message_id=str(row.message_id), reason=values["reason"]
+            )
         else:
-            log.info("released", message_id=str(row.message_id))
+            log.info("parked message released", message_id=str(row.message_id))
         await execute_alone(self._engine, statement, values)

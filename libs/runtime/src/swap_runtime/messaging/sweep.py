@@ -66,7 +66,9 @@ MISSING: Final = (
 ADVANCE_LIMIT: Final = 5000
 BATCH_SIZE: Final = 500
 
-SWEPT: Final = counter("swept_messages", "Messages that came without Kafka", ["consumer", "topic"])
+SWEPT: Final = counter(
+    "swept_messages", "Messages that the sweep read from an outbox", ["consumer", "topic"]
+)
 log = structlog.get_logger()
 
 
@@ -108,7 +110,7 @@ class Sweep:
         if records:
             await self._consumer.handle(records)
             SWEPT.labels(self._consumer.group, self._consumer.topic.name).inc(len(records))
-            log.info("swept", topic=self._consumer.topic.name, messages=len(records))
+            log.info("messages swept", topic=self._consumer.topic.name, messages=len(records))
         return released or len(records) == BATCH_SIZE
 
     async def stop(self) -> None:

@@ -42,7 +42,7 @@ async def ensure_topics(kafka: KafkaSettings, names: Collection[str] = tuple(SOU
             error = for_code(code)
             if code and error is not TopicAlreadyExistsError:
                 raise error(name)
-        log.info("topics made", topics=sorted(missing))
+        log.info("topics created", topics=sorted(missing))
 
 
 async def has_topic(kafka: KafkaSettings, name: str) -> bool:

@@ -17,7 +17,7 @@ import structlog
 from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.telemetry.metrics import gauge
 
-SILENCE = gauge("consumer_silence_seconds", "Since a poll was last answered", ["topic"])
+SILENCE = gauge("consumer_silence_seconds", "Seconds since the last response to a poll", ["topic"])
 log = structlog.get_logger()
 
 
@@ -53,7 +53,7 @@ class Watchdog:
                 if await self._has_topic(consumer.topic.name):
                     raise ConsumerStuck(f"{consumer.topic.name}: no poll for {silence:.0f} s")
                 self.excuse()
-                log.warning("kafka is away", topic=consumer.topic.name)
+                log.warning("kafka unavailable", topic=consumer.topic.name)
         return False
 
     def excuse(self) -> None:

@@ -100,10 +100,10 @@ SELECT (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM out
 OLDEST_UNPUBLISHED: Final = gauge(
     "outbox_oldest_seconds", "Age of the oldest message not published"
 )
-PARKED_NOW: Final = gauge("parked_messages", "Messages waiting for a person")
+PARKED_NOW: Final = gauge("parked_messages", "Parked messages that wait for an operator")
 # Alert: any.
 UNVERIFIED_NOW: Final = gauge(
-    "unverified_messages", "Messages from Kafka kept because their sender's outbox lacks them"
+    "unverified_messages", "Quarantined messages that the sender's outbox does not hold"
 )
 DEFAULT_ROWS: Final = gauge("outbox_default_rows", "Outbox rows whose day had no partition")
 log = structlog.get_logger()
@@ -144,7 +144,7 @@ class Maintenance:
             resets = [connection.post(statement) for statement in RESET_RESTORED_XIDS]
         for each in resets:
             if each.changed:
-                log.warning("restored from a dump", rows=each.changed)
+                log.warning("transaction ids of a restored dump reset", rows=each.changed)
 
     async def create_partitions(self) -> None:
         """Make the partitions of the next days, and give rows without one a home."""
@@ -156,7 +156,7 @@ class Maintenance:
             for day in days:
                 connection.post(CREATE_PARTITION, {"day": day})
         for day in days:
-            log.info("outbox day made", day=str(day))
+            log.info("outbox partition created", day=str(day))
 
     async def drop_consumed_partitions(self, *, retention: timedelta = RETENTION) -> None:
         """Drop the days that are older than `retention` and that every reader has passed."""
@@ -169,7 +169,7 @@ class Maintenance:
             try:
                 await self._drop(day)
             except Unavailable:
-                log.info("outbox day is busy", day=day)
+                log.info("outbox partition is locked", day=day)
                 return
 
     async def _drop(self, day: str) -> None:
@@ -177,11 +177,11 @@ class Maintenance:
             if not await connection.scalar(TRY_LOCK):
                 return
             if await self._is_unread(connection, day):
-                log.warning("outbox day is not read by everybody", day=day)
+                log.warning("outbox partition has unread messages", day=day)
                 return
             connection.post(SHORT_LOCK_TIMEOUT)
             connection.post(sql(f"DROP TABLE {day}"))
-        log.info("outbox day dropped", day=day)
+        log.info("outbox partition dropped", day=day)
 
     async def _is_unread(self, connection: Connection, day: str) -> bool:
         marks = " UNION ALL ".join(

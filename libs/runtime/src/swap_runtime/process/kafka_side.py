@@ -23,7 +23,9 @@ JOIN_PAUSE_SECONDS: Final = 2
 TOPICS_INTERVAL: Final = timedelta(seconds=15)
 WATCH_INTERVAL: Final = timedelta(seconds=1)
 
-JOINED: Final = gauge("consumers_joined", "1 while this process's consumers are in their groups")
+JOINED: Final = gauge(
+    "consumers_joined", "1 while the consumers of this process have joined their groups"
+)
 log = structlog.get_logger()
 
 
@@ -156,7 +158,7 @@ class KafkaSide:
                 return await self._start_broker()
             except Exception as error:
                 self._state = "away"
-                log.warning("kafka is away", error=f"{type(error).__name__}: {error}")
+                log.warning("kafka unavailable", error=f"{type(error).__name__}: {error}")
             await asyncio.sleep(JOIN_PAUSE_SECONDS)
 
     async def _start_broker(self) -> None:
@@ -177,5 +179,5 @@ class KafkaSide:
         try:
             await ensure_topics(self._service.settings.kafka, self._topics)
         except Exception as error:
-            log.info("topics not looked at", error=f"{type(error).__name__}: {error}")
+            log.info("topics not checked", error=f"{type(error).__name__}: {error}")
         return False

@@ -65,7 +65,7 @@ class Running:
         self._kafka = KafkaSide(service)
         operators = service.settings.known_operators(clock=service.clock)
         if any(route.needs_second for route in service.order_routes) and not operators.can_approve:
-            log.warning("one operator alone: orders above the amount cannot be approved")
+            log.warning("only one operator: orders that need approval cannot be approved")
         self._internal = Internal(
             operators=operators,
             desk=OrderDesk(
@@ -96,9 +96,9 @@ class Running:
         try:
             code = await self._until_stopped(self._start_and_watch())
         except SchemaTooOld as error:
-            log.error("cannot go on", reason=str(error))
+            log.error("process failed", reason=str(error))
         except Exception:
-            log.exception("cannot go on")
+            log.exception("process failed")
         finally:
             await self._stop()
         log.info("stopped", code=code)
@@ -175,7 +175,7 @@ class Running:
             try:
                 return await begin()
             except Unavailable as error:
-                log.warning("waiting to start", what=what, reason=str(error))
+                log.warning("start delayed", what=what, reason=str(error))
             await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
 
@@ -186,7 +186,7 @@ class Running:
             async with asyncio.timeout(timeout.total_seconds()):
                 await self._stop_in_order(timeout)
         except TimeoutError:
-            log.error("did not stop in time")
+            log.error("stop timed out")
         await self._internal.stop()
         await self._service.engine.dispose()
 
@@ -256,4 +256,4 @@ async def _run_logging_errors(step: Close) -> None:
     try:
         await step()
     except Exception:
-        log.exception("stopping failed")
+        log.exception("stop step failed")

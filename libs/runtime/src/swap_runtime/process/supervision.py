@@ -65,7 +65,7 @@ class Supervised:
                 return
             except Unavailable as error:
                 waits += 1
-                log.warning("task waits", task=self.name, reason=str(error))
+                log.warning("task waits for a dependency", task=self.name, reason=str(error))
             except Exception:
                 failures = 1 if monotonic() - began > CALM_SECONDS else failures + 1
                 TASK_FAILURES.labels(task=self.name).inc()

@@ -19,7 +19,9 @@ AT_ONCE_BYTES: Final = 4096
 # A burst of lines waits so long for its reader, once: until a line is taken no other waits.
 PATIENCE_MS: Final = 20
 GONE: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
-DROPPED: Final = counter("log_lines_dropped", "Log lines that standard output did not take")
+DROPPED: Final = counter(
+    "log_lines_dropped", "Log lines dropped because standard output was blocked"
+)
 
 WritePart = Callable[[bytes, int], int]
 

@@ -18,12 +18,12 @@ class PostgresRises:
     async def list_without_transaction(
         self, network: str, *, since: datetime, limit: int
     ) -> Sequence[TrackedMovement]:
-        asked = {"network": network, "limit": limit}
+        values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.RISES_WITHOUT_TRANSACTION, asked)
+            rows = await connection.execute(statements.RISES_WITHOUT_TRANSACTION, values)
         return [to_tracked(row) for row in rows if row.block_time >= since]
 
     async def hinted(self, network: str, *, limit: int) -> Sequence[str]:
-        asked = {"network": network, "limit": limit}
+        values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:
-            return list(await connection.scalars(statements.HINTED_TRANSACTIONS, asked))
+            return list(await connection.scalars(statements.HINTED_TRANSACTIONS, values))

@@ -145,7 +145,7 @@ WHERE movement.network = new.network AND movement.block_hash = new.block_hash
 ADVANCE: Final = sql("""
 UPDATE watch_cursor SET number = :number, hash = :hash, parent_hash = :parent_hash, time = :time,
   finalized_number = :finalized_number, start_number = :start_number,
-  last_outbox_id = CASE WHEN :has_told
+  last_outbox_id = CASE WHEN :has_published
     THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network
 """)
@@ -203,7 +203,7 @@ WHERE network = :network AND state = 'canonical'
 MARK_CHECKED: Final = sql("""
 UPDATE watch_cursor SET checked_number = :checked_number,
   revision = revision + CAST(:leaves_open AS int),
-  last_outbox_id = CASE WHEN :has_told
+  last_outbox_id = CASE WHEN :has_published
     THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network
 """)
@@ -214,7 +214,7 @@ UPDATE watch_cursor SET last_outbox_id = currval(pg_get_serial_sequence('outbox'
 WHERE network = :network
 """)
 # The follower reads anew what is open.
-TAKEN_BACK: Final = sql("""
+MARK_REVERTED: Final = sql("""
 UPDATE watch_cursor SET revision = revision + 1,
   last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
 WHERE network = :network

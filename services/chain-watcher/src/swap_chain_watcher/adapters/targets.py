@@ -15,15 +15,15 @@ class PostgresTargets:
         self._engine = engine
 
     async def new(self, network: str, *, limit: int) -> Sequence[Target]:
-        asked = {"network": network, "limit": limit}
+        values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.NEW_TARGETS, asked)
+            rows = await connection.execute(statements.NEW_TARGETS, values)
         return [Target(row.network, row.address, row.since) for row in rows]
 
     async def list_active(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
-        asked = {"network": network, "after": after}
+        values = {"network": network, "after": after}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.ACTIVE_TARGETS, asked)
+            rows = await connection.execute(statements.ACTIVE_TARGETS, values)
         return [(row.position, row.address) for row in rows]
 
     async def load_due(
@@ -35,7 +35,7 @@ class PostgresTargets:
         old_before: datetime,
         old_max: int,
     ) -> DueAddresses:
-        asked = {
+        values = {
             "network": network,
             "young_since": young_since,
             "young_max": young_max,
@@ -43,7 +43,7 @@ class PostgresTargets:
             "old_max": old_max,
         }
         async with reading(self._engine) as connection:
-            rows = list(await connection.execute(statements.DUE_ADDRESSES, asked))
+            rows = list(await connection.execute(statements.DUE_ADDRESSES, values))
         young = [row for row in rows if row.age == "young"]
         return DueAddresses(
             young=tuple(row.address for row in young),

@@ -103,7 +103,7 @@ class PostgresWork:
             raise CursorMoved(watch.network)
         if stored.halt_reason is not None:
             raise NetworkHalted(stored.halt_reason)
-        return _recalled(questions, answers)
+        return _to_context(questions, answers)
 
     async def load_context(
         self,
@@ -115,7 +115,7 @@ class PostgresWork:
     ) -> BatchContext:
         questions = _questions(network, subjects, senders, evidence)
         answers = await self._connection.ask(*questions.items()) if questions else ()
-        return _recalled(questions, answers)
+        return _to_context(questions, answers)
 
     async def advance(self, step: Step, *, at: datetime) -> None:
         network = step.after.network
@@ -127,7 +127,7 @@ class PostgresWork:
             **block_row(step.after.cursor),
             "finalized_number": step.after.finalized_number,
             "start_number": step.after.start_number,
-            "has_told": bool(step.publications),
+            "has_published": bool(step.publications),
         }
         self._connection.post(statements.ADVANCE, cursor)
         crashpoint("chain_watcher.before_commit")
@@ -141,15 +141,15 @@ class PostgresWork:
         first: int,
         last: int,
     ) -> StoredMovements:
-        asked = {"network": network}
+        values = {"network": network}
         _, hashes, stored, published = await self._connection.ask(
-            (statements.LOCK_CURSOR, asked),
+            (statements.LOCK_CURSOR, values),
             (
                 statements.CANONICAL_HASHES,
-                {**asked, "numbers": [added.block.number for added in found]},
+                {**values, "numbers": [added.block.number for added in found]},
             ),
-            (statements.STORED_MOVEMENTS, {**asked, "ids": list(movement_ids)}),
-            (statements.PUBLISHED_BETWEEN, {**asked, "first": first, "last": last}),
+            (statements.STORED_MOVEMENTS, {**values, "ids": list(movement_ids)}),
+            (statements.PUBLISHED_BETWEEN, {**values, "first": first, "last": last}),
         )
         return StoredMovements(
             frozenset(row.id for row in stored),
@@ -178,7 +178,7 @@ class PostgresWork:
             {
                 "network": network,
                 "checked_number": checked_number,
-                "has_told": bool(missed.publications),
+                "has_published": bool(missed.publications),
                 "leaves_open": missed.leaves_open,
             },
         )
@@ -190,21 +190,21 @@ class PostgresWork:
         self._mark(VERIFY, network, keys, at)
 
     async def load_swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
-        asked = {"network": network, "addresses": sorted(addresses), "native": NATIVE}
-        rows = await self._connection.execute(SWEPT_COINS, asked)
+        values = {"network": network, "addresses": sorted(addresses), "native": NATIVE}
+        rows = await self._connection.execute(SWEPT_COINS, values)
         return {row.address: int(row.swept) for row in rows}
 
     async def lock_rises(
         self, network: str, addresses: Collection[str]
     ) -> Sequence[TrackedMovement]:
-        asked = {"network": network}
+        values = {"network": network}
         _, rows = await self._connection.ask(
-            (statements.LOCK_CURSOR, asked),
-            (UNVERIFIED_RISES_OF, {**asked, "addresses": sorted(addresses)}),
+            (statements.LOCK_CURSOR, values),
+            (UNVERIFIED_RISES_OF, {**values, "addresses": sorted(addresses)}),
         )
         return [to_tracked(row) for row in rows]
 
-    async def take_back(
+    async def revert_and_halt(
         self, network: str, reverted: Sequence[TrackedMovement], *, halt: Halt
     ) -> None:
         place = {"network": network}
@@ -214,18 +214,18 @@ class PostgresWork:
             addresses = sorted({tracked.movement.to_address for tracked in reverted})
             self._connection.post(statements.MARK_INCOMPLETE, {**place, "addresses": addresses})
             add_to_outbox(self._connection, [to_outgoing(one, at=halt.at) for one in reverted])
-            self._connection.post(statements.TAKEN_BACK, place)
+            self._connection.post(statements.MARK_REVERTED, place)
         self._connection.post(statements.HALT, {**place, "at": halt.at, "reason": halt.reason})
 
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
-        asked = {"network": network, "ids": list(ids)}
-        return frozenset(await self._connection.scalars(statements.STORED_MOVEMENTS, asked))
+        values = {"network": network, "ids": list(ids)}
+        return frozenset(await self._connection.scalars(statements.STORED_MOVEMENTS, values))
 
     async def received(self, network: str, addresses: Collection[str]) -> Sequence[AddressTotals]:
-        asked = {"network": network, "addresses": sorted(addresses)}
+        values = {"network": network, "addresses": sorted(addresses)}
         rises, rows = await self._connection.ask(
-            (statements.PUBLISHED_RISES, asked),
-            (statements.ADDRESS_TOTALS, {**asked, "native": NATIVE}),
+            (statements.PUBLISHED_RISES, values),
+            (statements.ADDRESS_TOTALS, {**values, "native": NATIVE}),
         )
         published: defaultdict[str, list[PublishedRise]] = defaultdict(list)
         for row in rises:
@@ -262,8 +262,8 @@ class PostgresWork:
         self._connection.post(statements.MARK_PUBLISHED, {"network": network})
 
     async def mark_activated(self, network: str, addresses: Collection[str]) -> None:
-        asked = {"network": network, "addresses": list(addresses)}
-        self._connection.post(statements.ACTIVATE_TARGETS, asked)
+        values = {"network": network, "addresses": list(addresses)}
+        self._connection.post(statements.ACTIVATE_TARGETS, values)
 
     async def mark_counted(self, network: str, counted: CountedAddresses, *, at: datetime) -> None:
         block = counted.block
@@ -385,7 +385,7 @@ def _questions(
     return questions
 
 
-def _recalled(questions: Iterable[Statement], answers: Sequence[Rows]) -> BatchContext:
+def _to_context(questions: Iterable[Statement], answers: Sequence[Rows]) -> BatchContext:
     rows = dict(zip(questions, answers, strict=True))
     return BatchContext(
         # In the order of their versions: the last one stays.

@@ -28,14 +28,14 @@ class PostgresWatches:
             connection.post(statements.BEGIN_CURSOR, values)
 
     async def load(self, network: str) -> Watch | None:
-        asked = {"network": network}
+        values = {"network": network}
         # One transaction with one lock: the three answers belong together.
         async with transaction(self._engine) as connection:
-            connection.post(statements.LOCK_CURSOR, asked)
-            cursor = (await connection.execute(statements.CURSOR, asked)).one_or_none()
+            connection.post(statements.LOCK_CURSOR, values)
+            cursor = (await connection.execute(statements.CURSOR, values)).one_or_none()
             if cursor is None:
                 return None
-            since = {**asked, "finalized_number": cursor.finalized_number}
+            since = {**values, "finalized_number": cursor.finalized_number}
             recent, movements = await connection.ask(
                 (statements.RECENT_BLOCKS, since), (statements.OPEN_MOVEMENTS, since)
             )
@@ -51,31 +51,31 @@ class PostgresWatches:
         )
 
     async def find_nearest_block(self, network: str, number: int) -> Block | None:
-        asked = {"network": network, "number": number}
+        values = {"network": network, "number": number}
         async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.NEAREST_BLOCK, asked)).one_or_none()
+            row = (await connection.execute(statements.NEAREST_BLOCK, values)).one_or_none()
         return None if row is None else to_block(row)
 
     async def find_one_provider_end(self, network: str, *, after: int, upto: int) -> Block | None:
-        asked = {"network": network, "after": after, "upto": upto}
+        values = {"network": network, "after": after, "upto": upto}
         async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.ONE_PROVIDER, asked)).one_or_none()
+            row = (await connection.execute(statements.ONE_PROVIDER, values)).one_or_none()
         return None if row is None else replace(to_block(row), provider=row.provider)
 
     async def find_unchecked(
         self, network: str, *, is_halted: bool = False
     ) -> UncheckedRange | None:
-        asked = {"network": network, "is_halted": is_halted}
+        values = {"network": network, "is_halted": is_halted}
         async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.UNCHECKED_RANGE, asked)).one_or_none()
+            row = (await connection.execute(statements.UNCHECKED_RANGE, values)).one_or_none()
         return None if row is None else UncheckedRange(row.checked_number, row.finalized_number)
 
     async def list_unverified(
         self, network: str, *, after: int, limit: int
     ) -> Sequence[Unverified]:
-        asked = {"network": network, "after": after, "limit": limit}
+        values = {"network": network, "after": after, "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(evidence_statements.TO_VERIFY, asked)
+            rows = await connection.execute(evidence_statements.TO_VERIFY, values)
         return [Unverified(to_tracked(row).movement, row.provider) for row in rows]
 
     async def checked(self, network: str) -> Block | None:
@@ -87,9 +87,9 @@ class PostgresWatches:
     async def unverified_rises(
         self, network: str, *, after: int, upto: int, limit: int
     ) -> Sequence[Movement]:
-        asked = {"network": network, "after": after, "upto": upto, "limit": limit}
+        values = {"network": network, "after": after, "upto": upto, "limit": limit}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(evidence_statements.UNVERIFIED_RISES, asked)
+            rows = await connection.execute(evidence_statements.UNVERIFIED_RISES, values)
         return [to_tracked(row).movement for row in rows]
 
     async def find_halt(self, network: str) -> Halt | None:

@@ -243,14 +243,14 @@ class _Batch:
         """Confirm what enough providers report; what they do not waits, and is not refused."""
         movement = tracked.movement
         is_capped = self._policy.adds_to_inflow(movement) and not tracked.is_verified
-        room = allowance if is_capped else None
+        remaining = allowance if is_capped else None
         if self._policy.has_second_provider:
             is_enough = not tracked.awaits_second_provider
         else:
-            is_enough = room is None or room.admits(movement)
+            is_enough = remaining is None or remaining.admits(movement)
         if is_enough:
             last = self._publish(tracked, State.CONFIRMED)
-            if room is not None:
+            if remaining is not None:
                 self._trusted.append(last)
             return last
         if not tracked.is_withheld:

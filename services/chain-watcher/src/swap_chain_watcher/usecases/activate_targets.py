@@ -99,7 +99,7 @@ class ActivateTargets:
         self, watch: Watch, new: Sequence[Target], found: Sequence[BlockAdded], *, epoch: int
     ) -> Watch:
         network = watch.network
-        asked = EvidenceQuery.of(
+        query = EvidenceQuery.of(
             self._policy, watch.open.values(), has_deposits=bool(found), at=self._clock()
         )
         async with self._unit_of_work() as work:
@@ -108,7 +108,7 @@ class ActivateTargets:
                 epoch=epoch,
                 subjects=subjects(network, found),
                 senders=senders(found),
-                evidence=asked,
+                evidence=query,
             )
             movements = [
                 movement

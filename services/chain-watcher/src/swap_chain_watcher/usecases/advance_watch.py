@@ -64,12 +64,12 @@ class AdvanceWatch:
         coins = self._count_balances
         count = await coins.count(chain_events, at=self._clock()) if coins else None
         touched = subjects(watch.network, chain_events)
-        asked = EvidenceQuery.of(
+        query = EvidenceQuery.of(
             self._policy, watch.open.values(), has_deposits=bool(touched), at=self._clock()
         )
         async with self._unit_of_work() as work:
             known, targets, evidence = await work.lock_cursor(
-                watch, epoch=epoch, subjects=touched, senders=senders(chain_events), evidence=asked
+                watch, epoch=epoch, subjects=touched, senders=senders(chain_events), evidence=query
             )
             step = decide(
                 watch,

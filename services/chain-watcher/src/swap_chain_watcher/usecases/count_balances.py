@@ -49,7 +49,7 @@ class BalanceCount:
     block: Block
     balances: Mapping[str, int]
     changed: frozenset[str]  # whose coins are not as they were, or perhaps not
-    asked: DueAddresses
+    due: DueAddresses
     ancestor: Block | None  # to which the batch took the chain back
 
 
@@ -102,22 +102,22 @@ class CountBalances:
         if block is None:
             return None
         count_schedule = self._count_schedule
-        asked = await self._targets.load_due(
+        due = await self._targets.load_due(
             network,
             young_since=at - count_schedule.young_for,
             young_max=count_schedule.young_max,
             old_before=at - count_schedule.old_every,
             old_max=count_schedule.old_max,
         )
-        self.has_new_targets = asked.has_new
+        self.has_new_targets = due.has_new
         observe.addresses_watched(
-            network, len(self._watched), young=len(asked.young), young_max=count_schedule.young_max
+            network, len(self._watched), young=len(due.young), young_max=count_schedule.young_max
         )
         # Coins may come and be swept within one block.
         swept = {a for a in swept_addresses(chain_events) if a.lower() in self._watched}
-        if not asked.addresses and not swept:
+        if not due.addresses and not swept:
             return None
-        holdings = {a: Holding(a, NATIVE) for a in swept.union(asked.addresses)}
+        holdings = {a: Holding(a, NATIVE) for a in swept.union(due.addresses)}
         try:
             held = await self._reader.balances(holdings.values(), at=block)
         except ChainError as error:
@@ -127,7 +127,7 @@ class CountBalances:
             return None
         balances = {address: held[holding] for address, holding in holdings.items()}
         changed = self._changed(balances, chain_events)
-        return BalanceCount(block, balances, changed, asked, ancestor)
+        return BalanceCount(block, balances, changed, due, ancestor)
 
     async def record(
         self, work: Work, watch: Watch, count: BalanceCount, *, at: datetime
@@ -136,20 +136,20 @@ class CountBalances:
         network = watch.network
         self._incomplete.clear()
         found = await self._find(work, watch, count) if count.changed else ()
-        asked = count.asked
+        due = count.due
         counted = CountedAddresses(
-            count.block, asked.young_since, asked.uncounted, asked.old, frozenset(self._incomplete)
+            count.block, due.young_since, due.uncounted, due.old, frozenset(self._incomplete)
         )
         await work.mark_counted(network, counted, at=at)
         if not found:
             return None
         policy = self._policy
         needed = EvidenceQuery.of(policy, watch.open.values(), has_deposits=True, at=at)
-        recalled = await work.load_context(
+        context = await work.load_context(
             network, subjects=[movement.id for movement in found], evidence=needed
         )
         step = decide_found(
-            watch, found, policy=policy, known=recalled.known, evidence=recalled.evidence
+            watch, found, policy=policy, known=context.known, evidence=context.evidence
         )
         await work.add_found(step, at=at)
         return step

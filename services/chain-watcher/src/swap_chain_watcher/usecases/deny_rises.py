@@ -59,7 +59,7 @@ class DenyRises:
             reverted = [
                 one.with_state(State.REVERTED) for one in find_disproved(published, denials)
             ]
-            await work.take_back(network, reverted, halt=Halt(network, str(error), at))
+            await work.revert_and_halt(network, reverted, halt=Halt(network, str(error), at))
         observe.rises_denied(error)
         observe.network_halted(network, str(error))
 

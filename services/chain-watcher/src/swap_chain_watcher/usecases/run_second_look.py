@@ -137,12 +137,12 @@ class RunSecondLook:
                 first=first,
                 last=last.number,
             )
-            asked = EvidenceQuery.of(self._policy, (), has_deposits=True, at=self._clock())
+            query = EvidenceQuery.of(self._policy, (), has_deposits=True, at=self._clock())
             known, targets, evidence = await work.load_context(
                 network,
                 subjects=subjects(network, found),
                 senders=senders(found),
-                evidence=asked,
+                evidence=query,
             )
             missed = decide_missed(
                 network,

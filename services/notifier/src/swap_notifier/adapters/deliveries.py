@@ -30,17 +30,17 @@ class PostgresDeliveries:
         until: datetime,
         claim: UUID,
         free: int,
-        rooms: Mapping[UUID, int],
-        first_room: int,
+        allowances: Mapping[UUID, int],
+        first_allowance: int,
     ) -> Sequence[Claimed]:
         values = {
             "at": at,
             "until": until,
             "claim": claim,
             "free": free,
-            "endpoint_ids": list(rooms),
-            "rooms": list(rooms.values()),
-            "first_room": first_room,
+            "endpoint_ids": list(allowances),
+            "allowances": list(allowances.values()),
+            "first_allowance": first_allowance,
         }
         rows = await execute_alone(self._engine, statements.CLAIM, values)
         # What cannot be signed is nobody's failure: it is due again when its claim is over.

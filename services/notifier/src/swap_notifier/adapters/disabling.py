@@ -37,7 +37,7 @@ async def disable(
         if row.was_enabled
     ]
     if notices:
-        told = {**columns(notices), "at": at, "event_type": DISABLED}
-        connection.post(statements.ADD_NOTICES, told)
+        notice_values = {**columns(notices), "at": at, "event_type": DISABLED}
+        connection.post(statements.ADD_NOTICES, notice_values)
         connection.wake(statements.MESSAGES_DUE)
     return len(rows)

@@ -13,10 +13,10 @@ from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import to_endpoint
 from swap_notifier.adapters.sealing import Sealing, Unreadable
-from swap_notifier.domain.endpoints import Endpoint, Kept
+from swap_notifier.domain.endpoints import Endpoint, SecretStorage
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
-from swap_notifier.ports import KeptDisabled, TooMany
+from swap_notifier.ports import DisabledByOperator, TooMany
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
@@ -116,30 +116,32 @@ class PostgresEndpoints:
             return sealed
         return self._sealing.seal(secret, endpoint_id=endpoint_id)
 
-    async def count_secrets(self) -> Mapping[Kept, int]:
-        count: Counter[Kept] = Counter()
+    async def count_secrets(self) -> Mapping[SecretStorage, int]:
+        count: Counter[SecretStorage] = Counter()
         async with reading(self._engine) as connection:
             for row in await connection.execute(statements.SECRETS_BY_KEY):
-                count[self._kept(row.key_id)] += row.number
-        return {kept: count[kept] for kept in Kept}
+                count[self._storage_of(row.key_id)] += row.number
+        return {storage: count[storage] for storage in SecretStorage}
 
-    def _kept(self, key_id: str) -> Kept:
+    def _storage_of(self, key_id: str) -> SecretStorage:
         if key_id == self._sealing.first_key_id:
-            return Kept.FIRST_KEY
-        return Kept.OTHERWISE if key_id in self._sealing.key_ids else Kept.UNREADABLE
+            return SecretStorage.FIRST_KEY
+        return (
+            SecretStorage.OTHER_KEY if key_id in self._sealing.key_ids else SecretStorage.UNREADABLE
+        )
 
 
 async def _keep_within(connection: Transaction, endpoint: Endpoint, most: int) -> None:
     """Have whoever adds one to the app too wait until this one is there, and count.
 
     :raises TooMany: when there is no room for one more.
-    :raises KeptDisabled: when an operator disabled one that leads to the same place.
+    :raises DisabledByOperator: when an operator disabled one that leads to the same place.
     """
     values = {"app_id": endpoint.app_id}
     connection.post(statements.LOCK_APP, values)
     found = (await connection.execute(statements.COUNT_ENDPOINTS, values)).one()
     if place_of(endpoint.url) in map(place_of, found.kept_disabled or ()):
-        raise KeptDisabled
+        raise DisabledByOperator
     if found.there >= most:
         raise TooMany
 
@@ -147,11 +149,11 @@ async def _keep_within(connection: Transaction, endpoint: Endpoint, most: int) -
 async def _is_there(connection: Transaction, endpoint_id: UUID, *, undoes_operator: bool) -> bool:
     """Hold the endpoint, if there is such a one.
 
-    :raises KeptDisabled: when an operator disabled it, and this undoes no operator's doing.
+    :raises DisabledByOperator: when an operator disabled it, and this undoes no operator's doing.
     """
     row = (await connection.execute(statements.LOCK, {"id": endpoint_id})).one_or_none()
     if row is None:
         return False
     if row.disabled_reason == DisabledReason.OPERATOR and not undoes_operator:
-        raise KeptDisabled
+        raise DisabledByOperator
     return True

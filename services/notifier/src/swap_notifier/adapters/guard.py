@@ -34,7 +34,7 @@ class AddressRefused(OSError):
         super().__init__(errno.EACCES, NOWHERE_PUBLIC)
 
 
-def give_names_room(loop: asyncio.AbstractEventLoop) -> None:
+def raise_resolver_threads(loop: asyncio.AbstractEventLoop) -> None:
     """Let names that nobody answers for keep no other name waiting."""
     loop.set_default_executor(
         ThreadPoolExecutor(NAMES_AT_ONCE_MAX, thread_name_prefix="resolve-names")

@@ -52,8 +52,8 @@ class HttpSender:
                 await _read(response)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             return Answer(None, _words(error), None, _milliseconds(began))
-        asked = response.headers.get("retry-after") if response.status in ASKS_FOR_TIME else None
-        retry_after = retry_after_of(asked, at=at)
+        header = response.headers.get("retry-after") if response.status in ASKS_FOR_TIME else None
+        retry_after = retry_after_of(header, at=at)
         return Answer(response.status, None, retry_after, _milliseconds(began))
 
 

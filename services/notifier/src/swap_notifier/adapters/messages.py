@@ -89,10 +89,10 @@ class PostgresMessages:
         async with transaction(self._engine) as connection:
             if not await connection.scalar(statements.IS_ENABLED, {"id": endpoint_id}):
                 return None
-            made_due = await connection.scalars(statements.REPLAY_SINCE, values)
+            due_count = await connection.scalars(statements.REPLAY_SINCE, values)
             await log_order(connection)
             connection.wake(statements.MESSAGES_DUE)
-            return len(made_due)
+            return len(due_count)
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         async with transaction(self._engine) as connection:

@@ -41,10 +41,10 @@ ON CONFLICT (swap_id, endpoint_id, sequence) DO NOTHING
 """)
 DATABASE_NOW: Final = sql("SELECT clock_timestamp()")
 
-# First the endpoints for which something waits, found by jumping along the index; of each the
-# oldest that is due, as many as it has room for; then turn by turn, so that no endpoint's backlog
-# stands before another's only message. A message goes to its own app's endpoint or nowhere.
-# Each endpoint is looked up: joined, all of them might be read.
+# An index skip scan finds the endpoints with waiting messages. Each contributes its oldest due
+# messages, up to its allowance. The turns alternate between endpoints, so that one backlog does
+# not delay another. A message goes only to an endpoint of its own app. LATERAL looks each endpoint
+# up by its key; a join could read all of them.
 CLAIM: Final = sql(
     """
 WITH RECURSIVE waiting AS (
@@ -55,20 +55,20 @@ WITH RECURSIVE waiting AS (
           WHERE m.state = 'waiting' AND m.endpoint_id > waiting.endpoint_id
           ORDER BY m.endpoint_id LIMIT 1)
   FROM waiting WHERE waiting.endpoint_id IS NOT NULL
-), room AS (
-  SELECT endpoint.id, endpoint.app_id, coalesce(known.room, :first_room) AS room
+), allowance AS (
+  SELECT endpoint.id, endpoint.app_id, coalesce(known.allowance, :first_allowance) AS allowance
   FROM waiting CROSS JOIN LATERAL (
     SELECT id, app_id FROM endpoint
     WHERE id = waiting.endpoint_id AND disabled_at IS NULL OFFSET 0) AS endpoint
-  LEFT JOIN unnest(CAST(:endpoint_ids AS uuid[]), CAST(:rooms AS int[])) AS known(id, room)
-    ON known.id = endpoint.id
+  LEFT JOIN unnest(CAST(:endpoint_ids AS uuid[]), CAST(:allowances AS int[]))
+    AS known(id, allowance) ON known.id = endpoint.id
 ), due AS (
-  SELECT oldest.id, row_number() OVER (PARTITION BY room.id ORDER BY oldest.due_at) AS turn
-  FROM room CROSS JOIN LATERAL (
+  SELECT oldest.id, row_number() OVER (PARTITION BY allowance.id ORDER BY oldest.due_at) AS turn
+  FROM allowance CROSS JOIN LATERAL (
     SELECT m.id, m.due_at FROM webhook_message AS m
-    WHERE m.endpoint_id = room.id AND m.app_id = room.app_id
+    WHERE m.endpoint_id = allowance.id AND m.app_id = allowance.app_id
       AND m.state = 'waiting' AND m.due_at <= :at
-    ORDER BY m.due_at LIMIT room.room FOR UPDATE SKIP LOCKED
+    ORDER BY m.due_at LIMIT allowance.allowance FOR UPDATE SKIP LOCKED
   ) AS oldest
 ), claimed AS (
   UPDATE webhook_message AS m SET due_at = :until, claim = :claim

@@ -32,11 +32,11 @@ class Endpoint:
     failing_since: datetime | None
 
 
-class Kept(StrEnum):
+class SecretStorage(StrEnum):
     """How a secret is stored."""
 
     FIRST_KEY = "first_key"
-    OTHERWISE = "otherwise"  # under another of our keys, or from before there were any
+    OTHER_KEY = "otherwise"  # under another of our keys, or from before there were any
     UNREADABLE = "unreadable"  # under a key that is not ours
 
 

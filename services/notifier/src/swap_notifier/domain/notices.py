@@ -16,11 +16,11 @@ def disabled_notice(
     failing_since: datetime | None,
 ) -> bytes:
     """Return the body of the notice that nothing more is sent to an endpoint."""
-    told = {
+    members = {
         "id": str(endpoint_id),
         "url": url,
         "disabled_at": disabled_at.isoformat(),
         "disabled_reason": reason,
         "failing_since": None if failing_since is None else failing_since.isoformat(),
     }
-    return json.dumps({"endpoint": told}, separators=(",", ":")).encode()
+    return json.dumps({"endpoint": members}, separators=(",", ":")).encode()

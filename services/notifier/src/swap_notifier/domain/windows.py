@@ -21,12 +21,12 @@ SLOW: Final = timedelta(seconds=2)
 class _Window:
     size: int = FIRST
     under_way: int = 0
-    is_shut: bool = False
+    is_closed: bool = False
     left: int = FIRST  # of the room that the last claim had; without any, more may wait
 
     @property
-    def room(self) -> int:
-        return 0 if self.is_shut else max(self.size - self.under_way, 0)
+    def allowance(self) -> int:
+        return 0 if self.is_closed else max(self.size - self.under_way, 0)
 
 
 class Windows:
@@ -44,7 +44,7 @@ class Windows:
 
     @property
     def first(self) -> int:
-        """Return how many may begin of an endpoint that is not in `rooms`."""
+        """Return how many may begin of an endpoint that is not in `allowances`."""
         return min(FIRST, self._endpoint_max)
 
     @property
@@ -52,22 +52,22 @@ class Windows:
         """Return what a slow endpoint keeps: one, where slow ones might take everybody's room."""
         return self.first if self.free > self._total_max // 2 else FAILING
 
-    def rooms(self) -> Mapping[UUID, int]:
+    def allowances(self) -> Mapping[UUID, int]:
         """Return how many may begin of each endpoint that something is known about."""
         self._left = self.free
         for window in self._windows.values():
-            window.left = window.room
-        return {endpoint: window.room for endpoint, window in self._windows.items()}
+            window.left = window.allowance
+        return {endpoint: window.allowance for endpoint, window in self._windows.items()}
 
-    def shut(self, endpoint: UUID) -> None:
+    def close(self, endpoint: UUID) -> None:
         """Let nothing begin of an endpoint that is about to be disabled."""
-        self._windows.setdefault(endpoint, _Window(self.first)).is_shut = True
+        self._windows.setdefault(endpoint, _Window(self.first)).is_closed = True
 
     def reopen(self, endpoint: UUID) -> None:
-        """Undo `shut`, once it is disabled: it may be enabled again one day."""
+        """Undo `close`, once it is disabled: it may be enabled again one day."""
         window = self._windows.get(endpoint)
         if window is not None:
-            window.is_shut = False
+            window.is_closed = False
 
     def begin(self, endpoint: UUID) -> None:
         window = self._windows.setdefault(endpoint, _Window(self.first, left=self.first))
@@ -91,6 +91,6 @@ class Windows:
             window.size = max(window.size // 2, self._least_of_slow)
         else:
             window.size = min(window.size + 1, self._endpoint_max)
-        if window.under_way == 0 and window.size == self.first and not window.is_shut:
+        if window.under_way == 0 and window.size == self.first and not window.is_closed:
             del self._windows[endpoint]
         return self._left <= 0 or (window.left <= 0 and window.under_way <= window.size // 2)

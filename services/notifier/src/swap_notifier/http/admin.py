@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
-from swap_notifier.ports import KeptDisabled, TooMany, Window
+from swap_notifier.ports import DisabledByOperator, TooMany, Window
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
@@ -112,13 +112,13 @@ class EndpointRoutes:
 
     async def _add(self, request: Request) -> Response:
         try:
-            wanted = NewEndpoint.model_validate_json(await request.body())
+            request_body = NewEndpoint.model_validate_json(await request.body())
             endpoint, secret = await self._add_endpoint(
-                app_id=wanted.app_id,
-                url=wanted.url,
-                wants_updates=wanted.wants_updates,
-                wants_notices=wanted.wants_notices,
-                most=wanted.most,
+                app_id=request_body.app_id,
+                url=request_body.url,
+                wants_updates=request_body.wants_updates,
+                wants_notices=request_body.wants_notices,
+                most=request_body.most,
             )
         except ValidationError as error:
             return _invalid(error)
@@ -126,14 +126,14 @@ class EndpointRoutes:
             return _error(400, str(error))
         except TooMany:
             return _error(409, "the app has as many endpoints as it may", reason="full")
-        except KeptDisabled:
-            return _kept_disabled()
+        except DisabledByOperator:
+            return _disabled_by_operator()
         return _json({**asdict(endpoint), "secret": secret}, status=201)
 
     async def _list(self, request: Request) -> Response:
-        given = request.query_params.get("app_id")
-        app_id = None if given is None else _uuid(given)
-        if given is not None and app_id is None:
+        text = request.query_params.get("app_id")
+        app_id = None if text is None else _uuid(text)
+        if text is not None and app_id is None:
             return _error(400, "app_id is not an id")
         endpoints = await self._list_sent.endpoints(app_id)
         return _json({"endpoints": [asdict(endpoint) for endpoint in endpoints]})
@@ -160,7 +160,7 @@ class EndpointRoutes:
         return await self._switch(request, self._switch_endpoints.remove, {"is_removed": True})
 
     async def _switch(
-        self, request: Request, switch: Switching, told: Mapping[str, bool]
+        self, request: Request, switch: Switching, members: Mapping[str, bool]
     ) -> Response:
         endpoint_id = _uuid(request.path_params["id"])
         try:
@@ -168,9 +168,9 @@ class EndpointRoutes:
             is_done = endpoint_id is not None and await switch(endpoint_id, by=by)
         except ValidationError as error:
             return _invalid(error)
-        except KeptDisabled:
-            return _kept_disabled()
-        return _json({"id": endpoint_id, **told}) if is_done else _error(404, "no such endpoint")
+        except DisabledByOperator:
+            return _disabled_by_operator()
+        return _json({"id": endpoint_id, **members}) if is_done else _error(404, "no such endpoint")
 
     async def _test(self, request: Request) -> Response:
         endpoint_id = _uuid(request.path_params["id"])
@@ -181,7 +181,7 @@ class EndpointRoutes:
 
     async def _replay_since(self, request: Request) -> Response:
         try:
-            asked = Since.model_validate_json(await request.body())
+            query = Since.model_validate_json(await request.body())
         except ValidationError as error:
             return _invalid(error)
         endpoint_id = _uuid(request.path_params["id"])
@@ -189,7 +189,7 @@ class EndpointRoutes:
             None
             if endpoint_id is None
             else await self._replay_messages.since(
-                endpoint_id, asked.since, undelivered_only=asked.undelivered_only
+                endpoint_id, query.since, undelivered_only=query.undelivered_only
             )
         )
         if number is None:
@@ -198,7 +198,7 @@ class EndpointRoutes:
 
     async def _messages_of_endpoint(self, request: Request) -> Response:
         try:
-            asked = Part.model_validate(dict(request.query_params))
+            query = Part.model_validate(dict(request.query_params))
         except ValidationError as error:
             return _invalid(error)
         endpoint_id = _uuid(request.path_params["id"])
@@ -207,9 +207,9 @@ class EndpointRoutes:
             if endpoint_id is None
             else await self._list_sent.of_endpoint(
                 endpoint_id,
-                asked.window,
-                since=asked.since,
-                undelivered_only=asked.undelivered_only,
+                query.window,
+                since=query.since,
+                undelivered_only=query.undelivered_only,
             )
         )
         return _error(404, "no such endpoint") if listed is None else _json(asdict(listed))
@@ -255,7 +255,7 @@ def _invalid(error: ValidationError) -> Response:
     return _error(400, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
 
 
-def _kept_disabled() -> Response:
+def _disabled_by_operator() -> Response:
     return _error(
         409, "an operator disabled it, and only an operator enables it", reason="disabled"
     )

@@ -47,7 +47,7 @@ class AddEndpoint:
         :param most: how many the app may have; None: as many as it likes.
         :raises UrlRefused: when nothing may be sent there.
         :raises TooMany: when the app has so many already.
-        :raises KeptDisabled: when an operator disabled one of the app with the same URL.
+        :raises DisabledByOperator: when an operator disabled one of the app with the same URL.
         """
         await self._check(url)
         now = self._clock()

@@ -75,8 +75,8 @@ class DeliverMessages:
             until=now + self._claim_term,
             claim=self._new_id(),
             free=self._windows.free,
-            rooms=self._windows.rooms(),
-            first_room=self._windows.first,
+            allowances=self._windows.allowances(),
+            first_allowance=self._windows.first,
         )
         crashpoint("notifier.after_claim")
         for one in claimed:
@@ -109,7 +109,7 @@ class DeliverMessages:
         jitter_ppm = self._randbelow(JITTER_PPM_MAX + 1)
         outcome = outcome_of(claimed, answer, at=self._clock(), jitter_ppm=jitter_ppm)
         if outcome.disables:
-            self._windows.shut(claimed.endpoint_id)
+            self._windows.close(claimed.endpoint_id)
         may_be_more = self._windows.end(
             claimed.endpoint_id, is_success=answer.is_success, took=took
         )
@@ -137,4 +137,4 @@ def _observe(outcomes: Sequence[Outcome]) -> None:
         if outcome.disables:
             observe.endpoint_disabled(claimed.endpoint_id, outcome.disables)
         elif outcome.state is State.FAILED:
-            observe.gave_up(claimed)
+            observe.abandoned(claimed)

@@ -53,7 +53,7 @@ class SendTest:
 
 def example_swap(asset: AssetRef, *, at: datetime) -> SwapChanged:
     """Return a swap that waits for a deposit which nobody is asked for."""
-    one, nobody = str(10**asset.decimals), "0x" + "0" * 40
+    one, zero_address = str(10**asset.decimals), "0x" + "0" * 40
     return SwapChanged(
         swap_id=NO_SWAP,
         app_id=NO_SWAP,
@@ -63,7 +63,7 @@ def example_swap(asset: AssetRef, *, at: datetime) -> SwapChanged:
         source=asset,
         destination=asset,
         source_address=None,
-        destination_address=nobody,
+        destination_address=zero_address,
         refund_address=None,
         created_at=at,
         expires_at=at,

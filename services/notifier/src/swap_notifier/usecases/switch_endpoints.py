@@ -29,7 +29,7 @@ class SwitchEndpoints:
     async def enable(self, endpoint_id: UUID, *, by: By = DisabledReason.OPERATOR) -> bool:
         """Send there what happens from now on; False for an unknown endpoint.
 
-        :raises KeptDisabled: when an operator disabled it and its owner asks.
+        :raises DisabledByOperator: when an operator disabled it and its owner asks.
         """
         undoes = by is DisabledReason.OPERATOR
         is_done = await self._endpoints.enable(
@@ -42,7 +42,7 @@ class SwitchEndpoints:
     async def remove(self, endpoint_id: UUID, *, by: By = DisabledReason.OPERATOR) -> bool:
         """Let nobody see it any more; False for an unknown endpoint.
 
-        :raises KeptDisabled: when an operator disabled it and its owner asks.
+        :raises DisabledByOperator: when an operator disabled it and its owner asks.
         """
         undoes = by is DisabledReason.OPERATOR
         is_done = await self._endpoints.remove(

@@ -45,15 +45,15 @@ class ChainFeeds:
         """
         asked_at = self._clock()
         try:
-            told = await self._reader.latest([feed.aggregator for feed in self._feeds])
+            rounds = await self._reader.latest([feed.aggregator for feed in self._feeds])
         except ChainError as error:
             raise PricesUnreadable(str(error)) from error
-        if not told:
+        if not rounds:
             raise PricesUnreadable("no feed gives a price")
         news = {
-            feed.symbol: _timed(feed, told[feed.aggregator], asked_at)
+            feed.symbol: _timed(feed, rounds[feed.aggregator], asked_at)
             for feed in self._feeds
-            if feed.aggregator in told
+            if feed.aggregator in rounds
         }
         self._known = {**self._known, **news}
         return self._known

@@ -26,14 +26,16 @@ class Agreed:
     disputed: Mapping[str, int]  # basis points between the lowest and the highest
 
 
-def agree(told: Iterable[Mapping[str, Timed]], bounds: Bounds, *, now: datetime) -> Agreed:
+def agree(
+    prices_of_sources: Iterable[Mapping[str, Timed]], bounds: Bounds, *, now: datetime
+) -> Agreed:
     """Return the median of every symbol's fresh prices, as old as the oldest of them.
 
     A symbol whose sources are too far apart has none: somebody is wrong, and nobody knows who.
     One whose sources are all too old keeps the newest, which is then too old for whoever asks.
     """
     by_symbol: dict[str, list[Timed]] = {}
-    for source in told:
+    for source in prices_of_sources:
         for symbol, price in source.items():
             by_symbol.setdefault(symbol, []).append(price)
     prices: dict[str, Timed] = {}

@@ -68,8 +68,8 @@ def _largest_payable(route: Route, rates: Rates, market: Market) -> int:
     if available == 0:
         return 0
     net = _largest(available, numerator=rates.numerator, denominator=rates.denominator)
-    kept = BASIS_POINTS - rates.fee_basis_points
-    return _largest(net + rates.fixed_cost, numerator=kept, denominator=BASIS_POINTS)
+    share_after_fee = BASIS_POINTS - rates.fee_basis_points
+    return _largest(net + rates.fixed_cost, numerator=share_after_fee, denominator=BASIS_POINTS)
 
 
 def _largest(result: int, *, numerator: int, denominator: int) -> int:

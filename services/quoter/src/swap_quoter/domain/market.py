@@ -35,7 +35,7 @@ class Market:
     prices: Mapping[str, Timed] = field(
         default_factory=dict
     )  # by price symbol, dollars at 18 decimals
-    told: Mapping[str, Mapping[str, Timed]] = field(
+    prices_by_source: Mapping[str, Mapping[str, Timed]] = field(
         default_factory=dict
     )  # by source, what it said last: for who asks why a price is what it is
     gas: Mapping[str, Timed] = field(default_factory=dict)  # by network, wei for one unit

@@ -92,9 +92,9 @@ def rates_of(
 
     refuel = None
     if refuel_usd_e18 is not None and route.can_refuel:
-        given = _worth(refuel_usd_e18, route.destination_native, destination_native)
-        spent = given + route.refuel_gas * destination_gas
-        refuel = Refuel(given, in_source(route.destination_native, spent, destination_native))
+        amount = _worth(refuel_usd_e18, route.destination_native, destination_native)
+        spent = amount + route.refuel_gas * destination_gas
+        refuel = Refuel(amount, in_source(route.destination_native, spent, destination_native))
     return Rates(
         source_usd_e18=source,
         destination_usd_e18=destination,

@@ -26,7 +26,7 @@ from swap_contracts.quoting import (
 )
 from swap_quoter import observe
 from swap_quoter.domain.refusals import Refusal
-from swap_quoter.http.errors import code_of, refusal_response, told
+from swap_quoter.http.errors import code_of, refusal_body, refusal_response
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
@@ -72,10 +72,10 @@ class QuoterEndpoints:
         return _answered(request, rendered(answer))
 
     async def _quotes(self, request: Request) -> Response:
-        asked = QuoteQuestions.model_validate_json(await _body(request)).questions
-        outcomes = tuple(self._outcome(question) for question in asked)
+        questions = QuoteQuestions.model_validate_json(await _body(request)).questions
+        outcomes = tuple(self._outcome(question) for question in questions)
         answer = QuotesAnswer.trusted({"outcomes": outcomes})
-        if any(question.explain for question in asked):
+        if any(question.explain for question in questions):
             return _answered(request, answer.model_dump_json().encode())
         return _answered(request, rendered(answer))
 
@@ -84,7 +84,7 @@ class QuoterEndpoints:
             answer = self._give_quotes(question)
         except Refusal as refusal:
             observe.answered("quote", code_of(refusal))
-            return QuoteOutcome(refusal=told(refusal))
+            return QuoteOutcome(refusal=refusal_body(refusal))
         observe.answered("quote", "ok")
         return QuoteOutcome.trusted({"answer": answer, "refusal": None})
 

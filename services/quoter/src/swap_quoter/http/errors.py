@@ -41,7 +41,7 @@ def code_of(refusal: Refusal) -> ErrorCode:
     return CODES[type(refusal)]
 
 
-def told(refusal: Refusal) -> RefusalAnswer:
+def refusal_body(refusal: Refusal) -> RefusalAnswer:
     """Return a refusal in public words."""
     return _answer(code_of(refusal), str(refusal), refusal.limit_base_units)
 

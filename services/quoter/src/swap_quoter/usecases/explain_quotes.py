@@ -75,7 +75,7 @@ class ExplainQuotes:
             steps=[
                 StepModel(name=name, formula=formula, value=str(value))
                 for name, formula, value in steps_of(
-                    route, terms.rates, priced, slippage_ppm, _asked(question)
+                    route, terms.rates, priced, slippage_ppm, _requested_amount(question)
                 )
             ],
             rejected=self._rejected(question, priced),
@@ -97,9 +97,9 @@ class ExplainQuotes:
 
     def _sources(self, symbol: str) -> list[PriceSourceModel]:
         return [
-            PriceSourceModel(source=source, usd_e18=str(told[symbol].value), at=told[symbol].at)
-            for source, told in self._market.told.items()
-            if symbol in told
+            PriceSourceModel(source=source, usd_e18=str(prices[symbol].value), at=prices[symbol].at)
+            for source, prices in self._market.prices_by_source.items()
+            if symbol in prices
         ]
 
     def _gas(self, route: Route, method: Method, now: datetime) -> list[ExplainedGasModel]:
@@ -151,9 +151,9 @@ class ExplainQuotes:
         return rejected
 
 
-def _asked(question: QuoteQuestion) -> int | None:
-    asked = question.receive_base_units
-    return None if asked is None else int(asked)
+def _requested_amount(question: QuoteQuestion) -> int | None:
+    receive_base_units = question.receive_base_units
+    return None if receive_base_units is None else int(receive_base_units)
 
 
 def _age(known: Timed, now: datetime) -> int:

@@ -18,16 +18,16 @@ class PriceBook:
     def __init__(self, market: Market, bounds: Bounds) -> None:
         self._market = market
         self._bounds = bounds
-        self._told: dict[str, Mapping[str, Timed]] = {}
+        self._by_source: dict[str, Mapping[str, Timed]] = {}
         self._disputed: Mapping[str, int] = {}
 
     def take(self, source: str, news: Mapping[str, Timed]) -> None:
-        self._told[source] = news
-        self._market.told = dict(self._told)
+        self._by_source[source] = news
+        self._market.prices_by_source = dict(self._by_source)
 
     def settle(self, now: datetime) -> None:
         """Put into the market what the sources agree on now; the same again changes nothing."""
-        agreed = agree(self._told.values(), self._bounds, now=now)
+        agreed = agree(self._by_source.values(), self._bounds, now=now)
         if agreed.disputed != self._disputed:
             self._disputed = agreed.disputed
             observe.prices_disputed(agreed.disputed)
