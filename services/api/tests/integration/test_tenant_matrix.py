@@ -1,12 +1,8 @@
-"""Every address, every kind of key, two tenants: made from the table of addresses itself.
-
-An address that is added has to be classified here, or the first test fails.
-"""
+"""Every endpoint, every kind of key, two tenants: made from the declarations of the endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, auto
 from typing import Any, get_type_hints
 from uuid import uuid4
 
@@ -30,79 +26,6 @@ ENDPOINTS = endpoints(
 BY_MEMBERS = (Scope.MEMBER, Scope.PERSON)
 
 
-class Kind(Enum):
-    """What an address answers with."""
-
-    OWN = auto()  # one thing, that somebody owns
-    LIST = auto()  # what the caller owns
-    NEW = auto()  # what it just made, of the caller's
-    SHARED = auto()  # the same for everybody
-
-
-KINDS: dict[str, Kind] = {
-    f"POST {V2}/swaps": Kind.NEW,
-    f"GET {V2}/swaps": Kind.LIST,
-    f"GET {V2}/swaps/internal": Kind.LIST,
-    f"GET {V2}/swaps/by_transaction_hash/{{transactionHash}}": Kind.OWN,
-    f"GET {V2}/swaps/{{swapId}}": Kind.OWN,
-    f"GET {V2}/experimental/swaps/{{swapId}}": Kind.OWN,
-    f"POST {V2}/swaps/{{swapId}}/refund_address": Kind.OWN,
-    f"POST {V2}/swaps/{{swapId}}/deposit_speedup": Kind.OWN,
-    f"GET {V2}/swaps/{{swapId}}/deposit_actions": Kind.OWN,
-    f"POST {V2}/swaps/{{swapId}}/authorize": Kind.OWN,
-    f"GET {V2}/swaps/{{swapId}}/authorize": Kind.OWN,
-    f"GET {V2}/swaps/{{swapId}}/events": Kind.OWN,
-    f"GET {V2}/swaps/{{swapId}}/ledger": Kind.OWN,
-    f"GET {V2}/swaps/{{swapId}}/attach_deposit": Kind.OWN,
-    f"POST {V2}/swaps/{{swapId}}/attach_deposit": Kind.OWN,
-    f"GET {V2}/transaction_status": Kind.OWN,
-    f"GET {V2}/quote": Kind.SHARED,
-    f"GET {V2}/limits": Kind.SHARED,
-    f"GET {V2}/detailed_quote": Kind.SHARED,
-    "POST /api/swap_rate": Kind.SHARED,
-    f"GET {V2}/errors": Kind.SHARED,
-    f"GET {V2}/health": Kind.SHARED,
-    f"GET {V2}/networks": Kind.SHARED,
-    f"GET {V2}/status": Kind.SHARED,
-    f"GET {V2}/sources": Kind.SHARED,
-    f"GET {V2}/destinations": Kind.SHARED,
-    f"GET {V2}/source_exchanges": Kind.SHARED,
-    f"GET {V2}/exchange_withdrawal_networks": Kind.SHARED,
-    f"GET {MANAGE}/organizations": Kind.LIST,
-    f"GET {MANAGE}/organizations/{{organizationId}}": Kind.OWN,
-    f"POST {MANAGE}/organizations/{{organizationId}}": Kind.OWN,
-    f"GET {MANAGE}/organizations/{{organizationId}}/changes": Kind.OWN,
-    f"GET {MANAGE}/organizations/{{organizationId}}/apps": Kind.OWN,
-    f"POST {MANAGE}/organizations/{{organizationId}}/apps": Kind.OWN,
-    f"GET {MANAGE}/apps/{{appId}}": Kind.OWN,
-    f"POST {MANAGE}/apps/{{appId}}": Kind.OWN,
-    f"GET {MANAGE}/apps/{{appId}}/keys": Kind.OWN,
-    f"POST {MANAGE}/apps/{{appId}}/keys": Kind.OWN,
-    f"POST {MANAGE}/keys/{{keyId}}/rotate": Kind.OWN,
-    f"POST {MANAGE}/keys/{{keyId}}/expire": Kind.OWN,
-    f"POST {MANAGE}/keys/{{keyId}}/revoke": Kind.OWN,
-    f"GET {MANAGE}/organizations/{{organizationId}}/members": Kind.OWN,
-    f"POST {MANAGE}/members/{{memberId}}/role": Kind.OWN,
-    f"POST {MANAGE}/members/{{memberId}}/remove": Kind.OWN,
-    f"GET {MANAGE}/organizations/{{organizationId}}/invitations": Kind.OWN,
-    f"POST {MANAGE}/organizations/{{organizationId}}/invitations": Kind.OWN,
-    f"POST {MANAGE}/invitations/{{invitationId}}/revoke": Kind.OWN,
-    f"POST {MANAGE}/invitations/accept": Kind.NEW,
-    f"GET {MANAGE}/me": Kind.LIST,
-    f"GET {MANAGE}/me/tokens": Kind.LIST,
-    f"POST {MANAGE}/me/tokens": Kind.NEW,
-    f"POST {MANAGE}/me/tokens/{{tokenId}}/revoke": Kind.OWN,
-    f"GET {MANAGE}/apps/{{appId}}/webhooks": Kind.OWN,
-    f"POST {MANAGE}/apps/{{appId}}/webhooks": Kind.OWN,
-    f"POST {MANAGE}/webhooks/{{webhookId}}/rotate": Kind.OWN,
-    f"POST {MANAGE}/webhooks/{{webhookId}}/enable": Kind.OWN,
-    f"POST {MANAGE}/webhooks/{{webhookId}}/disable": Kind.OWN,
-    f"POST {MANAGE}/webhooks/{{webhookId}}/remove": Kind.OWN,
-    f"POST {MANAGE}/webhooks/{{webhookId}}/test": Kind.OWN,
-    f"POST {MANAGE}/webhooks/{{webhookId}}/replay": Kind.OWN,
-    f"GET {MANAGE}/webhooks/{{webhookId}}/messages": Kind.OWN,
-    f"POST {MANAGE}/webhooks/{{webhookId}}/messages/{{messageId}}/replay": Kind.OWN,
-}
 SOON = "2999-01-01T00:00:00Z"
 # What makes the request a good one, so that nothing but whose it is can be wrong with it.
 BODIES: dict[str, dict[str, Any]] = {
@@ -217,10 +140,6 @@ def _names(path: str) -> list[str]:
     return [part[1:-1] for part in path.split("/") if part.startswith("{")]
 
 
-def test_every_address_is_classified() -> None:
-    assert set(KINDS) == {name_of(endpoint) for endpoint in ENDPOINTS}
-
-
 async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tenant) -> None:
     """Or what follows would show nothing."""
     stopped = []
@@ -245,7 +164,7 @@ async def test_a1_another_tenant_is_told_like_of_what_does_not_exist(
     key = stranger.owner.token if who == "owner" else getattr(stranger, who).key
     before = await everything_of(api, webhooks)
     nobodys = unknown_values()
-    for endpoint in (e for e in ENDPOINTS if KINDS[name_of(e)] is Kind.OWN):
+    for endpoint in (e for e in ENDPOINTS if e.names_owned):
         theirs = requests_of(endpoint, victim.values, victim.reference)
         unknown = requests_of(endpoint, nobodys, "nobody's")
         for request, like in zip(theirs, unknown, strict=True):
@@ -263,7 +182,7 @@ async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknow
     api: Harness, victim: Tenant, stranger: Tenant
 ) -> None:
     """The same statements: nothing to tell the two apart by how long an answer takes."""
-    of_swaps = [e for e in ENDPOINTS if KINDS[name_of(e)] is Kind.OWN and e.path.startswith(V2)]
+    of_swaps = [e for e in ENDPOINTS if e.names_owned and e.path.startswith(V2)]
     nobodys = unknown_values()
     asked = []
     await ask(api, ("GET", f"{V2}/health", None), keyed(stranger.secret.key))  # the key is known

@@ -44,6 +44,7 @@ class Endpoint:
     scope: Scope = Scope.ANY
     needs_process_alone: bool = False  # answered while Postgres is away, to keys known before
     query: type[Parameters] | None = None
+    names_by_query: bool = False  # one thing that a tenant owns
     body: type[Parameters] | None = None
     refuses: Sequence[ErrorCode] = ()
     is_idempotent: bool = False  # with an idempotency key: the first answer again
@@ -52,6 +53,11 @@ class Endpoint:
     is_live: bool = False  # also as server-sent events, for who asks for those
     is_conditional: bool = False  # answered with 304 where the caller has it already
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
+
+    @property
+    def names_owned(self) -> bool:
+        """Whether it names one thing that a tenant owns: for others it does not exist."""
+        return "{" in self.path or self.names_by_query
 
 
 def weighed(endpoints: Sequence[Endpoint], weights: Mapping[str, int]) -> list[Endpoint]:

@@ -247,6 +247,7 @@ def _history(history: HistoryEndpoints) -> list[Endpoint]:
             TransactionStatusModel,
             weight=LOOKUP_WEIGHT,
             query=TransactionParameters,
+            names_by_query=True,
             refuses=(ErrorCode.NOT_FOUND,),
         ),
     ]
