@@ -9,9 +9,11 @@ import pytest
 import pytest_asyncio
 
 from libs.chains.tests.contract.conftest import ARTIFACTS, OWNER_KEY, Addresses
+from swap_chains.errors import NodesDiffer
 from swap_chains.evm.deploy import Deployer
 from swap_chains.evm.price_feeds import EvmPriceFeeds, FeedAnswer
 from swap_chains.evm.rpc import Rpc, open_session
+from tests.support.lying_node import a_lying_node
 
 pytestmark = pytest.mark.connected
 
@@ -53,6 +55,51 @@ class TestLatest:
         self, anvil_url: str, feeds: EvmPriceFeeds, value: int, at: int
     ) -> None:
         assert await feeds.latest([await a_feed(anvil_url, value, at=at)]) == {}
+
+    @pytest.mark.fault("A19")
+    @pytest.mark.parametrize("is_first", [True, False])
+    async def test_is_none_while_one_of_two_nodes_lies(
+        self, anvil_url: str, is_first: bool
+    ) -> None:
+        ether = await a_feed(anvil_url, 3000 * 10**8, at=int(NOON.timestamp()))
+        with a_lying_node(anvil_url) as liar:
+            urls = [liar.url, anvil_url] if is_first else [anvil_url, liar.url]
+            async with open_session() as session:
+                feeds = EvmPriceFeeds(Rpc.to_urls("ETHEREUM_DEVNET", urls, session, rounds=1))
+                assert await feeds.latest([ether]) == {ether: FeedAnswer(3000 * 10**8, 8, NOON)}
+
+                liar.change = lambda method, params, result: (
+                    result.replace(f"{3000 * 10**8:064x}", f"{10**8:064x}")
+                    if method == "eth_call"
+                    else result
+                )
+
+                with pytest.raises(NodesDiffer):
+                    await feeds.latest([ether])
+
+    @pytest.mark.fault("A19")
+    async def test_of_a_node_that_is_a_block_behind_is_read_where_both_are(
+        self, anvil_url: str
+    ) -> None:
+        seconds = int(NOON.timestamp())
+        ether = await a_feed(anvil_url, 3000 * 10**8, at=seconds)
+        with a_lying_node(anvil_url) as behind:
+            urls = [anvil_url, behind.url]
+            async with open_session() as session:
+                rpc = Rpc.to_urls("ETHEREUM_DEVNET", urls, session, rounds=1)
+                feeds, head = (
+                    EvmPriceFeeds(rpc),
+                    await rpc.call("eth_getBlockByNumber", "latest", False),
+                )
+                async with Deployer(anvil_url, OWNER_KEY) as deployer:
+                    await deployer.transact(AGGREGATOR, ether, "update", 3001 * 10**8, seconds)
+                behind.change = lambda method, params, result: (
+                    head if method == "eth_getBlockByNumber" and params[0] == "latest" else result
+                )
+
+                told = await feeds.latest([ether])
+
+        assert told == {ether: FeedAnswer(3000 * 10**8, 8, NOON)}
 
     async def test_leaves_out_what_is_no_feed(
         self, feeds: EvmPriceFeeds, contracts: Addresses

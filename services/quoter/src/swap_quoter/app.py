@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import aiohttp
 
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.price_feeds import EvmPriceFeeds
+from swap_chains.evm.provider_agreement import PROVIDERS_MIN
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_domain.catalogue import Catalogue
+from swap_quoter import observe
 from swap_quoter.adapters.chain_feeds import ChainFeeds, Feed
 from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.adapters.known_market import PostgresKnownMarket
@@ -157,24 +160,38 @@ def _follow_prices(
     """
     clock, private = service.clock, service.settings.node_urls()
     bounds = Bounds(market.prices_max_age, group.prices_deviation_basis_points)
-    book = PriceBook(market, bounds)
-    sources: dict[str, PriceSource] = {"file": PriceFile(group.prices_file)}
-    for name in dict.fromkeys(feed.network for feed in group.feeds):
-        feeds = [
-            Feed(feed.symbol, feed.aggregator, feed.max_age)
-            for feed in group.feeds
-            if feed.network == name
-        ]
-        rpc = Rpc.to_urls(
+    rpcs = {
+        name: Rpc.to_urls(
             name,
             private.get(name, catalogue.network(name).public_nodes),
             session,
             timeout_seconds=2,
             rounds=1,
             before_call=lambda: forbid_open_transaction("rpc"),
+            coalesces_requests=True,
             chain_id=catalogue.network(name).chain_id,
         )
+        for name in dict.fromkeys(feed.network for feed in group.feeds)
+    }
+    sources: dict[str, PriceSource] = {"file": PriceFile(group.prices_file)}
+    for name, rpc in rpcs.items():
+        feeds = [
+            Feed(feed.symbol, feed.aggregator, feed.max_age)
+            for feed in group.feeds
+            if feed.network == name
+        ]
         sources[name] = ChainFeeds(feeds, EvmPriceFeeds(rpc), clock=clock)
+    of_one_provider = one_provider_networks(catalogue, rpcs.values())
+    for name in of_one_provider:
+        observe.feeds_need_another_source(name)
+    book = PriceBook(market, bounds, one_provider_sources=of_one_provider)
     for name, source in sources.items():
         follow_prices = FollowPrices(source, book, name=name, clock=clock)
         service.every(f"follow-prices {name}", group.prices_poll_interval, follow_prices)
+
+
+def one_provider_networks(catalogue: Catalogue, rpcs: Iterable[Rpc]) -> Sequence[str]:
+    """Return the live networks whose feeds one provider could make up."""
+    if catalogue.environment != "live":
+        return ()
+    return [rpc.network for rpc in rpcs if len(rpc.providers) < PROVIDERS_MIN]

@@ -45,6 +45,13 @@ def prices_unreadable(source: str, reason: str) -> None:
     PRICES_UNREADABLE.labels(source).inc()
 
 
+def feeds_need_another_source(network: str) -> None:
+    log.warning(
+        "price feeds are read from one provider and count only beside another source",
+        network=network,
+    )
+
+
 def prices_disputed(basis_points: Mapping[str, int]) -> None:
     log.warning("prices disputed", basis_points=dict(basis_points))
     PRICES_DISPUTED.set(len(basis_points))

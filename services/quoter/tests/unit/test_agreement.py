@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.quoter.tests.factories import NOW, a_market
-from swap_chains.errors import ChainUnavailable
+from swap_chains.errors import ChainUnavailable, NodesDiffer
 from swap_chains.evm.price_feeds import FeedAnswer
 from swap_quoter.adapters.chain_feeds import ChainFeeds, Feed
 from swap_quoter.domain.agreement import Agreed, Bounds, agree
@@ -56,6 +56,24 @@ class TestAgree:
 
         assert prices.prices == {"USDC": Timed(E18, NOW)}
         assert prices.disputed == {"ETH": 202}  # 61 of 3030.5, rounded up
+
+    @pytest.mark.fault("A19")
+    def test_a_source_of_one_provider_gives_no_price_alone(self) -> None:
+        feed = {**ether(9000), "USDC": Timed(E18, NOW)}
+
+        told = agree([ether(3000, age=2 * MINUTE)], BOUNDS, now=NOW, one_provider=[feed, feed])
+
+        assert told.prices == ether(3000, age=2 * MINUTE)  # too old for whoever asks
+        assert told.disputed == {}
+
+    @pytest.mark.fault("A19")
+    def test_a_source_of_one_provider_counts_beside_another(self) -> None:
+        near = agree([ether(3000)], BOUNDS, now=NOW, one_provider=[ether(3010)])
+        far = agree([ether(3000)], BOUNDS, now=NOW, one_provider=[ether(9000)])
+
+        assert near.prices == ether(3005)
+        assert far.prices == {}
+        assert far.disputed.keys() == {"ETH"}
 
     @given(st.lists(st.integers(1, 10**30), min_size=1, max_size=7))
     def test_is_within_what_was_said_and_no_order_matters(self, values: list[int]) -> None:
@@ -107,6 +125,35 @@ class TestChainFeeds:
         feeds.answers = a_round(2990)
         await follow()
         assert market.prices == ether(2995)
+
+    @pytest.mark.fault("A19")
+    async def test_of_one_provider_open_no_route_alone(self) -> None:
+        feeds, market = Feeds(), a_market()
+        book = PriceBook(market, BOUNDS, one_provider_sources=["chain"])
+        source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: NOW)
+        follow = FollowPrices(source, book, name="chain", clock=lambda: NOW)
+
+        feeds.told = a_round(3000)
+        await follow()
+        assert "ETH" not in market.prices
+        book.take("file", ether(3000))
+        await follow()
+        assert market.prices == ether(3000)
+
+    @pytest.mark.fault("A19")
+    async def test_that_two_providers_do_not_report_alike_leave_the_price_to_grow_old(self) -> None:
+        feeds, market, now = Feeds(), a_market(), [NOW]
+        book = PriceBook(market, BOUNDS)
+        source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: now[0])
+        follow = FollowPrices(source, book, name="chain", clock=lambda: now[0])
+        feeds.told = a_round(3000)
+        await follow()
+
+        feeds.told = NodesDiffer("POLYGON", 2)
+        now[0] += 2 * MINUTE
+        await follow()
+
+        assert market.prices == ether(3000)  # of two minutes ago: its routes are closed
 
     async def test_that_do_not_answer_leave_what_they_said_to_grow_old(self) -> None:
         feeds, market, now = Feeds(), a_market(), [NOW]

@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 
+import pytest
+
+from services.quoter.tests.factories import a_catalogue
+from swap_chains.evm.rpc import Rpc, open_session
 from swap_quoter.adapters.tables import METADATA
+from swap_quoter.app import one_provider_networks
 
 # Most of it is SQLAlchemy, pydantic, aiohttp and FastStream, which every process shares.
 RSS_MEGABYTES_MAX = 110
@@ -27,3 +34,22 @@ def test_loads_neither_web3_nor_eth_account() -> None:
 
 def test_names_its_own_tables() -> None:
     assert set(METADATA.tables) == {"inventory", "completion", "completion_average"}
+
+
+@pytest.mark.fault("A19")
+@pytest.mark.parametrize(
+    ("environment", "urls", "expected"),
+    [
+        pytest.param("live", ["https://a.example/x", "https://b.example"], [], id="two providers"),
+        pytest.param("live", ["https://a.example/x", "https://a.example"], ["N"], id="one"),
+        pytest.param("test", ["https://a.example"], [], id="one without money"),
+    ],
+)
+async def test_feeds_of_one_live_provider_count_only_beside_another_source(
+    environment: str, urls: Sequence[str], expected: Sequence[str]
+) -> None:
+    catalogue = replace(a_catalogue(), environment=environment)
+    async with open_session() as session:
+        rpc = Rpc.to_urls("N", urls, session)
+
+        assert list(one_provider_networks(catalogue, [rpc])) == expected

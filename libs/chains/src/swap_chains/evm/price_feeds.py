@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.evm.codec import WORD, selector
+from swap_chains.evm.provider_agreement import Place, read_at_head_of_two
 from swap_chains.evm.rpc import Node, Request, Rpc
 
 ROUND: Final = "0x" + selector("latestRoundData()").hex()
@@ -41,12 +42,14 @@ class EvmPriceFeeds:
     async def latest(self, aggregators: Sequence[str]) -> Mapping[str, FeedAnswer]:
         """Return what each says; one that says nothing usable is left out.
 
-        :raises ChainUnavailable: when no node answers.
+        Where nodes of two providers are configured, two report the same at the same recent block.
+
+        :raises ChainError: when no node answers, or no two of several alike.
         """
         addresses = list(dict.fromkeys(aggregators))
-        requests = [_call(a, data) for a in addresses for data in (ROUND, DECIMALS)]
 
-        async def read(node: Node) -> Mapping[str, FeedAnswer]:
+        async def read(node: Node, place: Place) -> Mapping[str, FeedAnswer]:
+            requests = [_call(a, data, place) for a in addresses for data in (ROUND, DECIMALS)]
             answers = await node.batch(requests)
             if not all(isinstance(a, str | NodeRefused) for a in answers):
                 raise InconsistentAnswer(node.label, "a call that returns no bytes")
@@ -54,11 +57,11 @@ class EvmPriceFeeds:
             found = {a: _answer(round_, decimals) for a, round_, decimals in pairs}
             return {a: answer for a, answer in found.items() if answer is not None}
 
-        return await self._rpc.on_one_node(read)
+        return await read_at_head_of_two(self._rpc, read)
 
 
-def _call(aggregator: str, data: str) -> Request:
-    return Request("eth_call", ({"to": aggregator, "data": data}, "latest"))
+def _call(aggregator: str, data: str, place: Place) -> Request:
+    return Request("eth_call", ({"to": aggregator, "data": data}, place))
 
 
 def _answer(round_: Any, decimals: Any) -> FeedAnswer | None:

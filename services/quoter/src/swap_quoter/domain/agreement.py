@@ -27,17 +27,25 @@ class Agreed:
 
 
 def agree(
-    prices_of_sources: Iterable[Mapping[str, Timed]], bounds: Bounds, *, now: datetime
+    prices_of_sources: Iterable[Mapping[str, Timed]],
+    bounds: Bounds,
+    *,
+    now: datetime,
+    one_provider: Iterable[Mapping[str, Timed]] = (),
 ) -> Agreed:
     """Return the median of every symbol's fresh prices, as old as the oldest of them.
 
     A symbol whose sources are too far apart has none: somebody is wrong, and nobody knows who.
     One whose sources are all too old keeps the newest, which is then too old for whoever asks.
+
+    :param one_provider: sources that nodes of one provider could make up. They count only beside a
+        fresh price of another source; a symbol that only they price has none.
     """
-    by_symbol: dict[str, list[Timed]] = {}
-    for source in prices_of_sources:
-        for symbol, price in source.items():
-            by_symbol.setdefault(symbol, []).append(price)
+    by_symbol = _by_symbol(prices_of_sources)
+    for symbol, prices_of_one in _by_symbol(one_provider).items():
+        others = by_symbol.get(symbol, [])
+        if any(not _is_stale(price, bounds, now) for price in others):
+            others.extend(prices_of_one)
     prices: dict[str, Timed] = {}
     disputed: dict[str, int] = {}
     for symbol, candidates in by_symbol.items():
@@ -52,6 +60,14 @@ def agree(
         else:
             prices[symbol] = Timed(median, min(price.at for price in fresh))
     return Agreed(prices, disputed)
+
+
+def _by_symbol(told: Iterable[Mapping[str, Timed]]) -> dict[str, list[Timed]]:
+    by_symbol: dict[str, list[Timed]] = {}
+    for source in told:
+        for symbol, price in source.items():
+            by_symbol.setdefault(symbol, []).append(price)
+    return by_symbol
 
 
 def _median(values: Sequence[int]) -> int:

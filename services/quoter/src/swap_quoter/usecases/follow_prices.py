@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from swap_quoter import observe
@@ -15,7 +15,13 @@ from swap_runtime.clock import Clock
 class PriceBook:
     """What every source said last, and the market that follows from it."""
 
-    def __init__(self, market: Market, bounds: Bounds) -> None:
+    def __init__(
+        self, market: Market, bounds: Bounds, *, one_provider_sources: Collection[str] = ()
+    ) -> None:
+        """
+        :param one_provider_sources: names of sources that count only beside another.
+        """
+        self._one_provider_sources = frozenset(one_provider_sources)
         self._market = market
         self._bounds = bounds
         self._by_source: dict[str, Mapping[str, Timed]] = {}
@@ -27,7 +33,9 @@ class PriceBook:
 
     def settle(self, now: datetime) -> None:
         """Put into the market what the sources agree on now; the same again changes nothing."""
-        agreed = agree(self._by_source.values(), self._bounds, now=now)
+        of_one = [self._by_source[name] for name in self._by_source.keys() & self._one_provider_sources]
+        others = [self._by_source[name] for name in self._by_source.keys() - self._one_provider_sources]
+        agreed = agree(others, self._bounds, now=now, one_provider=of_one)
         if agreed.disputed != self._disputed:
             self._disputed = agreed.disputed
             observe.prices_disputed(agreed.disputed)

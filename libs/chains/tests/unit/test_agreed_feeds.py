@@ -1,0 +1,115 @@
+"""A price feed's answer counts when two providers report it alike at the same recent block."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from swap_chains.errors import ChainUnavailable, NodesDiffer
+from swap_chains.evm import codec
+from swap_chains.evm.price_feeds import ROUND, EvmPriceFeeds, FeedAnswer
+from swap_chains.evm.rpc import Rpc
+
+FEED = codec.checksum_address("0x" + "fe" * 20)
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MINUTE = 60
+
+pytestmark = pytest.mark.fault("A19")
+
+
+def feeds_of(session, *nodes):
+    urls = [node.url for node in nodes]
+    rpc = Rpc.to_urls(
+        "TESTNET", urls, session, timeout_seconds=2, rounds=1, coalesces_requests=True
+    )
+    return EvmPriceFeeds(rpc)
+
+
+def saying(dollars, *, before=None):
+    """Return what gives the feed this price, and another one in the state of an earlier block."""
+
+    def change(method, params, answer):
+        if method != "eth_call":
+            return answer
+        call, place = params
+        if call["data"] != ROUND:
+            return f"0x{8:064x}"
+        block, earlier = before or (None, 0)
+        is_earlier = block is not None and place == {"blockHash": block["hash"]}
+        value = (earlier if is_earlier else dollars) * 10**8
+        at = int(NOON.timestamp())
+        return "0x" + "".join(f"{word:064x}" for word in (1, value, at, at, 1))
+
+    return change
+
+
+def told(dollars):
+    return {FEED: FeedAnswer(dollars * 10**8, 8, NOON)}
+
+
+@pytest.fixture
+async def nodes(serve):
+    """Return three nodes of three providers, on one chain of eleven blocks."""
+    served = [await serve() for _ in range(3)]
+    for node in served:
+        node.chain.grow(10)
+        node.change = saying(3000)
+    return served
+
+
+@pytest.mark.parametrize("liar", [0, 1])
+async def test_one_of_two_nodes_that_lies_gives_no_price(session, nodes, liar):
+    feeds = feeds_of(session, *nodes[:2])
+    assert await feeds.latest([FEED]) == told(3000)
+
+    nodes[liar].change = saying(1)
+
+    with pytest.raises(NodesDiffer):
+        await feeds.latest([FEED])
+
+
+async def test_one_of_three_that_lies_changes_nothing(session, nodes):
+    nodes[0].change = saying(1)
+
+    assert await feeds_of(session, *nodes).latest([FEED]) == told(3000)
+
+
+async def test_a_price_of_a_minute_ago_is_not_passed_off_as_the_newest(session, nodes):
+    liar, honest, _ = nodes
+    for block in (*liar.chain.blocks[8:], *honest.chain.blocks[8:]):
+        block["timestamp"] = hex(int(block["timestamp"], 16) + MINUTE)
+    liar.chain.cut(4)
+    liar.change = honest.change = saying(3000, before=(honest.chain.blocks[6], 2000))
+
+    with pytest.raises(ChainUnavailable):
+        await feeds_of(session, liar, honest).latest([FEED])
+
+
+async def test_a_provider_that_is_a_block_behind_closes_nothing(session, nodes):
+    ahead, behind, _ = nodes
+    ahead.chain.grow(1)
+    common = behind.chain.blocks[-1]
+    ahead.change = saying(3001, before=(common, 3000))
+
+    assert await feeds_of(session, ahead, behind).latest([FEED]) == told(3000)
+
+
+async def test_one_of_two_is_not_enough(session, nodes):
+    nodes[1].change = lambda method, params, answer: {"code": -32603, "message": "later"}
+
+    with pytest.raises(ChainUnavailable):
+        await feeds_of(session, *nodes[:2]).latest([FEED])
+
+
+async def test_a_poll_is_two_requests_to_each_provider(session, nodes):
+    feeds = feeds_of(session, *nodes[:2])
+
+    await feeds.latest([FEED])
+
+    assert [node.requests for node in nodes[:2]] == [2, 2]
+
+
+async def test_the_only_provider_is_asked_once_at_its_head(session, nodes):
+    assert await feeds_of(session, nodes[0]).latest([FEED]) == told(3000)
+    assert nodes[0].requests == 1
