@@ -62,9 +62,9 @@ def agree(
     return Agreed(prices, disputed)
 
 
-def _by_symbol(told: Iterable[Mapping[str, Timed]]) -> dict[str, list[Timed]]:
+def _by_symbol(sources: Iterable[Mapping[str, Timed]]) -> dict[str, list[Timed]]:
     by_symbol: dict[str, list[Timed]] = {}
-    for source in told:
+    for source in sources:
         for symbol, price in source.items():
             by_symbol.setdefault(symbol, []).append(price)
     return by_symbol

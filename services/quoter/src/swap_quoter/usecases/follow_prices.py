@@ -33,8 +33,12 @@ class PriceBook:
 
     def settle(self, now: datetime) -> None:
         """Put into the market what the sources agree on now; the same again changes nothing."""
-        of_one = [self._by_source[name] for name in self._by_source.keys() & self._one_provider_sources]
-        others = [self._by_source[name] for name in self._by_source.keys() - self._one_provider_sources]
+        of_one = [
+            self._by_source[name] for name in self._by_source.keys() & self._one_provider_sources
+        ]
+        others = [
+            self._by_source[name] for name in self._by_source.keys() - self._one_provider_sources
+        ]
         agreed = agree(others, self._bounds, now=now, one_provider=of_one)
         if agreed.disputed != self._disputed:
             self._disputed = agreed.disputed
