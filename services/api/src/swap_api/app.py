@@ -46,6 +46,7 @@ from swap_api.http.errors import Errors
 from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.idempotent_requests import IdempotentRequests
+from swap_api.http.managed_swaps import ManagedSwapEndpoints
 from swap_api.http.management_table import management
 from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.pricing import PricingEndpoints
@@ -240,9 +241,10 @@ class Building:
         idempotent_requests = IdempotentRequests(idempotency, new_id=uuid4)
         routes = self._management.routes()
         asking = self._catalogue, self._fetch_price, self._rendering
+        swap_endpoints, history = self._swap_endpoints(idempotency), self._history_endpoints()
         table = endpoints(
-            self._swap_endpoints(idempotency),
-            self._history_endpoints(),
+            swap_endpoints,
+            history,
             PricingEndpoints(
                 read_quote=ReadQuote(*asking, self._guards.screen_parties),
                 read_ranges=ReadRanges(*asking),
@@ -261,6 +263,9 @@ class Building:
                 )
             ),
             **routes,
+            swaps_of_members=ManagedSwapEndpoints(
+                self._management.manage_partners, swap_endpoints, history
+            ),
         )
         managing = management(**routes)
         unknown_names = UnknownNames((*table.all, *managing))

@@ -102,6 +102,11 @@ KINDS: dict[str, Kind] = {
     f"POST {MANAGE}/webhooks/{{webhookId}}/replay": Kind.OWN,
     f"GET {MANAGE}/webhooks/{{webhookId}}/messages": Kind.OWN,
     f"POST {MANAGE}/webhooks/{{webhookId}}/messages/{{messageId}}/replay": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}/swaps": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}/swaps/by_transaction_hash/{{transactionHash}}": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}/swaps/{{swapId}}": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}/swaps/{{swapId}}/events": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}/swaps/{{swapId}}/ledger": Kind.OWN,
 }
 SOON = "2999-01-01T00:00:00Z"
 # What makes the request a good one, so that nothing but whose it is can be wrong with it.
