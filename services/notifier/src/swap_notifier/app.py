@@ -22,7 +22,6 @@ from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.guard import SystemNames, give_names_room, guarded_connector
 from swap_notifier.adapters.http_sender import HttpSender
 from swap_notifier.adapters.messages import PostgresMessages
-from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.adapters.statements import MESSAGES_DUE
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.windows import Windows
@@ -44,6 +43,7 @@ from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.logging import configure_logging
 from swap_runtime.public_catalogue import public_catalogue
+from swap_runtime.sealing import Sealing
 from swap_runtime.service import Service, run
 from swap_runtime.wake import Wake
 

@@ -14,13 +14,13 @@ from pydantic import SecretStr
 from services.notifier.tests.factories import NOW, OLD_SECRET, SECRET, a_swap, sealed
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
-from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import Endpoint, Kept, to_secret
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.seal_secrets import SealSecrets
 from swap_runtime.database import create_engine
 from swap_runtime.metrics import REGISTRY
+from swap_runtime.sealing import Sealing
 
 pytestmark = pytest.mark.connected
 Open = Callable[..., "Store"]

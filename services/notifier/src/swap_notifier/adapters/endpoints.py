@@ -12,7 +12,6 @@ from uuid import UUID
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import to_endpoint
-from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.endpoints import Endpoint, Kept
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
@@ -20,6 +19,7 @@ from swap_notifier.ports import KeptDisabled, TooMany
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.operator_log import log_order
+from swap_runtime.sealing import Sealing, Unreadable
 
 SECRETS: Final = ("secret", "previous_secret", "earlier_secret")
 

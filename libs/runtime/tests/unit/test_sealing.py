@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from services.notifier.tests.factories import SECRET
-from swap_notifier.adapters.sealing import Sealing, Unreadable
+from swap_runtime.sealing import Sealing, Unreadable
 
+SECRET = "whsec_c2VjcmV0"
 NEW, OLD = b"n" * 32, b"o" * 32
 OURS, ANOTHERS = UUID(int=1), UUID(int=2)
 
