@@ -55,7 +55,7 @@ class PostgresDeliveries:
             if one is None:
                 continue
             try:
-                secrets.append(self._sealing.open(one, endpoint_id=row.endpoint_id))
+                secrets.append(self._sealing.open(one, owner_id=row.endpoint_id))
             except Unreadable as error:
                 observe.secret_unreadable(row.endpoint_id, str(error))
                 break

@@ -33,7 +33,7 @@ class PostgresEndpoints:
         async with transaction(self._engine) as connection:
             if most is not None:
                 await _keep_within(connection, endpoint, most)
-            sealed = self._sealing.seal(secret, endpoint_id=endpoint.id)
+            sealed = self._sealing.seal(secret, owner_id=endpoint.id)
             values = {**asdict(endpoint), "secret": sealed}
             connection.post(statements.ADD_ENDPOINT, values)
             await log_order(connection)
@@ -54,7 +54,7 @@ class PostgresEndpoints:
     async def rotate(
         self, endpoint_id: UUID, *, secret: str, at: datetime, until: datetime
     ) -> bool:
-        sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
+        sealed = self._sealing.seal(secret, owner_id=endpoint_id)
         values = {"id": endpoint_id, "secret": sealed, "at": at, "until": until}
         async with transaction(self._engine) as connection:
             is_rotated = bool(await connection.execute(statements.ROTATE, values))
@@ -111,10 +111,10 @@ class PostgresEndpoints:
         if sealed is None or self._sealing.is_current(sealed):
             return sealed
         try:
-            secret = self._sealing.open(sealed, endpoint_id=endpoint_id)
+            secret = self._sealing.open(sealed, owner_id=endpoint_id)
         except Unreadable:
             return sealed
-        return self._sealing.seal(secret, endpoint_id=endpoint_id)
+        return self._sealing.seal(secret, owner_id=endpoint_id)
 
     async def count_secrets(self) -> Mapping[Kept, int]:
         count: Counter[Kept] = Counter()
