@@ -121,7 +121,7 @@ class Building:
 
     def parts(self) -> Parts:
         layout, visitors = self._layout, self._visitors
-        rooms = (
+        sections = (
             StartPages(layout, visitors),
             self._sign_in_pages(),
             self._account_pages(),
@@ -136,7 +136,7 @@ class Building:
             new_token=new_token,
         )
         return Parts(
-            site=build_site(rooms, layout, is_https=self._is_https),
+            site=build_site(sections, layout, is_https=self._is_https),
             admin=AccountRoutes(
                 accept_invitation=self._accept_invitation, make_sign_in_link=make_sign_in_link
             ),

@@ -53,10 +53,10 @@ class TestInvitations:
         invitation = api.invite(api.an_organization("Second"))
         fields = {"invitation": invitation, "email": ADA, "password": "another password!"}
 
-        stranger = await dashboard.browser().submit("/join", fields)
+        outsider = await dashboard.browser().submit("/join", fields)
         owner = await ada.submit("/join", {"invitation": invitation})
 
-        assert stranger.status_code == 422
+        assert outsider.status_code == 422
         assert owner.status_code == 303
         assert "Second" in (await ada.get("/account")).text
 
@@ -83,11 +83,11 @@ class TestPasswords:
         self, dashboard: Dashboard, ada: Browser
     ) -> None:
         wrong = await dashboard.browser().sign_in(ADA, "another password")
-        nobody = await dashboard.browser().sign_in("bob@shop.example", "another password")
+        unknown = await dashboard.browser().sign_in("bob@shop.example", "another password")
 
-        assert wrong.status_code == nobody.status_code == 401
+        assert wrong.status_code == unknown.status_code == 401
         assert wrong.text.count("No account has this email") == 1
-        assert nobody.text.count("No account has this email") == 1
+        assert unknown.text.count("No account has this email") == 1
 
     async def test_are_stored_as_argon2_hashes(self, dashboard: Dashboard, ada: Browser) -> None:
         async with dashboard.service.engine.connect() as connection:

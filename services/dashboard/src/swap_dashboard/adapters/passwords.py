@@ -16,7 +16,7 @@ class Argon2Passwords:
         self._hasher = hasher or PasswordHasher.from_parameters(profiles.RFC_9106_LOW_MEMORY)
         assert self._hasher.type is Type.ID
         # Compared with where there is no account, so that an answer takes as long.
-        self._nobodys = self._hasher.hash("no password is this one")
+        self._decoy = self._hasher.hash("no password is this one")
         self._turn = asyncio.Semaphore(AT_ONCE)
 
     async def hash(self, password: str) -> str:
@@ -25,9 +25,7 @@ class Argon2Passwords:
 
     async def matches(self, password_hash: str | None, password: str) -> bool:
         async with self._turn:
-            is_same = await asyncio.to_thread(
-                self._is_same, password_hash or self._nobodys, password
-            )
+            is_same = await asyncio.to_thread(self._is_same, password_hash or self._decoy, password)
         return is_same and password_hash is not None
 
     def _is_same(self, password_hash: str, password: str) -> bool:

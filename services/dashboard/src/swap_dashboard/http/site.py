@@ -26,11 +26,11 @@ from swap_dashboard.ports import ApiAway, ApiRefused
 from swap_runtime.errors import Unavailable
 
 STATIC: Final = files("swap_dashboard") / "static"
-KEPT: Final = "public, max-age=31536000, immutable"
+CACHED: Final = "public, max-age=31536000, immutable"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Room(Protocol):
+class Section(Protocol):
     """Some of the pages."""
 
     def routes(self) -> Sequence[BaseRoute]: ...
@@ -42,7 +42,7 @@ class VersionedFiles(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         if response.status_code in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
-            response.headers["cache-control"] = KEPT
+            response.headers["cache-control"] = CACHED
         return response
 
 
@@ -91,11 +91,12 @@ class ErrorPages:
         return self._layout.plain("error.html", values, title="Not possible", status=status)
 
 
-def build_site(rooms: Sequence[Room], layout: Layout, *, is_https: bool) -> Starlette:
+def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -> Starlette:
     errors = ErrorPages(layout)
-    static = VersionedFiles(directory=str(STATIC))
+    static = Mount("/static", VersionedFiles(directory=str(STATIC)))
+    routes = [*(route for section in sections for route in section.routes()), static]
     return Starlette(
-        routes=[*(route for room in rooms for route in room.routes()), Mount("/static", static)],
+        routes=routes,
         middleware=[Middleware(SecurityHeaders, is_https=is_https)],
         exception_handlers={
             SignInNeeded: errors.sign_in,

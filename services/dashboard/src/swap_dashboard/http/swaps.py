@@ -168,8 +168,8 @@ def _nothing_if_misspelled(error: ApiRefused) -> Answered:
 
 
 def _link(path: str, filters: Mapping[str, Any], **more: str) -> str:
-    kept = {**filters, "starting_after": "", **more}
-    return f"{path}?{urlencode({k: v for k, v in kept.items() if v}, doseq=True)}"
+    shown = {**filters, "starting_after": "", **more}
+    return f"{path}?{urlencode({k: v for k, v in shown.items() if v}, doseq=True)}"
 
 
 async def _until_away(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
