@@ -44,6 +44,7 @@ PASSWORD: Final = "correct horse battery"
 QUICK: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 FORM_TOKEN: Final = re.compile(r'name="form_token" value="([^"]+)"')
 TREASURY: Final = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
+DEPOSITORY: Final = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 SIGNER: Final = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 PAYER: Final = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 RECEIVER: Final = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
@@ -64,7 +65,7 @@ def a_network(name: str, chain_id: int) -> dict[str, Any]:
         "start_block": 0,
         "block_time_milliseconds": 1000,
         "finality_blocks": 2,
-        "contracts": {"treasury": TREASURY, "depository": None},
+        "contracts": {"treasury": TREASURY, "depository": DEPOSITORY},
         "signers": [SIGNER],
         "funders": [],
         "gas": {"pay_native": 75000, "pay_erc20": 95000},
@@ -176,6 +177,9 @@ class Api:
     def order(self, path: str, body: Mapping[str, Any]) -> Any:
         """Do what an operator orders."""
         return self._ask(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, body)
+
+    def operator_get(self, path: str) -> Any:
+        return self._ask(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, None)
 
     def as_member(self, token: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self._ask(f"{self.url}/management/v1{path}", token, body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
@@ -24,17 +24,17 @@ class ApiAway(Exception):
     """The api does not answer, or answers that it cannot now."""
 
 
-@dataclass(frozen=True, slots=True)
 class ApiRefused(Exception):
     """The api refuses what a member asks."""
 
-    status: int
-    code: str
-    message: str
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.message}"
+    def __init__(
+        self, status: int, code: str, message: str, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.metadata: Mapping[str, Any] = metadata or {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -139,7 +139,7 @@ def timeline_of(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     spans = [to_moment(after["at"]) - to_moment(before["at"]) for before, after in pairwise(events)]
     return [
         {**event, "moved": event["type"] != "swap.updated", "lasted": lasted}
-        for event, lasted in zip(events, [*spans, None], strict=True)
+        for event, lasted in zip_longest(events, spans)
     ]
 
 
