@@ -390,7 +390,7 @@ class TestHeaders:
         assert "unsafe" not in policy
         assert answer.headers["x-frame-options"] == "DENY"
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
 
     async def test_pages_are_kept_by_nobody(self, ada: Browser) -> None:
         assert (await ada.get("/account")).headers["cache-control"] == "no-store"
