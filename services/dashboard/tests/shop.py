@@ -221,17 +221,33 @@ class Api:
 def an_api(database: Database, folder: Path) -> Iterator[Api]:
     catalogue_file = folder / "catalogue.json"
     catalogue_file.write_text(json.dumps(a_catalogue()))
-    port, internal = free_port(), free_port()
+    port, internal, notifying = free_port(), free_port(), free_port()
+    shared = {
+        **os.environ,
+        "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "SWAP_REDIS__URL": "redis://127.0.0.1:1/0",
+        "SWAP_OPERATOR__TOKEN": OPERATOR,
+        "SWAP_CATALOGUE": str(catalogue_file),
+    }
+    notifier = Program(
+        [sys.executable, "-m", "swap_notifier"],
+        log=folder / "notifier.log",
+        ready=lambda: accepts(notifying),
+        environment={
+            **shared,
+            "SWAP_NOTIFIER__DATABASE_URL": database.url("notifier"),
+            "SWAP_NOTIFIER__INTERNAL_PORT": str(notifying),
+            "SWAP_NOTIFIER__SECRET_KEYS": json.dumps([SEALING_KEY]),
+            "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
+        },
+    )
     program = Program(
         [sys.executable, "-m", "swap_api"],
         log=folder / "api.log",
         ready=lambda: accepts(port),
         environment={
-            **os.environ,
-            "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
-            "SWAP_REDIS__URL": "redis://127.0.0.1:1/0",
-            "SWAP_OPERATOR__TOKEN": OPERATOR,
-            "SWAP_CATALOGUE": str(catalogue_file),
+            **shared,
+            "SWAP_API__NOTIFIER_URL": f"http://127.0.0.1:{notifying}",
             "SWAP_API__DATABASE_URL": database.url("api"),
             "SWAP_API__PORT": str(port),
             "SWAP_API__INTERNAL_PORT": str(internal),
@@ -240,6 +256,7 @@ def an_api(database: Database, folder: Path) -> Iterator[Api]:
             "SWAP_API__LIMITS_LIFTED": "true",
         },
     )
+    notifier.start()
     program.start()
     try:
         yield Api(
@@ -247,6 +264,7 @@ def an_api(database: Database, folder: Path) -> Iterator[Api]:
         )
     finally:
         program.stop()
+        notifier.stop()
 
 
 class Dashboard:

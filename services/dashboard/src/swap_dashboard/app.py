@@ -21,13 +21,17 @@ from swap_dashboard.http.account import AccountPages
 from swap_dashboard.http.admin import AccountRoutes
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
+from swap_dashboard.http.keys import KeyPages
 from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.site import STATIC, build_site
 from swap_dashboard.http.start import StartPages
 from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
+from swap_dashboard.http.webhooks import WebhookPages
 from swap_dashboard.ports import Api, Passwords
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
@@ -121,11 +125,15 @@ class Building:
 
     def parts(self) -> Parts:
         layout, visitors = self._layout, self._visitors
+        member_forms = MemberForms(visitors, self._forms)
         sections = (
             StartPages(layout, visitors),
             self._sign_in_pages(),
             self._account_pages(),
             SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),
+            WebhookPages(layout, visitors, member_forms),
+            KeyPages(layout, visitors, member_forms),
+            OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
         )
         make_sign_in_link = MakeSignInLink(
             self._accounts,

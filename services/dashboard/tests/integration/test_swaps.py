@@ -177,7 +177,7 @@ class TestTenants:
         other = await a_tenant(dashboard, api, f"other {uuid4().hex}")
         marks = {victim.organization, victim.app, str(victim.swap.reference_id)}
         hash_ = victim.swap.transactions[0].transaction_hash
-        asked = [
+        paths = [
             *("/", "/account", other.path),
             f"{other.path}?q={victim.swap.swap_id}",
             f"{other.path}?q={hash_}",
@@ -188,12 +188,12 @@ class TestTenants:
             f"{victim.path}/{victim.swap.swap_id}",
             f"{victim.path}/{victim.swap.swap_id}/live",
         ]
-        for path in asked:
+        for path in paths:
             answer = await other.browser.get(path, follow_redirects=True)
             # Links of the page's own address are the asker's words.
             shown = answer.text.replace(str(victim.swap.swap_id), "")
             assert not [mark for mark in marks if mark in shown], path
-        for path in asked[8:]:
+        for path in paths[8:]:
             assert (await other.browser.get(path)).status_code == 404, path
 
     async def test_a_removed_member_sees_nothing_at_once(

@@ -4,14 +4,18 @@
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  const label = button.innerHTML;
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-    button.textContent = button.classList.contains("copy") ? "✓" : "Copied";
   } catch {
-    button.textContent = "Not copied";
+    return; // the text stands beside it
   }
-  setTimeout(() => { button.innerHTML = label; }, 1500);
+  const label = button.textContent;
+  button.classList.add("copied");
+  if (label) button.textContent = "Copied";
+  setTimeout(() => {
+    button.classList.remove("copied");
+    if (label) button.textContent = label;
+  }, 1500);
 });
 
 // One menu is open at a time; Escape closes it and gives the focus back.
