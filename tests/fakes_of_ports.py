@@ -22,8 +22,8 @@ from swap_api.ports import DepositAddresses, Depositories, Pricing
 from swap_chains.fake import FakeReader, FakeSender
 from swap_chains.ports import ChainReader, ChainSender, TransferReader
 from swap_domain.catalogue import Catalogue
-from swap_runtime.parking import Parking
-from swap_runtime.relay import Producer
+from swap_runtime.messaging.parking import Parking
+from swap_runtime.messaging.relay import Producer
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.settling.ports import DueRefunds, DueRequotes
 

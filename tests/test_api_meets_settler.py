@@ -17,7 +17,7 @@ from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Request
+from swap_api.http.requests import Request
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.ports import Claim, NewSwap, Replay
 from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
@@ -166,7 +166,8 @@ def a_request(body: Mapping[str, Any]) -> Request:
     async def receive() -> MutableMapping[str, Any]:
         return {"type": "http.request", "body": json.dumps(body).encode()}
 
-    scope = {"method": "POST", "path": "/api/v2/swaps", "headers": [], "query_string": b""}
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/api/v2/swaps"}
+    scope |= {"headers": [], "query_string": b""}
     return Request(scope, receive)
 
 

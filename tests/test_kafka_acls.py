@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swap_contracts import topics
 from swap_contracts.envelope import Topic
-from swap_runtime.sources import SOURCES
+from swap_runtime.messaging.sources import SOURCES
 from swap_stack.acls import Acl, load_acls
 
 ROOT = Path(__file__).parents[1]

@@ -26,6 +26,8 @@ PLANTED = [
     ("swap_settler/operator/http/admin.py", "import swap_settler.operator.store.caps", "only thr"),
     ("swap_contracts/swaps.py", "import sqlalchemy", "pydantic and nothing else"),
     ("swap_quoter/adapters/price_file.py", "import web3", "Only swap_chains.evm speaks web3"),
+    ("swap_runtime/postgres/sql.py", "import swap_runtime.messaging.outbox", "In the runtime"),
+    ("swap_runtime/http/asgi.py", "import swap_runtime.messaging.relay", "In the runtime"),
     ("swapctl/app.py", "import swap_runtime.clock", "imports the contracts and nothing else"),
     ("swap_notifier/usecases/add_endpoint.py", "import svix", "the client speak svix"),
 ]

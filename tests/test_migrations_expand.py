@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from swap_runtime.migrate import migrate
+from swap_runtime.postgres.migrate import migrate
 from tests.plugins.postgres import Database
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P9")]

@@ -16,7 +16,7 @@ import psycopg
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic  # type: ignore[import-untyped]
 
-from swap_runtime.kafka_security import connection_options
+from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.settings import KafkaSettings
 from tests.bench.load import QUICK_BLOCK_SECONDS, Chain
 from tests.bench.numbers import median

@@ -15,12 +15,13 @@ import redis
 from pydantic import SecretStr
 
 from swap_contracts.envelope import Envelope, Message, Topic
-from swap_runtime.consuming import consume
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.inbox import mark_seen
-from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.running import Running
-from swap_runtime.service import Service
+from swap_runtime.messaging.consuming import consume
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
+from swap_runtime.process.running import Running
+from swap_runtime.process.service import Service
 from swap_runtime.settings import (
     KafkaSettings,
     OperatorSettings,
@@ -29,7 +30,6 @@ from swap_runtime.settings import (
     SharedSettings,
     SweepSettings,
 )
-from swap_runtime.sql import sql
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import SERVICES, Database
 from tests.support.waiting import until

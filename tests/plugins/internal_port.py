@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import uuid4
 
-from swap_runtime.admin_routes import AdminRoute, OrderRoute
 from swap_runtime.clock import Clock, utc_now
-from swap_runtime.database import Engine
-from swap_runtime.internal import Internal
-from swap_runtime.operators import KnownOperator, Operator, Operators, token_hash
-from swap_runtime.order_desk import OrderDesk
-from swap_runtime.proposals import Proposals
+from swap_runtime.http.internal import Internal
+from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
+from swap_runtime.operators.identities import KnownOperator, Operator, Operators, token_hash
+from swap_runtime.operators.order_desk import OrderDesk
+from swap_runtime.operators.proposals import Proposals
+from swap_runtime.postgres.database import Engine
 
 
 def internal_port(

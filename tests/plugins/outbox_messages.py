@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
-from swap_runtime.database import create_engine, transaction
-from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Relay
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.messaging.producing import KafkaProducer
+from swap_runtime.messaging.relay import Relay
+from swap_runtime.postgres.database import create_engine, transaction
 from tests.plugins.broker import Broker
 
 

@@ -15,8 +15,14 @@ import pytest
 from psycopg.sql import Literal
 from pydantic import SecretStr
 
-from swap_runtime.database import PLANNED_ONCE, STABLE_PLANS, Connection, Engine, create_engine
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.database import (
+    PLANNED_ONCE,
+    STABLE_PLANS,
+    Connection,
+    Engine,
+    create_engine,
+)
+from swap_runtime.postgres.sql import Statement, sql
 
 # When plans are made: a plan is kept for as long as its connection lives, and on a new one there
 # may be rows and no statistics yet.

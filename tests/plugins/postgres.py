@@ -23,7 +23,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from swap_runtime.migrate import migrate
+from swap_runtime.postgres.migrate import migrate
 from tests.plugins.processes import Program, free_port
 
 ROOT = Path(__file__).parents[2]

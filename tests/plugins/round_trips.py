@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from swap_runtime.database import Connection
-from swap_runtime.sql import Rows
+from swap_runtime.postgres.database import Connection
+from swap_runtime.postgres.sql import Rows
 
 
 @pytest.fixture

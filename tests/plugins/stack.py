@@ -27,8 +27,8 @@ import httpx
 import pytest
 from rich.console import Console
 
+from swap_runtime.messaging.topics import ensure_topics
 from swap_runtime.settings import KafkaSettings
-from swap_runtime.topics import ensure_topics
 from swap_stack.catalogue import make_catalogue
 from swap_stack.down import down
 from swap_stack.files import read_json

@@ -13,8 +13,8 @@ from swap_compose.kafka import kafka_of
 from swap_compose.places import APP, NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import database_url, superuser_url
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.migrate import migrate
-from swap_runtime.topics import ensure_topics
+from swap_runtime.messaging.topics import ensure_topics
+from swap_runtime.postgres.migrate import migrate
 from swap_stack.catalogue import (
     PRICES,
     RunningChain,

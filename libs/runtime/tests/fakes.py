@@ -10,20 +10,20 @@ from uuid import UUID
 import psycopg
 
 from swap_contracts.envelope import Envelope, Message, Topic
-from swap_runtime.database import Engine, forbid_open_transaction, transaction
-from swap_runtime.inbox import mark_seen
-from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.parking import Behind, PostgresParking
-from swap_runtime.records import Record
-from swap_runtime.relay import Outbound
-from swap_runtime.schema import (
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.messaging.parking import Behind, PostgresParking
+from swap_runtime.messaging.records import Record
+from swap_runtime.messaging.relay import Outbound
+from swap_runtime.postgres.database import Engine, forbid_open_transaction, transaction
+from swap_runtime.postgres.schema import (
     create_runtime_tables,
     drop_outbox_trigger,
     log_operator_orders,
     store_proposals,
     verify_messages,
 )
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 TABLES = (
     *("outbox", "inbox", "watermark", "parked", "lease", "note"),
@@ -159,14 +159,14 @@ class KeepNotes:
                     values = message.body.model_dump()
                     await connection.execute(KEEP, values)
 
-    async def kept(self) -> list[tuple[str, int]]:
+    async def stored(self) -> list[tuple[str, int]]:
         """Every effect, in order: one message that acted twice is there twice."""
         async with self._engine.connect() as connection:
-            return [tuple(row) for row in await connection.execute(KEPT)]
+            return [tuple(row) for row in await connection.execute(STORED)]
 
 
 KEEP = sql("INSERT INTO note (thing, version) VALUES (:thing, :version)")
-KEPT = sql("SELECT thing, version FROM note ORDER BY n")
+STORED = sql("SELECT thing, version FROM note ORDER BY n")
 
 
 async def decide(engine: Engine, *messages: Outgoing) -> None:

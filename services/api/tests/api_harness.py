@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,19 +20,20 @@ from fake_chains import (
 )
 from fake_pricing import FakePricing
 from pydantic import TypeAdapter
+from starlette.applications import Starlette
+from starlette.routing import Match
 
 from swap_api.app import Building, Parts
 from swap_api.domain.keys import Allowances, Environment, KeyKind
-from swap_api.domain.refusals import ApiRefusal
 from swap_api.guards import Guards
-from swap_api.http.endpoints import Endpoint, Endpoints
+from swap_api.http.endpoints import Endpoint
 from swap_api.http.openapi import refusals_of
 from swap_api.settings import ApiSettings
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.database import reading
+from swap_runtime.postgres.database import reading
+from swap_runtime.postgres.sql import sql
+from swap_runtime.process.service import Service
 from swap_runtime.screening import BlockList, Party, Verdict
-from swap_runtime.service import Service
-from swap_runtime.sql import sql
 
 PEPPER = "a pepper for tests"
 ADAPTERS: dict[tuple[str, str], TypeAdapter[Any]] = {}  # of what endpoints answer
@@ -58,20 +59,31 @@ class Statements:
     commits: int = 0
 
 
+def endpoint_at(
+    app: Starlette, endpoints: Sequence[Endpoint], method: str, path: str
+) -> Endpoint | None:
+    """Return the endpoint that a request reaches."""
+    asked = {"type": "http", "method": method, "path": path}
+    for route, endpoint in zip(app.routes, endpoints, strict=False):
+        if route.matches(asked)[0] is Match.FULL:
+            return endpoint
+    return None
+
+
 class Documented:
     """Holds every answer that a test is given to what the document says of its endpoint."""
 
-    def __init__(self, endpoints: Endpoints) -> None:
+    def __init__(self, app: Starlette, endpoints: Sequence[Endpoint]) -> None:
+        self._app = app
         self._endpoints = endpoints
 
     async def __call__(self, response: httpx.Response) -> None:
         request = response.request
-        try:
-            endpoint, _ = self._endpoints.find(request.method, request.url.path)
-        except ApiRefusal:
-            return  # there is nothing
+        endpoint = endpoint_at(self._app, self._endpoints, request.method, request.url.path)
+        if endpoint is None:
+            return
         content_type = response.headers.get("content-type", "")
-        if request.method == "OPTIONS" or not content_type.startswith("application/json"):
+        if request.method in ("HEAD", "OPTIONS") or not content_type.startswith("application/json"):
             return
         content = orjson.loads(await response.aread())
         error = content["error"]
@@ -111,10 +123,15 @@ class Harness:
         self.parts = parts
         self.quoter = quoter
         self.client = httpx.AsyncClient(
-            transport=httpx.ASGITransport(parts.gateway, client=("203.0.113.7", 1234)),
+            transport=httpx.ASGITransport(parts.app, client=("203.0.113.7", 1234)),
             base_url="http://api",
-            event_hooks={"response": [Documented(parts.gateway._endpoints)]},
+            event_hooks={"response": [Documented(parts.app, parts.endpoints)]},
         )
+
+    def endpoint_at(self, method: str, path: str) -> Endpoint:
+        endpoint = endpoint_at(self.parts.app, self.parts.endpoints, method, path)
+        assert endpoint is not None
+        return endpoint
 
     async def an_app(
         self,
@@ -162,7 +179,9 @@ class Harness:
         """Return how Postgres would run a statement, whatever values it is given."""
         async with reading(self.service.engine) as connection:
             # The wire asks as statements are asked that have values; this one has none.
-            told = connection._wire._pgconn.exec_(f"EXPLAIN (GENERIC_PLAN) {statement}".encode())
+            told = connection._pipelined._pgconn.exec_(
+                f"EXPLAIN (GENERIC_PLAN) {statement}".encode()
+            )
         return [(told.get_value(line, 0) or b"").decode() for line in range(told.ntuples)]
 
     @contextmanager
@@ -170,17 +189,17 @@ class Harness:
         """Collect what goes to the database meanwhile."""
         seen, engine = Statements(), self.service.engine
 
-        def heard(statement: str) -> None:
+        def record_statement(statement: str) -> None:
             if statement == "COMMIT":
                 seen.commits += 1
             else:
                 seen.texts.append(statement)
 
-        engine.heard = heard
+        engine.statement_listener = record_statement
         try:
             yield seen
         finally:
-            engine.heard = None
+            engine.statement_listener = None
 
     async def stop(self) -> None:
         await self.client.aclose()

@@ -7,15 +7,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import aiohttp
 import httpx
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 from api_harness import Harness
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from swap_api.domain.members import OPERATOR, Role
-from swap_runtime.admin_routes import OPERATOR_KEY, Handler
-from swap_runtime.operators import Operator
-from swap_runtime.operators import Role as OperatorRole
+from swap_runtime.operators.admin_routes import Handler
+from swap_runtime.operators.identities import Operator
+from swap_runtime.operators.identities import Role as OperatorRole
+from tests.support.serving import client_of
 
 BASE = "/management/v1"
 
@@ -83,16 +86,19 @@ async def accept(api: Harness, token: str) -> Person:
 @asynccontextmanager
 async def an_operators_client(
     api: Harness,
-) -> AsyncIterator[TestClient[web.Request, web.Application]]:
+) -> AsyncIterator[aiohttp.ClientSession]:
     """Serve the management API as operators reach it, with every request made by Ada."""
 
-    @web.middleware
-    async def as_ada(request: web.Request, handler: Handler) -> web.StreamResponse:
-        request[OPERATOR_KEY] = Operator("ada", OperatorRole.OPERATOR)
-        return await handler(request)
+    def as_ada(handler: Handler) -> Handler:
+        async def handle(request: Request) -> Response:
+            request.state.operator = Operator("ada", OperatorRole.OPERATOR)
+            return await handler(request)
 
-    server = web.Application(middlewares=[as_ada])
-    for method, path, handler in api.parts.door.routes():
-        server.router.add_route(method, path, handler)
-    async with TestClient(TestServer(server)) as client:
+        return handle
+
+    routes = [
+        Route(path, as_ada(handler), methods=[method])
+        for method, path, handler in api.parts.door.routes()
+    ]
+    async with client_of(*routes) as client:
         yield client

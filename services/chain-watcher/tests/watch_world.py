@@ -46,9 +46,9 @@ from swap_chains.ports import Call, SignedTransaction
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
-from swap_runtime.wake import Wake
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
+from swap_runtime.postgres.wake import Wake
 from tests.support.waiting import until
 
 SECOND = "second.example"  # another provider than the one that is followed

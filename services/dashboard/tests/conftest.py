@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from services.dashboard.tests.shop import Api, Dashboard, an_api
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
 
 TABLES = "account, membership, session, sign_in_link, sign_in_failure"

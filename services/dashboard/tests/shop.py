@@ -32,9 +32,9 @@ from swap_dashboard.app import Building, Parts
 from swap_dashboard.settings import DashboardSettings
 from swap_domain.catalogue import NATIVE
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.database import create_engine
+from swap_runtime.postgres.database import create_engine
+from swap_runtime.process.service import Service
 from swap_runtime.public_catalogue import public_catalogue
-from swap_runtime.service import Service
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
 

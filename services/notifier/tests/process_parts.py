@@ -24,10 +24,10 @@ from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
-from swap_runtime.supervision import cancelled
-from swap_runtime.wake import Wake
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
+from swap_runtime.postgres.wake import Wake
+from swap_runtime.process.supervision import cancelled
 
 FAST = timedelta(milliseconds=20)
 DAY = timedelta(days=1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import Response
 
 from services.settler.tests.fakes import FixedPrices
 from swap_domain.catalogue import Catalogue
-from swap_runtime.admin_routes import CarryOut, Handler, Order
-from swap_runtime.database import Engine
+from swap_runtime.operators.admin_routes import CarryOut, Handler, Order
+from swap_runtime.postgres.database import Engine
 from swap_settler.operator.store.stakes import PostgresStakes
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 
@@ -43,7 +44,7 @@ def weighing(
 def as_operator(carry_out: CarryOut, name: str = "ann") -> Handler:
     """Return a handler that orders what a request says."""
 
-    async def handle(request: web.Request) -> web.StreamResponse:
-        return await carry_out(Order(name, dict(request.match_info), await request.read()))
+    async def handle(request: Request) -> Response:
+        return await carry_out(Order(name, dict(request.path_params), await request.body()))
 
     return handle

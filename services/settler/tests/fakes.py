@@ -13,7 +13,7 @@ from uuid import UUID
 
 from swap_domain.lifecycle import Status
 from swap_runtime.clock import utc_now
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes

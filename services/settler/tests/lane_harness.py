@@ -24,9 +24,9 @@ from swap_contracts.swaps import RefundAddressSet, SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_runtime.screening import BlockList, FreshList, Screening
-from swap_runtime.sql import sql
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork

@@ -43,11 +43,11 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
 from swap_runtime.errors import Refused as OrderRefused
 from swap_runtime.errors import Unavailable
-from swap_runtime.leases import LeaseLost
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.leases import LeaseLost
+from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.store.stops import PostgresStops

@@ -8,8 +8,8 @@ from services.settler.tests.lane_harness import PAYOUT, World, a_recipient, a_re
 from swap_chains.evm.codec import Payment, encode_pay, intent_id
 from swap_chains.ports import Call, Fees, SignedTransaction
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.paying.store.fences import PostgresFences
 from swap_settler.paying.usecases.fence_nonces import FenceNonces
 from swap_settler.recovery.store.incarnations import PostgresIncarnations

@@ -11,7 +11,7 @@ import structlog
 import uvloop
 from rich.console import Console
 
-from swap_runtime.files import let_many_files_be_open
+from swap_runtime.process.files import raise_file_limit
 from swap_stack.daemon import StackError
 from swap_stack.down import down
 from swap_stack.options import Options
@@ -45,7 +45,7 @@ def main() -> None:
 async def _bench(places: Places, settings: Settings, console: Console) -> Outcome:
     options = replace(Options.from_environment(), fresh=True)
     report = Report(console)
-    let_many_files_be_open(max(settings.pollers) + SPARE_FILES)  # what it starts may too
+    raise_file_limit(max(settings.pollers) + SPARE_FILES)  # what it starts may too
     stack = await up(places, options, report)
     try:
         return await Run(stack, places, settings, Progress(console))()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from swap_runtime.files import let_many_files_be_open
+from swap_runtime.process.files import raise_file_limit
 from swap_stack.partners import Operator
 from swap_stack.processes import Registry
 from tests.bench import machine
@@ -107,7 +107,7 @@ class PollBench:
         self._operator = operator
         self._registry = registry
         self._wanted = wanted
-        self._clients = min(wanted, let_many_files_be_open(wanted + SPARE_FILES) - SPARE_FILES)
+        self._clients = min(wanted, raise_file_limit(wanted + SPARE_FILES) - SPARE_FILES)
 
     async def __call__(self, body: bytes, *, seconds: float) -> Polled:
         """

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 
-from swap_runtime.kafka_security import connection_options
-from swap_runtime.sources import SOURCES
+from swap_runtime.messaging.kafka_security import connection_options
+from swap_runtime.messaging.sources import SOURCES
 from tests.e2e.outside import Outside, Route, new_address
 from tests.plugins.stack import Stack
 

@@ -17,7 +17,7 @@ from swap_compose.places import NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import service_secrets
 from swap_compose.webhooks import play
 
-from swap_runtime.internal import STOP_SECONDS
+from swap_runtime.http.internal import STOP_SECONDS
 from swap_runtime.settings import KafkaSettings, SharedSettings, WatchdogSettings
 from swap_stack.keys import Secrets, load_or_make
 from swap_stack.parts.anvil import CHAINS

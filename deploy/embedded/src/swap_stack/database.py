@@ -66,7 +66,7 @@ async def migrate(root: Path, urls: Mapping[str, str]) -> None:
     """
     folders = await asyncio.to_thread(list_migrations, root)
     env = {f"SWAP_{name.upper()}__DATABASE_URL": url for name, url in urls.items()}
-    await run_to_end([sys.executable, "-m", "swap_runtime.migrate", *folders], env=env)
+    await run_to_end([sys.executable, "-m", "swap_runtime.postgres.migrate", *folders], env=env)
 
 
 def list_migrations(root: Path) -> list[str]:

@@ -18,7 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from aiohttp import web
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from svix.webhooks import Webhook
 
 
@@ -39,16 +43,16 @@ def make_app(
     received: Path,
     *,
     refuses: Callable[[str, Mapping[str, Any]], bool] = refuses_nothing,
-) -> web.Application:
+) -> Starlette:
     """Return the application; every delivery is appended to `received`.
 
     :param refuses: whether a genuine delivery, by its id and content, is answered with 500.
     """
     webhook = Webhook(secret)
 
-    async def receive(request: web.Request) -> web.Response:
-        body = await request.read()
-        headers = {name.lower(): value for name, value in request.headers.items()}
+    async def receive(request: Request) -> Response:
+        body = await request.body()
+        headers = dict(request.headers)
         verified = is_genuine(webhook, body, headers)
         append(
             received,
@@ -60,13 +64,11 @@ def make_app(
             },
         )
         if not verified:
-            return web.Response(status=400)
+            return Response(status_code=400)
         failed = refuses(headers["webhook-id"], orjson.loads(body))
-        return web.Response(status=500 if failed else 204)
+        return Response(status_code=500 if failed else 204)
 
-    app = web.Application()
-    app.router.add_post("/hooks", receive)
-    return app
+    return Starlette(routes=[Route("/hooks", receive, methods=["POST"])])
 
 
 def append(path: Path, delivery: dict[str, object]) -> None:
@@ -82,7 +84,7 @@ def main() -> None:
     received.parent.mkdir(parents=True, exist_ok=True)
     port = int(sys.argv[sys.argv.index("--port") + 1])
     app = make_app(os.environ["WEBHOOK_SECRET"], received)
-    web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None)
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)
 
 
 if __name__ == "__main__":

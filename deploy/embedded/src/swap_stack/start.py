@@ -13,7 +13,7 @@ import orjson
 from eth_utils.address import to_checksum_address
 
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.topics import ensure_topics
+from swap_runtime.messaging.topics import ensure_topics
 from swap_stack.account import make_account
 from swap_stack.catalogue import (
     PRICES,

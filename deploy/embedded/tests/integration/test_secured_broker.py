@@ -18,12 +18,12 @@ from pydantic import SecretStr
 
 from libs.runtime.tests.fakes import FakeParking, Note, a_note
 from swap_contracts.envelope import Envelope, Topic
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.producing import KafkaProducer
+from swap_runtime.messaging.relay import Outbound
+from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.topics import ensure_topics, has_topic
 from swap_runtime.settings import KafkaSettings
-from swap_runtime.sources import SOURCES
-from swap_runtime.topics import ensure_topics, has_topic
 from swap_stack.keys import PRINCIPALS
 from swap_stack.parts.broker import choose_broker, make_broker
 from swap_stack.parts.kafka import Kafka, why_not

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from swap_runtime.operators import token_hash
+from swap_runtime.operators.identities import token_hash
 from swap_stack.daemon import StackError
 from swap_stack.demo.closing import whole
 from swap_stack.down import turn

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from deploy.k8s.tests.rendered import ROOT, SERVICES, Rendered
+from swap_runtime.messaging.sources import SOURCES
+from swap_runtime.messaging.topics import RETENTION_MS
 from swap_runtime.settings import KafkaSettings
-from swap_runtime.sources import SOURCES
-from swap_runtime.topics import RETENTION_MS
 from swap_stack.acls import Acl, load_acls
 
 LAG = "kafka-lag"

@@ -132,7 +132,7 @@ def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
         [waits] = pod_of(service)["initContainers"]
         name = service["metadata"]["name"]
         assert [*waits["command"], *waits["args"]][2:] == [
-            "swap_runtime.migrate",
+            "swap_runtime.postgres.migrate",
             "--wait",
             f"services/{name}/migrations",
         ]

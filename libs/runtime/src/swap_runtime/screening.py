@@ -18,15 +18,15 @@ import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from swap_domain.rehearsals import is_rehearsed
-from swap_runtime.database import Engine, forbid_open_transaction, reading
 from swap_runtime.errors import Unavailable
-from swap_runtime.metrics import counter
+from swap_runtime.postgres.database import Engine, forbid_open_transaction, reading
+from swap_runtime.postgres.sql import sql
 from swap_runtime.settings import ScreeningSettings
-from swap_runtime.sql import sql
+from swap_runtime.telemetry.metrics import counter
 
 LIVE: Final = "live"
-REMEMBERED_MAX: Final = 50_000
-ASKED_AT_ONCE_MAX: Final = 500
+CACHED_MAX: Final = 50_000
+ADDRESSES_PER_REQUEST_MAX: Final = 500
 SCREENING: Final = counter("screening", "Answers of the screening service", ["answer"])
 log = structlog.get_logger()
 
@@ -112,7 +112,7 @@ class FreshList:
         return await self._blocked.screen(parties)
 
 
-class _Said(BaseModel):
+class _ScreenedAddress(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     network: str
@@ -120,10 +120,10 @@ class _Said(BaseModel):
     blocked: bool
 
 
-class _Answer(BaseModel):
+class _ScreeningResponse(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    results: list[_Said]
+    results: list[_ScreenedAddress]
 
 
 class ScreeningService:
@@ -135,32 +135,36 @@ class ScreeningService:
         self._known: dict[Party, tuple[Verdict, float]] = {}
 
     async def screen(self, parties: Collection[Party]) -> Verdicts:
-        asked = {party: party.normalised for party in parties}
+        normalised_parties = {party: party.normalised for party in parties}
         now = monotonic()
         # Looked up before anything is asked: others forget and remember meanwhile.
-        known = {p: self._known[p] for p in asked.values() if p in self._known}
-        unknown = [p for p in dict.fromkeys(asked.values()) if p not in known or known[p][1] <= now]
-        told: dict[Party, Verdict] = {}
-        for start in range(0, len(unknown), ASKED_AT_ONCE_MAX):
-            told |= await self._ask(unknown[start : start + ASKED_AT_ONCE_MAX])
-        self._remember(told, now)
-        absent = {party: self._without_an_answer(known.get(party)) for party in unknown}
-        verdicts = {party: verdict for party, (verdict, _) in known.items()} | absent | told
-        return {party: verdicts[normalised] for party, normalised in asked.items()}
+        known = {p: self._known[p] for p in normalised_parties.values() if p in self._known}
+        unknown = [
+            p
+            for p in dict.fromkeys(normalised_parties.values())
+            if p not in known or known[p][1] <= now
+        ]
+        results: dict[Party, Verdict] = {}
+        for start in range(0, len(unknown), ADDRESSES_PER_REQUEST_MAX):
+            results |= await self._request(unknown[start : start + ADDRESSES_PER_REQUEST_MAX])
+        self._cache(results, now)
+        absent = {party: self._verdict_without_response(known.get(party)) for party in unknown}
+        verdicts = {party: verdict for party, (verdict, _) in known.items()} | absent | results
+        return {party: verdicts[normalised] for party, normalised in normalised_parties.items()}
 
-    def _without_an_answer(self, known: tuple[Verdict, float] | None) -> Verdict:
+    def _verdict_without_response(self, known: tuple[Verdict, float] | None) -> Verdict:
         """Return what holds while nobody answers: who was blocked is, until somebody says no."""
         if known is not None and known[0] is Verdict.BLOCKED:
             return Verdict.BLOCKED
         return Verdict.CLEAR if self._settings.is_open_when_away else Verdict.UNKNOWN
 
-    def _remember(self, told: Verdicts, now: float) -> None:
-        if len(self._known) + len(told) > REMEMBERED_MAX:
+    def _cache(self, results: Verdicts, now: float) -> None:
+        if len(self._known) + len(results) > CACHED_MAX:
             self._known.clear()
         until = now + self._settings.remembered_for.total_seconds()
-        self._known |= {party: (verdict, until) for party, verdict in told.items()}
+        self._known |= {party: (verdict, until) for party, verdict in results.items()}
 
-    async def _ask(self, parties: Sequence[Party]) -> dict[Party, Verdict]:
+    async def _request(self, parties: Sequence[Party]) -> dict[Party, Verdict]:
         forbid_open_transaction("screening")
         body = {"addresses": [{"network": p.network, "address": p.address} for p in parties]}
         token = self._settings.token.get_secret_value()
@@ -173,22 +177,22 @@ class ScreeningService:
                 allow_redirects=False,
             ) as answer:
                 answer.raise_for_status()
-                said = _Answer.model_validate_json(await answer.read())
+                response = _ScreeningResponse.model_validate_json(await answer.read())
         except (aiohttp.ClientError, TimeoutError, ValidationError) as error:
             SCREENING.labels("none").inc()
             log.error("screening service gave no answer", reason=f"{type(error).__name__}: {error}")
             return {}
         SCREENING.labels("some").inc()
-        asked = set(parties)
-        found = {Party(s.network, s.address).normalised: s.blocked for s in said.results}
+        normalised_parties = set(parties)
+        found = {Party(s.network, s.address).normalised: s.blocked for s in response.results}
         return {
             party: Verdict.BLOCKED if is_blocked else Verdict.CLEAR
             for party, is_blocked in found.items()
-            if party in asked
+            if party in normalised_parties
         }
 
 
-class NobodysAddresses:
+class RehearsalAddresses:
     """In live, nobody is paid where only a rehearsal has somebody: nobody has the keys."""
 
     def __init__(self, *, environment: str) -> None:
@@ -209,10 +213,10 @@ class Screenings:
         self._screenings = screenings
 
     async def screen(self, parties: Collection[Party]) -> Verdicts:
-        told = dict.fromkeys(parties, Verdict.CLEAR)
+        results = dict.fromkeys(parties, Verdict.CLEAR)
         for screening in self._screenings:
-            left = [party for party, verdict in told.items() if verdict is not Verdict.BLOCKED]
+            left = [party for party, verdict in results.items() if verdict is not Verdict.BLOCKED]
             for party, verdict in (await screening.screen(left)).items():
                 if verdict is not Verdict.CLEAR:
-                    told[party] = verdict
-        return told
+                    results[party] = verdict
+        return results

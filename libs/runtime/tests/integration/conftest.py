@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from libs.runtime.tests.fakes import make_tables
-from swap_runtime.database import Engine, create_engine
+from swap_runtime.postgres.database import Engine, create_engine
 from tests.plugins.postgres import Database
 
 

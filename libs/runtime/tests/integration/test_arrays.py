@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from swap_runtime.arrays import ARRAYS
-from swap_runtime.database import Engine, create_engine, reading
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.arrays import ARRAYS
+from swap_runtime.postgres.database import Engine, create_engine, reading
+from swap_runtime.postgres.sql import Statement, sql
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected

@@ -21,16 +21,16 @@ from libs.runtime.tests.fakes import (
     outgoing,
 )
 from swap_contracts.envelope import Envelope, Topic
-from swap_runtime.batches import UseCase
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.database import Engine
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import Outgoing
-from swap_runtime.parking import Parking
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound, Relay
+from swap_runtime.messaging.batches import UseCase
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.messaging.parking import Parking
+from swap_runtime.messaging.producing import KafkaProducer
+from swap_runtime.messaging.relay import Outbound, Relay
+from swap_runtime.messaging.topics import ensure_topics, has_topic
+from swap_runtime.postgres.database import Engine
 from swap_runtime.settings import KafkaSettings
-from swap_runtime.topics import ensure_topics, has_topic
 from tests.plugins.broker import Broker
 from tests.support.waiting import until
 
@@ -113,7 +113,7 @@ class TestConsume:
             await until(lambda: _has(notes, 50))
 
         await relay.stop()
-        assert await notes.kept() == [("a", n) for n in range(1, 51)]
+        assert await notes.stored() == [("a", n) for n in range(1, 51)]
 
     @pytest.mark.fault("K6", "K15")
     async def test_k6_a_handler_that_raises_loses_nothing_and_holds_up_no_partition(
@@ -129,7 +129,7 @@ class TestConsume:
             await until(lambda: _has(notes, len(others)))
             await until(lambda: _is(len(parking.parked) >= 2))
 
-        assert sorted(await notes.kept()) == sorted((thing, 1) for thing in others)
+        assert sorted(await notes.stored()) == sorted((thing, 1) for thing in others)
         assert {value for value, _ in parking.parked} == {poison, behind}
 
     @pytest.mark.fault("K7")
@@ -175,7 +175,7 @@ class TestConsume:
         async with consuming(broker.settings, topic, commit_and_lose_the_answer, FakeParking()):
             await until(lambda: _is(answers_lost == 0 and notes.calls >= 3))
 
-        assert await notes.kept() == [("a", 1), ("a", 2)]
+        assert await notes.stored() == [("a", 1), ("a", 2)]
 
     @pytest.mark.fault("K10")
     async def test_k10_a_second_consumer_joins_while_a_handler_runs(
@@ -197,7 +197,7 @@ class TestConsume:
                 await until(lambda: _has(notes, 20))
                 await until(lambda: _is(_partitions(first) + _partitions(second) == 12))
 
-        assert sorted(await notes.kept()) == sorted((f"{n}", 1) for n in range(20))
+        assert sorted(await notes.stored()) == sorted((f"{n}", 1) for n in range(20))
 
     async def test_how_far_it_is_is_committed_when_nothing_comes(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
@@ -232,7 +232,7 @@ class TestRelayWithoutItsBroker:
 
 
 async def _has(notes: KeepNotes, number: int) -> bool:
-    return len(await notes.kept()) >= number
+    return len(await notes.stored()) >= number
 
 
 async def _is(value: bool) -> bool:

@@ -9,10 +9,11 @@ import pytest
 from psycopg.errors import IntegrityError, ProgrammingError
 from pydantic import SecretStr
 
-from swap_runtime.database import (
+from swap_runtime.errors import Unavailable
+from swap_runtime.postgres.database import (
     Engine,
+    TransactionAborted,
     TransactionOpen,
-    TransactionUndone,
     create_engine,
     execute_alone,
     forbid_open_transaction,
@@ -20,8 +21,7 @@ from swap_runtime.database import (
     reading,
     transaction,
 )
-from swap_runtime.errors import Unavailable
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -38,17 +38,17 @@ def end_connections(database: Database) -> None:
 
 class TestAStatementAlone:
     async def test_is_committed_in_one_round_trip(self, engine: Engine) -> None:
-        heard: list[str] = []
-        engine.heard = heard.append
+        statements: list[str] = []
+        engine.statement_listener = statements.append
         try:
             rows = await execute_alone(
                 engine, sql("INSERT INTO note (thing) VALUES ('x') RETURNING thing")
             )
         finally:
-            engine.heard = None
+            engine.statement_listener = None
 
         assert [row.thing for row in rows] == ["x"]
-        assert heard[1:] == ["COMMIT"]
+        assert statements[1:] == ["COMMIT"]
         async with reading(engine) as connection:
             assert await connection.scalar(sql("SELECT count(*) FROM note")) == 1
 
@@ -97,7 +97,7 @@ class TestTransaction:
                 with suppress(ProgrammingError):
                     await connection.execute("SELECT nonsense")
 
-        with pytest.raises(TransactionUndone):
+        with pytest.raises(TransactionAborted):
             await go_on()
 
         async with reading(engine) as connection:
@@ -328,20 +328,20 @@ class TestForbidOpenTransaction:
 class TestPlans:
     async def test_are_kept_for_more_statements_than_any_service_has(self, engine: Engine) -> None:
         statements = [sql(f"SELECT :number + {number}") for number in range(300)]
-        kept = "SELECT count(*) FROM pg_prepared_statements"
+        prepared_count = "SELECT count(*) FROM pg_prepared_statements"
 
         async with reading(engine) as connection:
             for statement in statements:
                 await connection.execute(statement, {"number": 1})
-            assert await connection.scalar(kept) == len(statements)
+            assert await connection.scalar(prepared_count) == len(statements)
 
     async def test_of_what_is_only_text_are_not_kept(self, engine: Engine) -> None:
         async with reading(engine) as connection:
             for _ in range(10):
                 await connection.execute("SELECT 1 + 1")
-            kept = await connection.scalar("SELECT count(*) FROM pg_prepared_statements")
+            prepared_count = await connection.scalar("SELECT count(*) FROM pg_prepared_statements")
 
-        assert kept == 0
+        assert prepared_count == 0
 
 
 class TestBinaryRows:
@@ -363,7 +363,7 @@ class TestBinaryRows:
 
 class TestArrays:
     async def test_arrive_as_they_were_whatever_is_in_them(self, engine: Engine) -> None:
-        given = {
+        values = {
             "words": ['a "quoted" \\ word', "", "NULL", "{,}", None],
             "bodies": [b"\x00\xff", b"", None],
             "numbers": [1, 2**40, None],
@@ -378,8 +378,8 @@ SELECT CAST(:words AS text[]), CAST(:bodies AS bytea[]), CAST(:numbers AS bigint
 """)
 
         async with reading(engine) as connection:
-            row = (await connection.execute(statement, given)).one()
+            row = (await connection.execute(statement, values)).one()
 
         *lists, digits = row
-        assert lists == [given["words"], given["bodies"], given["numbers"], given["nothing"]]
-        assert [str(number) for number in digits] == given["digits"]
+        assert lists == [values["words"], values["bodies"], values["numbers"], values["nothing"]]
+        assert [str(number) for number in digits] == values["digits"]

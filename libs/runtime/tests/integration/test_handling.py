@@ -14,12 +14,12 @@ from aiokafka import AIOKafkaConsumer  # type: ignore[import-untyped]
 from libs.runtime.tests.fakes import NOTES, FakeParking, KeepNotes, Note, a_note, a_record
 from swap_chains.evm.rpc import Rpc
 from swap_contracts.envelope import Envelope
-from swap_runtime.batches import Batches
-from swap_runtime.database import Engine, forbid_open_transaction, reading
 from swap_runtime.errors import Unavailable
 from swap_runtime.handling import RequestInHandler
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.producing import KafkaProducer
+from swap_runtime.messaging.relay import Outbound
+from swap_runtime.postgres.database import Engine, forbid_open_transaction, reading
 from swap_runtime.settings import KafkaSettings
 from tests.plugins.postgres import Database
 
@@ -113,4 +113,4 @@ class TestABound:
             with pytest.raises(Unavailable):
                 await Batches(NOTES, notes, FakeParking())([a_record()])
 
-        assert await notes.kept() == []
+        assert await notes.stored() == []

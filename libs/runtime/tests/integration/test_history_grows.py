@@ -8,10 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from swap_runtime import (
+from swap_runtime.messaging import (
     inbox,
-    leases,
-    maintenance,
     outbox,
     parked_routes,
     parking,
@@ -22,8 +20,9 @@ from swap_runtime import (
     verification,
     watermark,
 )
-from swap_runtime.database import Engine
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres import leases, maintenance
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import Statement, sql
 from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected

@@ -8,9 +8,15 @@ from datetime import timedelta
 
 import pytest
 
-from swap_runtime.database import Engine, transaction
-from swap_runtime.leases import Lease, LeaseLost, held, require_epoch, work_while_held
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.leases import (
+    Lease,
+    LeaseLost,
+    hold_lease,
+    require_epoch,
+    work_while_held,
+)
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 SHORT = timedelta(milliseconds=500)
@@ -163,7 +169,7 @@ class TestHeld:
     @pytest.mark.fault("R4r")
     async def test_cancels_the_work_when_the_lease_is_lost(self, engine: Engine) -> None:
         async def work() -> None:
-            async with asyncio.timeout(10), held(engine, "x", holder="a", term=SHORT):
+            async with asyncio.timeout(10), hold_lease(engine, "x", holder="a", term=SHORT):
                 await execute(engine, STEAL)
                 await asyncio.Event().wait()
 
@@ -171,14 +177,14 @@ class TestHeld:
             await work()
 
     async def test_keeps_it_for_as_long_as_the_work_takes(self, engine: Engine) -> None:
-        async with held(engine, "x", holder="a", term=SHORT) as lease:
+        async with hold_lease(engine, "x", holder="a", term=SHORT) as lease:
             await asyncio.sleep(SHORT.total_seconds() * 2)  # two terms: only renewal bridges them
             assert lease.is_held
             assert not await Lease(engine, "x", holder="b").acquire()
 
     async def test_passes_on_a_cancellation_from_outside(self, engine: Engine) -> None:
         async def work() -> None:
-            async with held(engine, "x", holder="a", term=SHORT):
+            async with hold_lease(engine, "x", holder="a", term=SHORT):
                 running.set()
                 await asyncio.Event().wait()
 

@@ -13,11 +13,17 @@ from libs.runtime.tests.fakes import (
     KeepNotes,
     a_record,
 )
-from swap_runtime.batches import Batches
-from swap_runtime.database import Engine, create_engine, execute_alone, reading, transaction
 from swap_runtime.errors import Unavailable
-from swap_runtime.leases import Lease
-from swap_runtime.sql import sql
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.postgres.database import (
+    Engine,
+    create_engine,
+    execute_alone,
+    reading,
+    transaction,
+)
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.postgres.sql import sql
 from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P1")]
@@ -81,7 +87,7 @@ async def test_p1_a_batch_is_delivered_again_and_acts_once(
     await batches(records)
 
     assert proxy.cuts == 1
-    assert await notes.kept() == [("a", 1), ("a", 2)]
+    assert await notes.stored() == [("a", 1), ("a", 2)]
     assert parking.parked == []
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, a_parking, decide, outgoing
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, transaction
-from swap_runtime.maintenance import IS_UNREAD, Maintenance
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.sweep import Sweep
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.maintenance import IS_UNREAD, Maintenance
+from swap_runtime.postgres.sql import sql
 from swap_runtime.settings import SweepSettings
-from swap_runtime.sql import sql
-from swap_runtime.sweep import Sweep
 
 pytestmark = pytest.mark.connected
 
@@ -21,7 +21,7 @@ SELECT count(*) FROM pg_inherits WHERE inhparent = 'outbox'::regclass
   AND inhrelid <> 'outbox_default'::regclass
 """
 # As if no time had been kept: yesterday's partition is old enough to go.
-NONE_KEPT = timedelta(0)
+NOTHING_RETAINED = timedelta(0)
 TO_YESTERDAY = "UPDATE outbox SET created_at = created_at - interval '1 day'"
 
 
@@ -82,7 +82,7 @@ class TestMakeDays:
             "to_char(now() AT TIME ZONE 'UTC' + interval '3 days', 'YYYYMMDD'); END $$",
         )
 
-        await maintenance.make_days()
+        await maintenance.create_partitions()
 
         assert await scalar(engine, DAYS) == before
 
@@ -93,7 +93,7 @@ class TestMakeDays:
         await execute(engine, "UPDATE outbox SET created_at = now() + interval '30 days'")
         assert await scalar(engine, "SELECT count(*) FROM outbox_default") == 1
 
-        await maintenance.make_days()
+        await maintenance.create_partitions()
         await maintenance.measure()
 
         assert await scalar(engine, "SELECT count(*) FROM outbox_default") == 0
@@ -103,7 +103,7 @@ class TestMakeDays:
         self, engine: Engine, maintenance: Maintenance
     ) -> None:
         await decide(engine, outgoing(version=1))
-        await maintenance.make_days()
+        await maintenance.create_partitions()
         await decide(engine, outgoing(version=2))
 
         assert await scalar(engine, "SELECT max(id) FROM outbox") == 2
@@ -116,7 +116,7 @@ class TestDropReadDays:
         await decide(engine, outgoing())
         await execute(engine, TO_YESTERDAY)
 
-        await maintenance.drop_read_days(kept=NONE_KEPT)
+        await maintenance.drop_consumed_partitions(retention=NOTHING_RETAINED)
 
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
 
@@ -129,7 +129,7 @@ class TestDropReadDays:
         await sweep()
         await decide(engine, outgoing(version=2))
 
-        await maintenance.drop_read_days(kept=NONE_KEPT)
+        await maintenance.drop_consumed_partitions(retention=NOTHING_RETAINED)
 
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
         assert await scalar(engine, "SELECT count(*) FROM outbox WHERE id = 1") == 0
@@ -143,7 +143,7 @@ class TestDropReadDays:
         await sweep()
         await execute(engine, "UPDATE outbox SET topic = 'zebras.v1' WHERE id = 2")
 
-        await maintenance.drop_read_days(kept=NONE_KEPT)
+        await maintenance.drop_consumed_partitions(retention=NOTHING_RETAINED)
 
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 2
 
@@ -165,7 +165,7 @@ class TestDropReadDays:
     async def test_keeps_recent_days(self, engine: Engine, maintenance: Maintenance) -> None:
         before = await scalar(engine, DAYS)
 
-        await maintenance.drop_read_days()
+        await maintenance.drop_consumed_partitions()
 
         assert await scalar(engine, DAYS) == before
 
@@ -179,7 +179,7 @@ class TestPruneInbox:
         await sweep()
         await decide(engine, outgoing(version=2))
 
-        await Maintenance(reader, consumers=["test"]).prune_inbox(kept=NONE_KEPT)
+        await Maintenance(reader, consumers=["test"]).prune_inbox(retention=NOTHING_RETAINED)
 
         assert await scalar(reader, "SELECT count(*) FROM inbox") == 0
 
@@ -189,7 +189,7 @@ class TestPruneInbox:
         await decide(engine, outgoing())
         await sweep()  # marked, and the watermark moves with the next round
 
-        await Maintenance(reader, consumers=["test"]).prune_inbox(kept=NONE_KEPT)
+        await Maintenance(reader, consumers=["test"]).prune_inbox(retention=NOTHING_RETAINED)
 
         assert await scalar(reader, "SELECT count(*) FROM inbox") == 1
 
@@ -212,10 +212,10 @@ class TestForgetForeignXids:
             await execute(owner, f"UPDATE {table} SET xid = '999999999'")
         await decide(engine, outgoing(version=2))
 
-        await maintenance.forget_foreign_xids()
-        await Maintenance(reader, consumers=["test"]).forget_foreign_xids()
+        await maintenance.reset_restored_xids()
+        await Maintenance(reader, consumers=["test"]).reset_restored_xids()
         await sweep()
         await sweep()
 
-        assert await notes.kept() == [("a", 1), ("a", 2)]
+        assert await notes.stored() == [("a", 1), ("a", 2)]
         assert await scalar(reader, "SELECT id FROM watermark") == 2

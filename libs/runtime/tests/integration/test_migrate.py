@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from swap_runtime.migrate import is_up_to_date
+from swap_runtime.postgres.migrate import is_up_to_date
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -19,7 +19,7 @@ FIRST = '''"""Make the shared tables."""
 
 from alembic import op
 
-from swap_runtime.schema import create_runtime_tables
+from swap_runtime.postgres.schema import create_runtime_tables
 
 revision = "0001"
 down_revision = None
@@ -61,7 +61,7 @@ def migrations(tmp_path: Path) -> Path:
 def start(migrations: Path, database: Database, *options: str) -> subprocess.Popen[str]:
     url = database.url("chain_watcher")
     return subprocess.Popen(
-        [sys.executable, "-m", "swap_runtime.migrate", *options, str(migrations)],
+        [sys.executable, "-m", "swap_runtime.postgres.migrate", *options, str(migrations)],
         env={**os.environ, "SWAP_CHAIN_WATCHER__DATABASE_URL": url},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -87,10 +87,10 @@ class TestMigrate:
         self, migrations: Path, database: Database
     ) -> None:
         replicas = [start(migrations, database) for _ in range(3)]
-        said = [replica.communicate(timeout=60)[0] for replica in replicas]
+        outputs = [replica.communicate(timeout=60)[0] for replica in replicas]
 
         assert [replica.returncode for replica in replicas] == [0, 0, 0]
-        lines = [json.loads(text) for text in "".join(said).splitlines()]
+        lines = [json.loads(text) for text in "".join(outputs).splitlines()]
         migrated = [(line["revision"], line["about"]) for line in lines]
         assert migrated == [("0001", "Make the shared tables.")]
         assert {"outbox", "inbox", "alembic_version"} <= tables(database)
@@ -154,7 +154,7 @@ class TestWait:
         (tmp_path / "url").write_text(database.url("chain_watcher") + "\n")
         environment = {**os.environ, "SWAP_CHAIN_WATCHER__DATABASE_URL_FILE": str(tmp_path / "url")}
 
-        command = [sys.executable, "-m", "swap_runtime.migrate", str(migrations)]
+        command = [sys.executable, "-m", "swap_runtime.postgres.migrate", str(migrations)]
         subprocess.run(command, env=environment, check=True, capture_output=True)
 
         assert "alembic_version" in tables(database)

@@ -9,14 +9,15 @@ from typing import Any
 import aiohttp
 import psycopg
 import pytest
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import AdminRoute, Order, OrderRoute
-from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.errors import Refused, Unavailable
-from swap_runtime.operator_log import log_order
-from swap_runtime.operators import KnownOperator, Operator, Role, token_hash
-from swap_runtime.sql import sql
+from swap_runtime.operators.admin_routes import AdminRoute, Order, OrderRoute
+from swap_runtime.operators.identities import KnownOperator, Operator, Role, token_hash
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 from tests.plugins.internal_port import internal_port_of
 
 pytestmark = pytest.mark.connected
@@ -41,7 +42,7 @@ class Notes:
         self.limit: int | None = None
         self.together = asyncio.Barrier(1)  # so many orders change something at the same time
 
-    async def write(self, order: Order) -> web.Response:
+    async def write(self, order: Order) -> Response:
         size = int(order.target["size"])
         if self.limit is not None and size > self.limit:
             raise Refused(f"at most {self.limit}")
@@ -51,16 +52,16 @@ class Notes:
             await log_order(connection)
             if self.ends_in is not None:
                 raise self.ends_in
-        return web.json_response({"by": order.by})
+        return JSONResponse({"by": order.by})
 
     async def needs_second(self, order: Order) -> str | None:
         return "it is large" if int(order.target["size"]) > LARGE else None
 
-    async def do_nothing(self, _: web.Request) -> web.Response:
-        return web.json_response({})
+    async def do_nothing(self, _: Request) -> Response:
+        return JSONResponse({})
 
-    async def refuse(self, _: web.Request) -> web.Response:
-        return web.json_response({"error": "no such thing"}, status=404)
+    async def refuse(self, _: Request) -> Response:
+        return JSONResponse({"error": "no such thing"}, status_code=404)
 
 
 class Port:
@@ -81,9 +82,9 @@ class Port:
             return answer.status, await (answer.text() if answer.status == 500 else answer.json())
 
     async def proposed(self, size: int = LARGE + 1, *, by: str = "ann") -> str:
-        status, told = await self.ask(by, f"/notes/{size}", {"reason": "because"})
-        assert status == 202, told
-        return str(told["proposal"]["id"])
+        status, answer = await self.ask(by, f"/notes/{size}", {"reason": "because"})
+        assert status == 202, answer
+        return str(answer["proposal"]["id"])
 
     async def approve(self, id: str, *, by: str) -> tuple[int, Any]:
         return await self.ask(by, f"/approvals/{id}/approve")
@@ -95,9 +96,9 @@ class Port:
 
     async def log(self) -> list[tuple[str, str, str]]:
         """Return who, what and the outcome of each row, oldest first."""
-        status, told = await self.ask("vic", "/audit", method="GET")
+        status, answer = await self.ask("vic", "/audit", method="GET")
         assert status == 200
-        self.rows = told["orders"][::-1]
+        self.rows = answer["orders"][::-1]
         return [(row["operator"], row["action"], row["outcome"]) for row in self.rows]
 
 
@@ -252,10 +253,10 @@ class TestApproval:
     async def test_nobody_approves_his_own_order(self, port: Port, engine: Engine) -> None:
         id = await port.proposed()
 
-        status, told = await port.approve(id, by="ann")
+        status, answer = await port.approve(id, by="ann")
 
         assert (status, await port.written()) == (409, [])
-        assert "different operator" in told["error"]
+        assert "different operator" in answer["error"]
         # Not even past the service.
         with pytest.raises(psycopg.errors.CheckViolation):
             async with engine.begin() as connection:
@@ -300,10 +301,10 @@ class TestApproval:
         async with engine.begin() as connection:
             await connection.execute("UPDATE operator_proposal SET expires_at = now()")
 
-        status, told = await port.approve(id, by="ben")
+        status, answer = await port.approve(id, by="ben")
 
         assert (status, await port.written()) == (409, [])
-        assert "expired" in told["error"]
+        assert "expired" in answer["error"]
 
     async def test_a_rejected_proposal_is_not_carried_out(self, port: Port) -> None:
         id = await port.proposed()
@@ -323,10 +324,10 @@ class TestApproval:
         async with engine.begin() as connection:
             await connection.execute("UPDATE operator_proposal SET proposed_by = 'gus'")
 
-        status, told = await port.approve(id, by="ben")
+        status, answer = await port.approve(id, by="ben")
 
         assert (status, await port.written()) == (409, [])
-        assert "gus is no active operator" in told["error"]
+        assert "gus is no active operator" in answer["error"]
 
     @pytest.mark.parametrize("id", ["7", "00000000-0000-0000-0000-000000000009"])
     async def test_an_unknown_proposal_is_not_found(self, port: Port, id: str) -> None:

@@ -8,19 +8,19 @@ import pytest
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, Note, a_note, a_parking, a_record
 from swap_contracts.envelope import Envelope
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.parked_routes import ParkedRoutes
-from swap_runtime.parking import PARK
-from swap_runtime.records import Record
-from swap_runtime.releasing import Releasing
-from swap_runtime.sql import sql
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.parked_routes import ParkedRoutes
+from swap_runtime.messaging.parking import PARK
+from swap_runtime.messaging.records import Record
+from swap_runtime.messaging.releasing import Releasing
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 
 
-class Room:
+class Consumption:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.notes = KeepNotes(engine)
@@ -66,168 +66,188 @@ def values_parked(record: Record) -> dict[str, object]:
 
 
 @pytest.fixture
-async def room(engine: Engine) -> Room:
+async def consumption(engine: Engine) -> Consumption:
     """Version 1 of a thing is parked; versions 2 and 3 wait behind it."""
-    room = Room(engine)
-    room.notes.poison = {"a"}
-    await room.consumer.hear([a_record(version=1), a_record("b")])
-    await room.consumer.hear([a_record(version=2), a_record(version=3)])
-    return room
+    consumption = Consumption(engine)
+    consumption.notes.poison = {"a"}
+    await consumption.consumer.receive([a_record(version=1), a_record("b")])
+    await consumption.consumer.receive([a_record(version=2), a_record(version=3)])
+    return consumption
 
 
 class TestPostgresParking:
-    async def test_keeps_the_order_of_a_key_behind_its_poison(self, room: Room) -> None:
-        parked = await room.parked()
+    async def test_keeps_the_order_of_a_key_behind_its_poison(
+        self, consumption: Consumption
+    ) -> None:
+        parked = await consumption.parked()
 
         assert [(p["is_behind"], p["key"]) for p in parked] == [
             (False, "a"),
             (True, "a"),
             (True, "a"),
         ]
-        assert await room.notes.kept() == [("b", 1)]
-        assert await room.inbox() == ["done", "parked", "parked", "parked"]
+        assert await consumption.notes.stored() == [("b", 1)]
+        assert await consumption.inbox() == ["done", "parked", "parked", "parked"]
 
     @pytest.mark.fault("K9")
-    async def test_k9_parks_a_message_that_comes_again_once(self, room: Room) -> None:
-        await room.consumer.hear([a_record(version=1), a_record(version=2)])
+    async def test_k9_parks_a_message_that_comes_again_once(self, consumption: Consumption) -> None:
+        await consumption.consumer.receive([a_record(version=1), a_record(version=2)])
 
-        assert len(await room.parked()) == 3
+        assert len(await consumption.parked()) == 3
 
-    async def test_does_not_park_what_is_done(self, room: Room) -> None:
-        room.notes.poison = {"b"}
-        await room.consumer.hear([a_record("b")])
+    async def test_does_not_park_what_is_done(self, consumption: Consumption) -> None:
+        consumption.notes.poison = {"b"}
+        await consumption.consumer.receive([a_record("b")])
 
-        assert {p["key"] for p in await room.parked()} == {"a"}
+        assert {p["key"] for p in await consumption.parked()} == {"a"}
 
-    async def test_tells_undecodable_messages_without_an_id_apart(self, room: Room) -> None:
+    async def test_tells_undecodable_messages_without_an_id_apart(
+        self, consumption: Consumption
+    ) -> None:
         for value in (b"{", b"[", b"{"):
-            await room.consumer.hear([a_record("c", value=value)])
+            await consumption.consumer.receive([a_record("c", value=value)])
 
-        assert [p["value"] for p in await room.parked() if p["key"] == "c"] == ["{", "["]
+        assert [p["value"] for p in await consumption.parked() if p["key"] == "c"] == ["{", "["]
 
 
 class TestGuarding:
     async def test_looks_where_a_batch_is_marked_and_waits_for_nothing_more(
         self, engine: Engine, round_trips: list[int]
     ) -> None:
-        await Room(engine).consumer.hear([a_record()])
+        await Consumption(engine).consumer.receive([a_record()])
 
         assert round_trips == [3, 1, 1]  # BEGIN with mark and look, the note, COMMIT
 
     async def test_of_what_is_behind_nothing_is_done_whatever_comes_with_it(
-        self, room: Room
+        self, consumption: Consumption
     ) -> None:
-        room.notes.poison = set()
+        consumption.notes.poison = set()
 
-        await room.consumer.hear([a_record("c"), a_record(version=4), a_record("d")])
+        await consumption.consumer.receive([a_record("c"), a_record(version=4), a_record("d")])
 
-        assert await room.notes.kept() == [("b", 1), ("c", 1), ("d", 1)]
-        assert [p["is_behind"] for p in await room.parked()] == [False, True, True, True]
+        assert await consumption.notes.stored() == [("b", 1), ("c", 1), ("d", 1)]
+        assert [p["is_behind"] for p in await consumption.parked()] == [False, True, True, True]
 
-    async def test_what_waits_and_cannot_be_read_keep_their_order(self, room: Room) -> None:
-        room.notes.poison = set()
+    async def test_what_waits_and_cannot_be_read_keep_their_order(
+        self, consumption: Consumption
+    ) -> None:
+        consumption.notes.poison = set()
 
-        await room.consumer.hear([a_record(version=4), a_record(version=5, value=b"{")])
+        await consumption.consumer.receive([a_record(version=4), a_record(version=5, value=b"{")])
 
-        assert [p["is_behind"] for p in await room.parked()][3:] == [True, False]
+        assert [p["is_behind"] for p in await consumption.parked()][3:] == [True, False]
 
     async def test_what_came_before_one_that_cannot_be_read_is_not_behind_it(
         self, engine: Engine
     ) -> None:
-        room = Room(engine)
+        consumption = Consumption(engine)
 
-        await room.consumer.hear([a_record(version=1), a_record("b"), a_record(value=b"{")])
+        await consumption.consumer.receive(
+            [a_record(version=1), a_record("b"), a_record(value=b"{")]
+        )
 
-        assert sorted(await room.notes.kept()) == [("a", 1), ("b", 1)]
-        assert [p["is_behind"] for p in await room.parked()] == [False]
+        assert sorted(await consumption.notes.stored()) == [("a", 1), ("b", 1)]
+        assert [p["is_behind"] for p in await consumption.parked()] == [False]
 
-    async def test_what_fails_behind_a_parked_message_waits_behind_it(self, room: Room) -> None:
-        await room.consumer.hear([a_record(version=4)])
+    async def test_what_fails_behind_a_parked_message_waits_behind_it(
+        self, consumption: Consumption
+    ) -> None:
+        await consumption.consumer.receive([a_record(version=4)])
 
-        assert [p["is_behind"] for p in await room.parked()] == [False, True, True, True]
+        assert [p["is_behind"] for p in await consumption.parked()] == [False, True, True, True]
 
     async def test_sees_what_another_parks_while_the_same_message_is_marked(
         self, engine: Engine
     ) -> None:
-        room, first = Room(engine), a_record(version=1)
+        consumption, first = Consumption(engine), a_record(version=1)
         async with transaction(engine) as another:
             await another.execute(PARK, values_parked(first))
-            hearing = asyncio.create_task(room.consumer.hear([first, a_record(version=2)]))
+            hearing = asyncio.create_task(
+                consumption.consumer.receive([first, a_record(version=2)])
+            )
             await until_it_waits(engine)
         await hearing
 
-        assert await room.notes.kept() == []
-        assert [p["is_behind"] for p in await room.parked()] == [False, True]
+        assert await consumption.notes.stored() == []
+        assert [p["is_behind"] for p in await consumption.parked()] == [False, True]
 
-    async def test_finds_a_use_case_that_does_not_mark(self, room: Room, engine: Engine) -> None:
+    async def test_finds_a_use_case_that_does_not_mark(
+        self, consumption: Consumption, engine: Engine
+    ) -> None:
         async def forgets(_: Sequence[Envelope[Note]]) -> None: ...
 
-        await Batches(NOTES, forgets, room.parking)([a_record("c")])
+        await Batches(NOTES, forgets, consumption.parking)([a_record("c")])
 
-        assert (await room.parked())[-1]["reason"] == "NotMarked: notes.v1"
+        assert (await consumption.parked())[-1]["reason"] == "MessagesNotMarked: notes.v1"
 
 
 class TestRelease:
-    async def test_runs_it_again_and_then_what_waited_behind_it(self, room: Room) -> None:
-        room.notes.poison = set()
+    async def test_runs_it_again_and_then_what_waited_behind_it(
+        self, consumption: Consumption
+    ) -> None:
+        consumption.notes.poison = set()
 
-        assert await room.operator.release((await room.parked())[0]["id"])
-        await room.settle()
+        assert await consumption.operator.release((await consumption.parked())[0]["id"])
+        await consumption.settle()
 
-        assert await room.notes.kept() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
-        assert await room.parked() == []
-        assert await room.inbox() == ["done"] * 4
-
-    @pytest.mark.fault("K8")
-    async def test_parks_it_again_when_it_fails_again(self, room: Room) -> None:
-        assert await room.operator.release((await room.parked())[0]["id"])
-        await room.settle()
-
-        assert [p["state"] for p in await room.parked()] == ["parked"] * 3
-        assert await room.inbox() == ["done", "parked", "parked", "parked"]
+        assert await consumption.notes.stored() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
+        assert await consumption.parked() == []
+        assert await consumption.inbox() == ["done"] * 4
 
     @pytest.mark.fault("K8")
-    async def test_nothing_runs_before_a_person_says_so(self, room: Room) -> None:
-        room.notes.poison = set()
+    async def test_parks_it_again_when_it_fails_again(self, consumption: Consumption) -> None:
+        assert await consumption.operator.release((await consumption.parked())[0]["id"])
+        await consumption.settle()
 
-        assert await room.releasing() is False
+        assert [p["state"] for p in await consumption.parked()] == ["parked"] * 3
+        assert await consumption.inbox() == ["done", "parked", "parked", "parked"]
 
-    async def test_acts_once_when_it_is_delivered_again_meanwhile(self, room: Room) -> None:
-        room.notes.poison = set()
-        await room.operator.release((await room.parked())[0]["id"])
+    @pytest.mark.fault("K8")
+    async def test_nothing_runs_before_a_person_says_so(self, consumption: Consumption) -> None:
+        consumption.notes.poison = set()
 
-        await room.consumer.hear([a_record(version=1)])
-        await room.settle()
+        assert await consumption.releasing() is False
 
-        assert await room.notes.kept() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
+    async def test_acts_once_when_it_is_delivered_again_meanwhile(
+        self, consumption: Consumption
+    ) -> None:
+        consumption.notes.poison = set()
+        await consumption.operator.release((await consumption.parked())[0]["id"])
+
+        await consumption.consumer.receive([a_record(version=1)])
+        await consumption.settle()
+
+        assert await consumption.notes.stored() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
 
     async def test_of_one_that_comes_again_just_then_does_not_lose_it(
-        self, room: Room, monkeypatch: pytest.MonkeyPatch
+        self, consumption: Consumption, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        room.notes.poison = set()
-        await room.operator.release((await room.parked())[0]["id"])
-        handle_alone = room.consumer.handle_alone
+        consumption.notes.poison = set()
+        await consumption.operator.release((await consumption.parked())[0]["id"])
+        handle_alone = consumption.consumer.handle_alone
 
         async def after_a_copy(value: bytes) -> None:
             monkeypatch.undo()
-            await room.consumer.hear([a_record(version=1)])
+            await consumption.consumer.receive([a_record(version=1)])
             await handle_alone(value)
 
-        monkeypatch.setattr(room.consumer, "handle_alone", after_a_copy)
-        await room.settle()
+        monkeypatch.setattr(consumption.consumer, "handle_alone", after_a_copy)
+        await consumption.settle()
 
-        assert await room.notes.kept() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
+        assert await consumption.notes.stored() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
 
-    async def test_there_is_no_such_message(self, room: Room) -> None:
-        assert not await room.operator.release(999)
+    async def test_there_is_no_such_message(self, consumption: Consumption) -> None:
+        assert not await consumption.operator.release(999)
 
 
 class TestDrop:
-    async def test_gives_one_up_and_runs_what_waited_behind_it(self, room: Room) -> None:
-        room.notes.poison = set()
+    async def test_gives_one_up_and_runs_what_waited_behind_it(
+        self, consumption: Consumption
+    ) -> None:
+        consumption.notes.poison = set()
 
-        assert await room.operator.drop((await room.parked())[0]["id"])
-        await room.settle()
+        assert await consumption.operator.drop((await consumption.parked())[0]["id"])
+        await consumption.settle()
 
-        assert await room.notes.kept() == [("b", 1), ("a", 2), ("a", 3)]
-        assert await room.inbox() == ["done", "done", "done", "parked"]
+        assert await consumption.notes.stored() == [("b", 1), ("a", 2), ("a", 3)]
+        assert await consumption.inbox() == ["done", "done", "done", "parked"]

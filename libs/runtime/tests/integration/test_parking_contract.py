@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from libs.runtime.tests.fakes import NOTES, REASON_MAX, FakeParking, a_note, a_parking, a_record
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.inbox import mark_seen
-from swap_runtime.parking import Behind, Parking
-from swap_runtime.records import Record
-from swap_runtime.sql import sql
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.messaging.parking import Behind, Parking
+from swap_runtime.messaging.records import Record
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 
 POISON = "ValueError: poison"
 PARKED = sql("SELECT value, reason FROM parked ORDER BY id")

@@ -7,8 +7,8 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from swap_runtime.pool import Pool, PoolExhausted
-from swap_runtime.wire import Wire
+from swap_runtime.postgres.pipelined_connection import PipelinedConnection
+from swap_runtime.postgres.pool import Pool, PoolExhausted
 
 pytestmark = pytest.mark.connected
 
@@ -20,9 +20,9 @@ class Server:
         self._url = url.replace("+psycopg", "")
         self.made: list[psycopg.AsyncConnection] = []
 
-    async def connect(self) -> Wire:
+    async def connect(self) -> PipelinedConnection:
         self.made.append(await psycopg.AsyncConnection.connect(self._url, autocommit=True))
-        return Wire(self.made[-1])
+        return PipelinedConnection(self.made[-1])
 
     async def end(self, connection: psycopg.AsyncConnection) -> None:
         """Close a connection at the server's side."""
@@ -49,64 +49,64 @@ def a_pool(server: Server, *, size: int = 2) -> Pool:
 class TestPool:
     async def test_lends_first_what_came_back_last(self, server: Server) -> None:
         pool = a_pool(server)
-        one, two = await pool.take(), await pool.take()
-        await pool.give_back(one)
-        await pool.give_back(two)
+        one, two = await pool.acquire(), await pool.acquire()
+        await pool.release(one)
+        await pool.release(two)
 
-        assert await pool.take() is two
+        assert await pool.acquire() is two
         assert len(server.made) == 2
 
     async def test_refuses_when_none_comes_back_in_time(self, server: Server) -> None:
         pool = a_pool(server, size=1)
-        await pool.take()
+        await pool.acquire()
 
         with pytest.raises(PoolExhausted):
-            await pool.take()
+            await pool.acquire()
 
     async def test_keeps_nothing_that_is_still_under_way(self, server: Server) -> None:
         pool = a_pool(server)
-        broken = await pool.take()
+        broken = await pool.acquire()
         await server.made[0].execute("BEGIN")
 
-        await pool.give_back(broken)
+        await pool.release(broken)
 
         assert server.made[0].closed
-        assert await pool.take() is not broken
+        assert await pool.acquire() is not broken
 
     async def test_replaces_what_the_server_closed_meanwhile(self, server: Server) -> None:
         pool = a_pool(server)
-        wire = await pool.take()
-        await pool.give_back(wire)
+        wire = await pool.acquire()
+        await pool.release(wire)
         await server.end(server.made[0])
         async with asyncio.timeout(5):
-            while not wire.was_closed:  # noqa: ASYNC110  only the socket shows it
+            while not wire.is_closed_by_server:  # noqa: ASYNC110  only the socket shows it
                 await asyncio.sleep(0.01)
 
-        assert await pool.take() is not wire
+        assert await pool.acquire() is not wire
 
         assert server.made[0].closed
         assert len(server.made) == 2
 
     async def test_who_is_cancelled_while_waiting_takes_nothing(self, server: Server) -> None:
         pool = Pool(server.connect, size=1, timeout=timedelta(seconds=5))
-        lent = await pool.take()
-        waiting = asyncio.create_task(pool.take())
+        lent = await pool.acquire()
+        waiting = asyncio.create_task(pool.acquire())
         await asyncio.sleep(0)
 
         # The connection and the cancellation come in the same turn of the event loop.
-        await pool.give_back(lent)
+        await pool.release(lent)
         waiting.cancel()
 
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert await pool.take() is lent
+        assert await pool.acquire() is lent
 
     async def test_a_failed_connection_leaves_its_place_free(self) -> None:
-        async def refuse() -> Wire:
+        async def refuse() -> PipelinedConnection:
             raise ConnectionRefusedError
 
         pool = Pool(refuse, size=1, timeout=timedelta(seconds=5))
 
         for _ in range(2):
             with pytest.raises(ConnectionRefusedError):
-                await pool.take()
+                await pool.acquire()

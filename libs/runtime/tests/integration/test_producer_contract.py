@@ -13,10 +13,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import MessageSizeTooLargeError
 
 from libs.runtime.tests.fakes import FakeProducer
-from swap_runtime.database import Engine, TransactionOpen, transaction
-from swap_runtime.kafka_security import connection_options
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound, Producer
+from swap_runtime.messaging.kafka_security import connection_options
+from swap_runtime.messaging.producing import KafkaProducer
+from swap_runtime.messaging.relay import Outbound, Producer
+from swap_runtime.postgres.database import Engine, TransactionOpen, transaction
 from tests.plugins.broker import Broker
 
 pytestmark = pytest.mark.connected

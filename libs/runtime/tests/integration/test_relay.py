@@ -12,10 +12,10 @@ import pytest
 
 from libs.runtime.tests.fakes import FakeProducer, decide, outgoing
 from swap_runtime.crashpoint import KILLED
-from swap_runtime.database import Engine
-from swap_runtime.outbox import add_to_outbox
-from swap_runtime.relay import TOO_LARGE, Outbound, Relay
-from swap_runtime.sql import sql
+from swap_runtime.messaging.outbox import add_to_outbox
+from swap_runtime.messaging.relay import TOO_LARGE, Outbound, Relay
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 WAITING = sql("SELECT count(*) FROM outbox WHERE published_at IS NULL")
@@ -141,7 +141,7 @@ class TestRelay:
     async def test_k13_keeps_rows_and_begins_anew_when_the_broker_fails(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("swap_runtime.relay.PAUSE_SECONDS", 0)
+        monkeypatch.setattr("swap_runtime.messaging.relay.PAUSE_SECONDS", 0)
         producer = FakeProducer(lost=b"a")
         relay = Relay(engine, producer, holder="a")
         await decide(engine, outgoing("a"))
@@ -169,8 +169,8 @@ class TestRelay:
 DYING_RELAY = """
 import asyncio, sys
 from pydantic import SecretStr
-from swap_runtime.database import create_engine
-from swap_runtime.relay import Relay
+from swap_runtime.postgres.database import create_engine
+from swap_runtime.messaging.relay import Relay
 
 class Producer:
     async def publish(self, messages):

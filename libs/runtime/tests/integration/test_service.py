@@ -18,17 +18,20 @@ import aiohttp
 import psycopg
 import psycopg.sql
 import pytest
-from aiohttp import web
 from pydantic import SecretStr
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from libs.runtime.tests.fakes import KeepNotes, Note, a_note, decide, make_tables
 from swap_contracts.envelope import Envelope, Topic
-from swap_runtime.batches import UseCase
-from swap_runtime.consuming import consume
-from swap_runtime.database import Engine, reading
-from swap_runtime.outbox import Outgoing
-from swap_runtime.running import Running
-from swap_runtime.service import Service
+from swap_runtime.messaging.batches import UseCase
+from swap_runtime.messaging.consuming import consume
+from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
+from swap_runtime.process.running import Running
+from swap_runtime.process.service import Service
+from swap_runtime.process.supervision import Beat
 from swap_runtime.settings import (
     KafkaSettings,
     OperatorSettings,
@@ -38,8 +41,6 @@ from swap_runtime.settings import (
     SweepSettings,
     WatchdogSettings,
 )
-from swap_runtime.sql import sql
-from swap_runtime.supervision import Beat
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import Database
 from tests.support.waiting import until
@@ -121,11 +122,11 @@ class TestWithoutKafka:
             for version in range(1, 4):
                 note = a_note(version=version)
                 await decide(api.engine, Outgoing.of(HINTED, note))
-            await until(lambda: kept(notes, 3))
-            status, said = await get(one, "/livez")
+            await until(lambda: has_stored(notes, 3))
+            status, answer_text = await get(one, "/livez")
 
-        assert status == 200, said
-        assert '"away"' in said
+        assert status == 200, answer_text
+        assert '"away"' in answer_text
 
     @pytest.mark.fault("K12")
     async def test_k12_a_message_whose_handler_runs_at_the_stop_acts_once(
@@ -150,9 +151,9 @@ class TestWithoutKafka:
         consuming(again, notes)
         async with running(again):
             await decide(api.engine, Outgoing.of(HINTED, a_note(version=2)))
-            await until(lambda: kept(notes, 2))
+            await until(lambda: has_stored(notes, 2))
 
-            assert await notes.kept() == [("a", 1), ("a", 2)]
+            assert await notes.stored() == [("a", 1), ("a", 2)]
 
     @pytest.mark.fault("A20")
     async def test_a20_waits_for_postgres_at_the_start_alive_and_not_ready(self) -> None:
@@ -193,11 +194,11 @@ class TestWithKafka:
         try:
             async with running(api), running(settler) as one:
                 await decide(api.engine, Outgoing.of(HINTED, a_note("while away")))
-                await until(lambda: kept(notes, 1))
+                await until(lambda: has_stored(notes, 1))
                 broker.program.start()
                 await until(lambda: says(one, '"joined"'))
                 await decide(api.engine, Outgoing.of(HINTED, a_note("when back")))
-                await until(lambda: kept(notes, 2))
+                await until(lambda: has_stored(notes, 2))
                 await until(lambda: published(api.engine))
         finally:
             broker.program.start()
@@ -220,8 +221,8 @@ class TestWithKafka:
 
 class TestOperators:
     async def test_reach_admin_routes_with_their_token_only(self, url: str) -> None:
-        async def paused(_: web.Request) -> web.Response:
-            return web.json_response({"paused": True})
+        async def paused(_: Request) -> Response:
+            return JSONResponse({"paused": True})
 
         service = a_service("settler", url)
         service.admin("GET", "/signers", paused)
@@ -229,10 +230,10 @@ class TestOperators:
         async with running(service) as one:
             assert (await get(one, "/admin/signers"))[0] == 401
             assert (await get(one, "/admin/signers", token="guessed"))[0] == 401
-            assert await get(one, "/admin/signers", token=TOKEN) == (200, '{"paused": true}')
+            assert await get(one, "/admin/signers", token=TOKEN) == (200, '{"paused":true}')
             assert (await get(one, "/admin/nothing"))[0] == 401
             await until(lambda: ready(one))
-            assert await get(one, "/admin/parked", token=TOKEN) == (200, '{"parked": []}')
+            assert await get(one, "/admin/parked", token=TOKEN) == (200, '{"parked":[]}')
 
 
 class TestTasks:
@@ -259,10 +260,10 @@ class TestTasks:
             await until(lambda: _is(not left))
 
     async def test_the_round_that_runs_ends_before_the_process_does(self, url: str) -> None:
-        begun, ended = asyncio.Event(), asyncio.Event()
+        request_begun, ended = asyncio.Event(), asyncio.Event()
 
         async def work() -> None:
-            begun.set()
+            request_begun.set()
             await asyncio.sleep(0.3)
             ended.set()
 
@@ -270,7 +271,7 @@ class TestTasks:
         service.every("work", timedelta(hours=1), work)
 
         async with running(service):
-            await begun.wait()
+            await request_begun.wait()
 
         assert ended.is_set()
 
@@ -314,7 +315,7 @@ class TestServe:
 SMALL = """
 import sys
 from datetime import timedelta
-from swap_runtime.service import Service, run
+from swap_runtime.process.service import Service, run
 from swap_runtime.settings import ServiceGroup, SharedSettings
 
 class Settings(SharedSettings):
@@ -322,7 +323,7 @@ class Settings(SharedSettings):
 
 async def build(service: Service) -> None:
     async def tell() -> None:
-        heavy = {"faststream", "web3", "uvicorn"} & set(sys.modules)
+        heavy = {"faststream", "web3"} & set(sys.modules)
         own = [line for line in open("/proc/self/status") if line.startswith("RssAnon")]
         print("TOLD", sorted(heavy), own[0].split()[1], flush=True)
     service.every("tell", timedelta(hours=1), tell)
@@ -384,7 +385,7 @@ class TestProcess:
         logged = [json.loads(line) for line in output.splitlines()]
         [reason] = [line["reason"] for line in logged if line["event"] == "cannot go on"]
         assert f"is at revision {applied or 'none'}, and this release needs 0002" in reason
-        assert "`python -m swap_runtime.migrate services/notifier/migrations`" in reason
+        assert "`python -m swap_runtime.postgres.migrate services/notifier/migrations`" in reason
 
     @pytest.mark.fault("K12")
     async def test_k12_stops_on_sigterm_and_is_small(
@@ -433,12 +434,12 @@ async def says(one: Running, words: str) -> bool:
     return words in (await get(one, "/livez"))[1]
 
 
-async def kept(notes: KeepNotes, number: int) -> bool:
-    return len(await notes.kept()) >= number
+async def has_stored(notes: KeepNotes, number: int) -> bool:
+    return len(await notes.stored()) >= number
 
 
 async def notes_of(engine: Engine) -> Sequence[tuple[str, int]]:
-    return await KeepNotes(engine).kept()
+    return await KeepNotes(engine).stored()
 
 
 async def published(engine: Engine) -> bool:

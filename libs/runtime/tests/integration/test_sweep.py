@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, a_note, a_parking, decide, outgoing
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, transaction
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import add_to_outbox
-from swap_runtime.records import Position, Record
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.outbox import add_to_outbox
+from swap_runtime.messaging.records import Position, Record
+from swap_runtime.messaging.sweep import Sweep
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.sql import sql
 from swap_runtime.settings import SweepSettings
-from swap_runtime.sql import sql
-from swap_runtime.sweep import Sweep
 
 pytestmark = pytest.mark.connected
 
@@ -23,7 +23,7 @@ AT_ONCE = SweepSettings(idle_after=timedelta(0))
 WHEN_OVERDUE = SweepSettings(idle_after=timedelta(hours=1), overdue_after=timedelta(seconds=60))
 
 
-class Room:
+class Consumption:
     """A consumer in the reader's schema, which sweeps the settler's outbox."""
 
     def __init__(self, reader: Engine, settings: SweepSettings = AT_ONCE) -> None:
@@ -39,110 +39,114 @@ class Room:
 
 
 @pytest.fixture
-def room(reader: Engine) -> Room:
-    return Room(reader)
+def consumption(reader: Engine) -> Consumption:
+    return Consumption(reader)
 
 
 class TestSweep:
     @pytest.mark.fault("K14", "K19")
     async def test_k14_delivers_without_kafka_in_order_and_once(
-        self, room: Room, engine: Engine
+        self, consumption: Consumption, engine: Engine
     ) -> None:
         await decide(engine, *(outgoing(version=n) for n in range(1, 6)))
 
         for _ in range(3):
-            await room.sweep()
+            await consumption.sweep()
 
-        assert await room.notes.kept() == [("a", n) for n in range(1, 6)]
-        assert await room.watermark() == 5
+        assert await consumption.notes.stored() == [("a", n) for n in range(1, 6)]
+        assert await consumption.watermark() == 5
 
     async def test_waits_five_times_to_find_nothing(
-        self, room: Room, engine: Engine, round_trips: list[int]
+        self, consumption: Consumption, engine: Engine, round_trips: list[int]
     ) -> None:
-        await room.sweep()
+        await consumption.sweep()
         round_trips.clear()
 
-        await room.sweep()
+        await consumption.sweep()
 
         assert len(round_trips) == 5
 
     @pytest.mark.fault("K9")
     async def test_k9_what_kafka_brought_already_acts_once(
-        self, room: Room, engine: Engine
+        self, consumption: Consumption, engine: Engine
     ) -> None:
         await decide(engine, outgoing(version=1), outgoing(version=2))
-        await room.notes([a_note(version=1)])
+        await consumption.notes([a_note(version=1)])
 
-        await room.sweep()
+        await consumption.sweep()
 
-        assert await room.notes.kept() == [("a", 1), ("a", 2)]
+        assert await consumption.notes.stored() == [("a", 1), ("a", 2)]
 
     async def test_leaves_the_work_to_kafka_while_it_brings_messages(
         self, reader: Engine, engine: Engine
     ) -> None:
-        room = Room(reader, WHEN_OVERDUE)
+        consumption = Consumption(reader, WHEN_OVERDUE)
         await decide(engine, outgoing())
 
-        await room.sweep()
+        await consumption.sweep()
 
-        assert await room.notes.kept() == []
+        assert await consumption.notes.stored() == []
 
     async def test_takes_what_is_overdue_even_while_kafka_is_busy(
         self, reader: Engine, engine: Engine
     ) -> None:
-        room = Room(reader, WHEN_OVERDUE)
+        consumption = Consumption(reader, WHEN_OVERDUE)
         await decide(engine, outgoing())
         async with transaction(engine) as connection:
             await connection.execute(sql("UPDATE outbox SET created_at = now() - interval '61 s'"))
 
-        await room.sweep()
+        await consumption.sweep()
 
-        assert await room.notes.kept() == [("a", 1)]
+        assert await consumption.notes.stored() == [("a", 1)]
 
     @pytest.mark.fault("K3")
     async def test_k3_the_watermark_waits_for_a_transaction_that_may_still_commit(
-        self, room: Room, engine: Engine
+        self, consumption: Consumption, engine: Engine
     ) -> None:
         async with engine.begin() as slow:
             add_to_outbox(slow, [outgoing("low")])
             await slow.execute("SELECT 1")  # it has its id
             await decide(engine, outgoing("high"))
-            await room.sweep()
-            assert await room.notes.kept() == [("high", 1)]
-            assert await room.watermark() == 0
+            await consumption.sweep()
+            assert await consumption.notes.stored() == [("high", 1)]
+            assert await consumption.watermark() == 0
 
-        await room.sweep()
+        await consumption.sweep()
 
-        assert await room.notes.kept() == [("high", 1), ("low", 1)]
-        assert await room.watermark() == 2
+        assert await consumption.notes.stored() == [("high", 1), ("low", 1)]
+        assert await consumption.watermark() == 2
 
     async def test_a_second_replica_stands_by(
-        self, room: Room, reader: Engine, engine: Engine
+        self, consumption: Consumption, reader: Engine, engine: Engine
     ) -> None:
-        await room.sweep()
-        standby = Sweep(reader, room.consumer, source="settler", holder="b", settings=AT_ONCE)
+        await consumption.sweep()
+        standby = Sweep(
+            reader, consumption.consumer, source="settler", holder="b", settings=AT_ONCE
+        )
         await decide(engine, outgoing())
 
         await standby()
 
-        assert await room.notes.kept() == []
-        await room.sweep.stop()
+        assert await consumption.notes.stored() == []
+        await consumption.sweep.stop()
         await standby()
-        assert await room.notes.kept() == [("a", 1)]
+        assert await consumption.notes.stored() == [("a", 1)]
 
-    async def test_moves_over_parked_messages(self, room: Room, engine: Engine) -> None:
-        room.notes.poison = {"bad"}
+    async def test_moves_over_parked_messages(
+        self, consumption: Consumption, engine: Engine
+    ) -> None:
+        consumption.notes.poison = {"bad"}
         await decide(engine, outgoing("bad"), outgoing("good"))
 
-        await room.sweep()
+        await consumption.sweep()
 
-        assert await room.notes.kept() == [("good", 1)]
-        assert await room.watermark() == 2
+        assert await consumption.notes.stored() == [("good", 1)]
+        assert await consumption.watermark() == 2
 
     async def test_waits_for_a_source_that_has_no_tables_yet(
-        self, room: Room, reader: Engine
+        self, consumption: Consumption, reader: Engine
     ) -> None:
-        sweep = Sweep(reader, room.consumer, source="notifier", holder="a", settings=AT_ONCE)
+        sweep = Sweep(reader, consumption.consumer, source="notifier", holder="a", settings=AT_ONCE)
 
         with pytest.raises(Unavailable):
             await sweep()
@@ -150,20 +154,20 @@ class TestSweep:
 
 class TestWatermark:
     async def test_a_message_from_kafka_below_it_is_a_duplicate_without_being_looked_up(
-        self, room: Room, engine: Engine, reader: Engine
+        self, consumption: Consumption, engine: Engine, reader: Engine
     ) -> None:
         await decide(engine, outgoing())
-        await room.sweep()
-        await room.sweep()
-        mark = room.consumer.watermark
+        await consumption.sweep()
+        await consumption.sweep()
+        mark = consumption.consumer.watermark
         assert mark is not None
         async with transaction(reader) as connection:
             await connection.execute(sql("DELETE FROM inbox"))  # as pruning does
 
         for position in (mark, Position(mark.source, mark.xid - 1, mark.id + 9)):
             message = outgoing()
-            await room.consumer.hear(
+            await consumption.consumer.receive(
                 [Record(NOTES.name, 0, 0, b"a", message.payload, message.message_id, position)]
             )
 
-        assert await room.notes.kept() == [("a", 1)]
+        assert await consumption.notes.stored() == [("a", 1)]

@@ -16,21 +16,21 @@ from libs.runtime.tests.fakes import (
     decide,
     outgoing,
 )
-from swap_runtime.batches import Batches
-from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, reading
-from swap_runtime.parked_routes import ParkedRoutes
-from swap_runtime.quarantine import STORED_MAX
-from swap_runtime.records import Position, Record
-from swap_runtime.sql import sql
-from swap_runtime.verification import Unverified
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.parked_routes import ParkedRoutes
+from swap_runtime.messaging.quarantine import STORED_MAX
+from swap_runtime.messaging.records import Position, Record
+from swap_runtime.messaging.verification import Unverified
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 
 OUTBOX = sql("SELECT id, CAST(CAST(xid AS text) AS bigint) AS xid FROM outbox ORDER BY id")
 
 
-class Room:
+class Consumption:
     """One consumer of the settler's notes."""
 
     def __init__(self, engine: Engine) -> None:
@@ -64,16 +64,16 @@ def a_received(thing: str = "a", *, position: Position | None = None, offset: in
 
 
 @pytest.fixture
-def room(engine: Engine) -> Room:
-    return Room(engine)
+def consumption(engine: Engine) -> Consumption:
+    return Consumption(engine)
 
 
 class TestVerification:
-    async def test_takes_what_the_senders_outbox_holds(self, room: Room) -> None:
-        await room.consumer.hear(await room.sent("a", "b"))
+    async def test_takes_what_the_senders_outbox_holds(self, consumption: Consumption) -> None:
+        await consumption.consumer.receive(await consumption.sent("a", "b"))
 
-        assert sorted(await room.notes.kept()) == [("a", 1), ("b", 1)]
-        assert await room.unverified() == []
+        assert sorted(await consumption.notes.stored()) == [("a", 1), ("b", 1)]
+        assert await consumption.unverified() == []
 
     @pytest.mark.parametrize(
         "changes",
@@ -89,69 +89,81 @@ class TestVerification:
         ],
     )
     async def test_a_record_that_differs_from_the_outbox_does_nothing(
-        self, room: Room, changes: dict[str, object]
+        self, consumption: Consumption, changes: dict[str, object]
     ) -> None:
-        real, other = await room.sent("a", "b")
+        real, other = await consumption.sent("a", "b")
 
-        await room.consumer.hear([replace(real, **changes), other])  # type: ignore[arg-type]
+        await consumption.consumer.receive([replace(real, **changes), other])  # type: ignore[arg-type]
 
-        assert await room.notes.kept() == [("b", 1)]
-        assert [row["state"] for row in await room.unverified()] == ["unverified"]
+        assert await consumption.notes.stored() == [("b", 1)]
+        assert [row["state"] for row in await consumption.unverified()] == ["unverified"]
 
-    async def test_it_delays_no_real_message_of_its_key_or_id(self, room: Room) -> None:
+    async def test_it_delays_no_real_message_of_its_key_or_id(
+        self, consumption: Consumption
+    ) -> None:
         forged = [a_received("a"), replace(a_received("a"), value=b"{")]
-        await room.consumer.hear(forged)
+        await consumption.consumer.receive(forged)
 
-        await room.consumer.hear(await room.sent("a"))
+        await consumption.consumer.receive(await consumption.sent("a"))
 
-        assert await room.notes.kept() == [("a", 1)]
-        assert await room.operator.list_parked(state="parked", topic=None) == []
+        assert await consumption.notes.stored() == [("a", 1)]
+        assert await consumption.operator.list_parked(state="parked", topic=None) == []
 
-    async def test_one_that_fails_before_it_is_marked_holds_no_key(self, room: Room) -> None:
-        room.notes.poison = {"a"}
-        await room.consumer.hear([a_received("a")])
-        room.notes.poison = set()
+    async def test_one_that_fails_before_it_is_marked_holds_no_key(
+        self, consumption: Consumption
+    ) -> None:
+        consumption.notes.poison = {"a"}
+        await consumption.consumer.receive([a_received("a")])
+        consumption.notes.poison = set()
 
-        await room.consumer.hear(await room.sent("a"))
+        await consumption.consumer.receive(await consumption.sent("a"))
 
-        assert await room.notes.kept() == [("a", 1)]
-        assert len(await room.unverified()) == 1
+        assert await consumption.notes.stored() == [("a", 1)]
+        assert len(await consumption.unverified()) == 1
 
-    async def test_thousands_neither_stop_the_consumer_nor_fill_the_table(self, room: Room) -> None:
-        real = await room.sent("a")
+    async def test_thousands_neither_stop_the_consumer_nor_fill_the_table(
+        self, consumption: Consumption
+    ) -> None:
+        real = await consumption.sent("a")
         forged = [a_received(f"f{n}", offset=n) for n in range(2000)]
         for n in range(0, 2000, 500):
-            await room.consumer.hear(forged[n : n + 500])
-        await room.consumer.hear([*forged[:100], *real])
+            await consumption.consumer.receive(forged[n : n + 500])
+        await consumption.consumer.receive([*forged[:100], *real])
 
-        assert await room.notes.kept() == [("a", 1)]
-        assert len(await room.unverified()) == STORED_MAX
-        assert not room.consumer.has_stopped
-        assert await room.marks() == 1
+        assert await consumption.notes.stored() == [("a", 1)]
+        assert len(await consumption.unverified()) == STORED_MAX
+        assert not consumption.consumer.has_stopped
+        assert await consumption.marks() == 1
 
-    async def test_a_message_of_a_future_that_a_restore_lost_does_nothing(self, room: Room) -> None:
-        (lost,) = await room.sent("a")
-        async with reading(room.engine) as connection:
+    async def test_a_message_of_a_future_that_a_restore_lost_does_nothing(
+        self, consumption: Consumption
+    ) -> None:
+        (lost,) = await consumption.sent("a")
+        async with reading(consumption.engine) as connection:
             await connection.execute(sql("DELETE FROM outbox"))
 
-        await room.consumer.hear([lost])
+        await consumption.consumer.receive([lost])
 
-        assert await room.notes.kept() == []
-        assert len(await room.unverified()) == 1
+        assert await consumption.notes.stored() == []
+        assert len(await consumption.unverified()) == 1
 
-    async def test_a_row_whose_xid_a_restored_dump_rewrote_is_found(self, room: Room) -> None:
-        (record,) = await room.sent("a")
-        async with reading(room.engine) as connection:
+    async def test_a_row_whose_xid_a_restored_dump_rewrote_is_found(
+        self, consumption: Consumption
+    ) -> None:
+        (record,) = await consumption.sent("a")
+        async with reading(consumption.engine) as connection:
             await connection.execute(sql("UPDATE outbox SET xid = '3'"))
 
-        await room.consumer.hear([record])
+        await consumption.consumer.receive([record])
 
-        assert await room.notes.kept() == [("a", 1)]
+        assert await consumption.notes.stored() == [("a", 1)]
 
-    async def test_what_the_watermark_has_passed_is_a_duplicate(self, room: Room) -> None:
-        (record,) = await room.sent("a")
+    async def test_what_the_watermark_has_passed_is_a_duplicate(
+        self, consumption: Consumption
+    ) -> None:
+        (record,) = await consumption.sent("a")
         assert record.position is not None
-        async with reading(room.engine) as connection:
+        async with reading(consumption.engine) as connection:
             await connection.execute(
                 sql(
                     "INSERT INTO watermark (consumer, source, topic, xid, id) VALUES "
@@ -161,47 +173,49 @@ class TestVerification:
             )
             await connection.execute(sql("DELETE FROM outbox"))
 
-        await room.consumer.hear([record])
+        await consumption.consumer.receive([record])
 
-        assert await room.notes.kept() == []
-        assert await room.unverified() == []
+        assert await consumption.notes.stored() == []
+        assert await consumption.unverified() == []
 
-    async def test_release_checks_again(self, room: Room) -> None:
-        (record,) = await room.sent("a")
-        await room.consumer.hear([a_received("b"), replace(record, key=b"other")])
-        forged, _ = await room.unverified()
+    async def test_release_checks_again(self, consumption: Consumption) -> None:
+        (record,) = await consumption.sent("a")
+        await consumption.consumer.receive([a_received("b"), replace(record, key=b"other")])
+        forged, _ = await consumption.unverified()
 
         with pytest.raises(Unverified):
-            await room.operator.release(int(str(forged["id"])))
-        assert await room.operator.drop(int(str(forged["id"])))
-        assert len(await room.unverified()) == 1
+            await consumption.operator.release(int(str(forged["id"])))
+        assert await consumption.operator.drop(int(str(forged["id"])))
+        assert len(await consumption.unverified()) == 1
 
-    async def test_release_ends_what_the_outbox_holds_meanwhile(self, room: Room) -> None:
-        (record,) = await room.sent("a")
-        async with reading(room.engine) as connection:
+    async def test_release_ends_what_the_outbox_holds_meanwhile(
+        self, consumption: Consumption
+    ) -> None:
+        (record,) = await consumption.sent("a")
+        async with reading(consumption.engine) as connection:
             await connection.execute(sql("UPDATE outbox SET topic = 'elsewhere'"))
-        await room.consumer.hear([record])
-        (stored,) = await room.unverified()
+        await consumption.consumer.receive([record])
+        (stored,) = await consumption.unverified()
         id = int(str(stored["id"]))
         with pytest.raises(Unverified):
-            await room.operator.release(id)
-        async with reading(room.engine) as connection:
+            await consumption.operator.release(id)
+        async with reading(consumption.engine) as connection:
             await connection.execute(sql("UPDATE outbox SET topic = :topic"), {"topic": NOTES.name})
 
-        assert await room.operator.release(id)
+        assert await consumption.operator.release(id)
 
-        assert await room.unverified() == []
-        (ended,) = await room.operator.list_parked(state="released", topic=None)
+        assert await consumption.unverified() == []
+        (ended,) = await consumption.operator.list_parked(state="released", topic=None)
         assert ended["id"] == id
-        await room.consumer.hear([record])
-        assert await room.notes.kept() == [("a", 1)]
+        await consumption.consumer.receive([record])
+        assert await consumption.notes.stored() == [("a", 1)]
 
     async def test_asks_in_the_round_trip_of_the_marks(
-        self, room: Room, round_trips: list[int]
+        self, consumption: Consumption, round_trips: list[int]
     ) -> None:
-        records = await room.sent("a")
+        records = await consumption.sent("a")
         round_trips.clear()
 
-        await room.consumer.hear(records)
+        await consumption.consumer.receive(records)
 
         assert round_trips == [4, 1, 1]  # BEGIN with mark, look and check, the note, COMMIT

@@ -13,10 +13,10 @@ import pytest
 from pydantic import SecretStr
 
 from libs.runtime.tests.integration.test_database import end_connections
-from swap_runtime.database import Engine, execute_alone, transaction
-from swap_runtime.outbox import OUTBOX, Outgoing, add_to_outbox
-from swap_runtime.sql import sql
-from swap_runtime.wake import Wake, Wakes
+from swap_runtime.messaging.outbox import OUTBOX, Outgoing, add_to_outbox
+from swap_runtime.postgres.database import Engine, execute_alone, transaction
+from swap_runtime.postgres.sql import sql
+from swap_runtime.postgres.wake import Wake, Wakes
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -30,7 +30,9 @@ async def process(engine: Engine, url: str) -> AsyncIterator[Wakes]:
     """Yield the wakes of a process that listens and tells."""
     wakes = Wakes(engine, SecretStr(url), service="settler")
     connected = wakes.on("connected")
-    loops = [asyncio.create_task(run(lambda: None)) for run in (wakes.listen, wakes.tell)]
+    loops = [
+        asyncio.create_task(run(lambda: None)) for run in (wakes.listen, wakes.notify_processes)
+    ]
     try:
         assert await woken(connected)  # something may have been missed
         yield wakes
@@ -53,7 +55,7 @@ class TestACommit:
         self, engine: Engine, url: str
     ) -> None:
         wakes = Wakes(engine, SecretStr(url), service="settler")  # nothing of it runs
-        engine.said, wake, other = wakes.say, wakes.on(OUTBOX), wakes.on("other")
+        engine.wake_listener, wake, other = wakes.wake_all, wakes.on(OUTBOX), wakes.on("other")
 
         async with transaction(engine) as connection:
             add_to_outbox(connection, [OUTGOING])
@@ -64,7 +66,7 @@ class TestACommit:
 
     async def test_wakes_everybody_who_waits_for_it(self, engine: Engine, url: str) -> None:
         wakes = Wakes(engine, SecretStr(url), service="settler")
-        engine.said, two = wakes.say, [wakes.on(OUTBOX) for _ in range(2)]
+        engine.wake_listener, two = wakes.wake_all, [wakes.on(OUTBOX) for _ in range(2)]
 
         await execute_alone(engine, NOTE, wakes=[OUTBOX])
 
@@ -75,7 +77,7 @@ class TestACommit:
         self, engine: Engine, url: str
     ) -> None:
         wakes = Wakes(engine, SecretStr(url), service="settler")
-        engine.said, wake = wakes.say, wakes.on("it")
+        engine.wake_listener, wake = wakes.wake_all, wakes.on("it")
 
         with suppress(RuntimeError):
             async with transaction(engine) as connection:
@@ -106,9 +108,9 @@ class TestOtherProcesses:
     async def test_k5_are_told_and_woken_after_a_lost_connection(
         self, engine: Engine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("swap_runtime.wake.RECONNECT_PAUSE_SECONDS", 0.1)
+        monkeypatch.setattr("swap_runtime.postgres.wake.RECONNECT_PAUSE_SECONDS", 0.1)
         async with process(engine, url) as here, process(engine, url) as there:
-            engine.said, wake, other = here.say, there.on("it"), there.on("other")
+            engine.wake_listener, wake, other = here.wake_all, there.on("it"), there.on("other")
 
             async with transaction(engine) as connection:
                 await connection.execute(NOTE)
@@ -124,9 +126,9 @@ class TestOtherProcesses:
         self, engine: Engine, url: str
     ) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
-            engine.said, leads = here.say, True
+            engine.wake_listener, leads = here.wake_all, True
             mine, theirs = here.on("it"), there.on("it")
-            mine.alone_while(lambda: leads)
+            mine.keep_local_while(lambda: leads)
 
             await execute_alone(engine, NOTE, wakes=["it"])
             assert await woken(mine)
@@ -140,8 +142,8 @@ class TestOtherProcesses:
         self, engine: Engine, url: str
     ) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
-            engine.said, theirs = here.say, there.on("it")
-            here.on("it").alone_while(lambda: True)
+            engine.wake_listener, theirs = here.wake_all, there.on("it")
+            here.on("it").keep_local_while(lambda: True)
             here.on("it")
 
             await execute_alone(engine, NOTE, wakes=["it"])
@@ -150,7 +152,7 @@ class TestOtherProcesses:
 
     async def test_do_not_hear_themselves(self, engine: Engine, url: str) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
-            engine.said, mine, theirs = here.say, here.on("it"), there.on("it")
+            engine.wake_listener, mine, theirs = here.wake_all, here.on("it"), there.on("it")
 
             await execute_alone(engine, NOTE, wakes=["it"])
 
@@ -161,11 +163,11 @@ class TestOtherProcesses:
     async def test_of_another_service_are_left_alone(self, engine: Engine, url: str) -> None:
         async with process(engine, url) as here, process(engine, url) as there:
             api = Wakes(engine, SecretStr(url), service="api")
-            engine.said, mine, theirs = api.say, here.on("it"), there.on("it")
-            telling = asyncio.create_task(api.tell(lambda: None))
+            engine.wake_listener, mine, theirs = api.wake_all, here.on("it"), there.on("it")
+            notifying = asyncio.create_task(api.notify_processes(lambda: None))
 
             await execute_alone(engine, NOTE, wakes=["it"])
 
             assert await left_alone(mine)
             assert await left_alone(theirs)
-            telling.cancel()
+            notifying.cancel()

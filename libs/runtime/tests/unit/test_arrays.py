@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from swap_runtime.arrays import ARRAYS
+from swap_runtime.postgres.arrays import ARRAYS
 
 
 class TestArray:

@@ -6,8 +6,8 @@ import pytest
 
 from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 from swap_contracts.envelope import Envelope
-from swap_runtime.batches import BEHIND, Batches, TooManyParked
 from swap_runtime.errors import Unavailable
+from swap_runtime.messaging.batches import BEHIND, Batches, TooManyParked
 
 THINGS = [f"{n}" for n in range(20)]
 POISON = "13"

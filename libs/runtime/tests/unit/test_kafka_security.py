@@ -10,8 +10,8 @@ import pytest
 from faststream.kafka.security import parse_security
 from pydantic import SecretStr, ValidationError
 
-from swap_runtime.consuming import build_broker
-from swap_runtime.kafka_security import connection_options
+from swap_runtime.messaging.consuming import build_broker
+from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.settings import KafkaSettings
 
 LOGIN = {"username": "settler", "password": "secret"}
@@ -80,12 +80,12 @@ def test_consumers_connect_as_the_other_clients_do(
 ) -> None:
     kafka = settings(security_protocol=protocol, sasl_mechanism=mechanism, **login)
 
-    given = parse_security(build_broker(kafka).specification.security)
+    security = parse_security(build_broker(kafka).specification.security)
 
-    context = given.pop("ssl_context")
+    context = security.pop("ssl_context")
     assert isinstance(context, ssl.SSLContext) == kafka.uses_tls
     options = connection_options(kafka)
-    assert given == {
+    assert security == {
         name: value
         for name, value in options.items()
         if name not in ("bootstrap_servers", "ssl_context")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from swap_runtime.log_output import DROPPED, PATIENCE_MS, LogOutput
+from swap_runtime.telemetry.log_output import DROPPED, PATIENCE_MS, LogOutput
 
 pytestmark = pytest.mark.fault("M11")
 LINES = 2000  # more than a pipe of 64 KiB takes
@@ -19,8 +19,8 @@ LINES = 2000  # more than a pipe of 64 KiB takes
 LOGS_AND_GOES_ON = f"""
 import logging, sys
 import structlog
-from swap_runtime.log_output import DROPPED
-from swap_runtime.logging import configure_logging
+from swap_runtime.telemetry.log_output import DROPPED
+from swap_runtime.telemetry.logging import configure_logging
 configure_logging("settler")
 for number in range({LINES}):
     structlog.get_logger().info("payout sent", number=number, padding="x" * 100)
@@ -85,13 +85,13 @@ def test_m11_every_line_reaches_a_file(done: Path, tmp_path: Path) -> None:
 
 
 def test_m11_a_stuck_stream_is_waited_for_once() -> None:
-    output, taken, waited = LogOutput(None), [0, 0, 5, 0], []
+    output, accepted_bytes, waited = LogOutput(None), [0, 0, 5, 0], []
 
     def take(_: bytes, patience_ms: int) -> int:
         waited.append(patience_ms)
-        return taken.pop(0)
+        return accepted_bytes.pop(0)
 
-    output._take = take
+    output._write_part = take
     for _ in range(4):
         output.write(b"line\n")
 

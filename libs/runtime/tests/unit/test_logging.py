@@ -12,7 +12,7 @@ import structlog
 from pydantic import SecretStr
 
 from swap_contracts.tracing import trace_id_of
-from swap_runtime.logging import HIDDEN, bound, configure_logging
+from swap_runtime.telemetry.logging import HIDDEN, bound, configure_logging
 
 SWAP_ID = UUID(int=7)
 
@@ -87,9 +87,9 @@ class TestLogging:
     def test_every_line_of_a_process_is_json_whatever_writes_it(self) -> None:
         code = """
 import logging, warnings
-from swap_runtime.consuming import build_broker
+from swap_runtime.messaging.consuming import build_broker
 from swap_contracts.tracing import trace_id_of
-from swap_runtime.logging import configure_logging
+from swap_runtime.telemetry.logging import configure_logging
 from swap_runtime.settings import KafkaSettings
 configure_logging("settler")
 build_broker(KafkaSettings(bootstrap_servers="127.0.0.1:1"))

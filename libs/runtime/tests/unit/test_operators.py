@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from libs.runtime.tests.fakes import NOON
-from swap_runtime.operator_log import HIDDEN, without_secrets
-from swap_runtime.operators import KnownOperator, Operator, Operators, Role, token_hash
+from swap_runtime.operators.identities import KnownOperator, Operator, Operators, Role, token_hash
+from swap_runtime.operators.operator_log import HIDDEN, without_secrets
 from swap_runtime.settings import SharedSettings
 
 ANN, BEN = Operator("ann", Role.OPERATOR), Operator("ben", Role.OPERATOR)
@@ -30,9 +30,9 @@ class TestAToken:
 
         assert (both.identify("Bearer a"), both.identify("Bearer b")) == (ANN, BEN)
 
-    @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer x", "a", "bearer a", "Bearer a "])
-    def test_that_is_unknown_is_nobodys(self, given: str) -> None:
-        assert operators(known(ANN, "a")).identify(given) is None
+    @pytest.mark.parametrize("value", ["", "Bearer ", "Bearer x", "a", "bearer a", "Bearer a "])
+    def test_that_is_unknown_is_nobodys(self, value: str) -> None:
+        assert operators(known(ANN, "a")).identify(value) is None
 
     def test_ends_when_it_expires(self) -> None:
         lasting = known(ANN, "a", expires_at=NOON + HOUR)
@@ -117,7 +117,7 @@ class TestSettings:
 
 class TestTheLog:
     def test_shows_no_secret(self) -> None:
-        given = {
+        value = {
             "token": "USDC",
             "url": "https://u:pw@hooks.example:8443/path?key=1",
             "nested": [{"Secret": "x", "key": "svc_live_1", "hook": "whsec_1"}],
@@ -126,7 +126,7 @@ class TestTheLog:
             "count": 3,
         }
 
-        assert without_secrets(given) == {
+        assert without_secrets(value) == {
             "token": "USDC",
             "url": "https://hooks.example:8443/…",
             "nested": [{"Secret": HIDDEN, "key": HIDDEN, "hook": HIDDEN}],

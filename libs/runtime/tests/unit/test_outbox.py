@@ -11,15 +11,15 @@ from libs.contracts.tests.examples import ALICE, AT, a_quote, a_swap_changed
 from swap_contracts.envelope import Message
 from swap_contracts.swaps import SwapRequested
 from swap_contracts.topics import SWAP_CHANGED, SWAP_REQUESTS
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 FRACTION = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 REFUELED = a_quote(refuel_in_source_base_units="5", refuel_base_units="7")
 
 
 def a_request(**changes: Any) -> SwapRequested:
-    told = a_swap_changed().model_dump()
-    terms = {name: told[name] for name in SwapRequested.model_fields if name in told}
+    members = a_swap_changed().model_dump()
+    terms = {name: members[name] for name in SwapRequested.model_fields if name in members}
     return SwapRequested.model_validate({**terms, **changes})
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError  # type: ignore[import-untyped]
 
-from swap_runtime import polling as module
-from swap_runtime.polling import Polling
+from swap_runtime.messaging import polling as module
+from swap_runtime.messaging.polling import Polling
 
 PARTITION = "notes.v1-0"
 
@@ -25,7 +25,7 @@ class Client:
     def __init__(self, *answers: Sequence[str] | Exception) -> None:
         self._answers = list(answers)
         self._paused: set[str] = set()
-        self._given = 0
+        self._returned_count = 0
         self.committed: list[int] = []
         self.refuses_to_commit = False
 
@@ -46,13 +46,13 @@ class Client:
         answer = self._answers.pop(0) if self._answers else ()
         if isinstance(answer, Exception):
             raise answer
-        self._given += len(answer)
+        self._returned_count += len(answer)
         return {PARTITION: answer} if answer else {}
 
     async def commit(self) -> None:
         if self.refuses_to_commit:
             raise KafkaConnectionError
-        self.committed.append(self._given)
+        self.committed.append(self._returned_count)
 
 
 class TestPoll:

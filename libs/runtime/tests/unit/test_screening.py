@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swap_domain.rehearsals import REHEARSED
-from swap_runtime.screening import NobodysAddresses, Party, Verdict
+from swap_runtime.screening import Party, RehearsalAddresses, Verdict
 
 LOST = Party("ETHEREUM", REHEARSED + "007")
 OTHERS = (
@@ -19,6 +19,6 @@ OTHERS = (
 async def test_a_rehearsed_recipient_is_blocked_in_live_alone(
     environment: str, verdict: str
 ) -> None:
-    told = await NobodysAddresses(environment=environment).screen([LOST, *OTHERS])
+    verdicts = await RehearsalAddresses(environment=environment).screen([LOST, *OTHERS])
 
-    assert told == {LOST: Verdict(verdict), **dict.fromkeys(OTHERS, Verdict.CLEAR)}
+    assert verdicts == {LOST: Verdict(verdict), **dict.fromkeys(OTHERS, Verdict.CLEAR)}

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from swap_runtime.arrays import ARRAYS
-from swap_runtime.sql import Rows, Statement, sql
+from swap_runtime.postgres.arrays import ARRAYS
+from swap_runtime.postgres.sql import Rows, Statement, sql
 
 
 class TestSql:

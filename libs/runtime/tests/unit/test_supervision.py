@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from swap_runtime import supervision
 from swap_runtime.errors import Unavailable
-from swap_runtime.supervision import Beat, Rounds, Supervised, TaskGaveUp
+from swap_runtime.process import supervision
+from swap_runtime.process.supervision import Beat, Rounds, Supervised, TaskFailedTooOften
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swap_runtime.supervision.PAUSES", (0,))
+    monkeypatch.setattr("swap_runtime.process.supervision.PAUSES", (0,))
 
 
 class Failing:
@@ -37,7 +37,7 @@ class TestSupervised:
     async def test_gives_up_after_too_many_failures_in_a_row(self) -> None:
         task = Supervised("x", Failing(*[ValueError()] * 3), failures_max=3)
 
-        with pytest.raises(TaskGaveUp, match="x"):
+        with pytest.raises(TaskFailedTooOften, match="x"):
             await task.keep_running()
 
     async def test_waits_as_long_as_it_takes_for_what_is_unavailable(self) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 from swap_contracts.envelope import Envelope
-from swap_runtime.batches import Batches, TooManyParked
-from swap_runtime.consumer import Consumer
-from swap_runtime.watchdog import ConsumerStuck, Watchdog
+from swap_runtime.messaging.batches import Batches, TooManyParked
+from swap_runtime.messaging.consumer import Consumer
+from swap_runtime.messaging.watchdog import ConsumerStuck, Watchdog
 
 NOT_RUNNING = SimpleNamespace(consumer=None)
 
@@ -59,7 +59,7 @@ class TestWatchdog:
         consumer = a_consumer()
         watchdog = a_watchdog(consumer, kafka_is_well=True, stuck_after=timedelta(hours=1))
         with pytest.raises(TooManyParked):
-            await consumer.hear([a_record()])
+            await consumer.receive([a_record()])
 
         with pytest.raises(ConsumerStuck):
             await watchdog()

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from swap_runtime.schema import log_operator_orders
+from swap_runtime.postgres.schema import log_operator_orders
 
 revision = "0014"
 down_revision = "0013"

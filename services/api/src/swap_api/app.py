@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 from uuid import uuid4
+
+from starlette.applications import Starlette
 
 from swap_api.adapters.allowances import EvmAllowances
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
@@ -31,7 +34,6 @@ from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.sign_requests import PostgresSignRequests
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
 from swap_api.adapters.wallets import EvmWallets
-from swap_api.answering import build_gateway
 from swap_api.approval_ports import TokenAllowances
 from swap_api.attach_ports import Wallets
 from swap_api.domain.keys import Environment, anybody
@@ -39,13 +41,13 @@ from swap_api.domain.reach import Reach
 from swap_api.gasless_ports import GaslessChains
 from swap_api.guards import Guards
 from swap_api.handlers import swaps
+from swap_api.http.app import EndpointApps
 from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
+from swap_api.http.endpoints import Endpoint, weighed
 from swap_api.http.errors import Errors
-from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
-from swap_api.http.idempotent_requests import IdempotentRequests
 from swap_api.http.managed_swaps import ManagedSwapEndpoints
 from swap_api.http.management_table import management
 from swap_api.http.operator_routes import OperatorRoutes
@@ -57,6 +59,7 @@ from swap_api.lookup_ports import ChainTransactions
 from swap_api.management_wiring import Management, build_management
 from swap_api.offers import Offers
 from swap_api.ports import DepositAddresses, Depositories, Pricing
+from swap_api.public_port import build_public_app
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.attach_deposit import AttachDeposit
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
@@ -88,9 +91,9 @@ from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.logging import configure_logging
+from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
-from swap_runtime.service import Service, run
+from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0014"  # the last of the migrations
 USES_INTERVAL: Final = timedelta(seconds=10)
@@ -107,7 +110,8 @@ def main() -> None:
 class Parts:
     """What the public port and the consumer are made of."""
 
-    gateway: Gateway
+    app: Starlette
+    endpoints: Sequence[Endpoint]  # of the public port
     store_swaps: StoreSwaps
     refresh_prices: RefreshPrices
     management: Management
@@ -147,7 +151,7 @@ async def build(service: Service) -> None:
     )
     # Before anybody asks, so that a start refuses nothing that was offered before it.
     await parts.offers.refresh()
-    service.serve(parts.gateway, port=group.port, idle_timeout=group.idle_timeout)
+    service.serve(parts.app, port=group.port, idle_timeout=group.idle_timeout)
     for method, path, handler in parts.door.routes():
         service.admin(method, path, handler)
     service.every("refresh-prices", group.prices_poll_interval, parts.refresh_prices.refresh)
@@ -238,11 +242,10 @@ class Building:
             self._service.settings.redis.url, fallback=LocalCounters(clock=clock)
         )
         errors = Errors(group.docs_url)
-        idempotent_requests = IdempotentRequests(idempotency, new_id=uuid4)
         routes = self._management.routes()
         asking = self._catalogue, self._fetch_price, self._rendering
         swap_endpoints, history = self._swap_endpoints(idempotency), self._history_endpoints()
-        table = endpoints(
+        declared = endpoints(
             swap_endpoints,
             history,
             PricingEndpoints(
@@ -268,15 +271,16 @@ class Building:
             ),
         )
         managing = management(**routes)
-        unknown_names = UnknownNames((*table.all, *managing))
+        table = weighed(declared, group.rates.weights)
+        apps = EndpointApps(UnknownNames((*table, *managing)), idempotency, uuid4)
         return Parts(
-            gateway=build_gateway(
+            endpoints=table,
+            app=build_public_app(
                 table,
                 group,
                 callers=callers,
                 counters=counters,
-                idempotent_requests=idempotent_requests,
-                unknown_names=unknown_names,
+                apps=apps,
                 identify_member=self._management.identify_member,
                 anybody=self._anybody,
             ),
@@ -285,8 +289,7 @@ class Building:
             management=self._management,
             door=OperatorRoutes(
                 managing,
-                idempotent_requests=idempotent_requests,
-                unknown_names=unknown_names,
+                apps=apps,
                 errors=errors,
                 anybody=self._anybody,
                 new_request_id=request_ids(),

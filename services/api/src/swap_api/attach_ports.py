@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_api.domain.attaching import LoneTransfer
 from swap_domain.attaching import Destined
 from swap_domain.catalogue import Network
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 
 class LoneTransfers(Protocol):

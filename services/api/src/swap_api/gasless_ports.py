@@ -14,7 +14,7 @@ from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.ports import Simulated
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.catalogue import Network
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 
 class SignRequests(Protocol):

@@ -12,16 +12,16 @@ from swap_api.adapters.payout_stops import PostgresPayoutStops
 from swap_api.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
-from swap_runtime.database import Engine
 from swap_runtime.errors import Unavailable
+from swap_runtime.postgres.database import Engine
+from swap_runtime.process.service import Service
 from swap_runtime.screening import (
     BlockList,
-    NobodysAddresses,
+    RehearsalAddresses,
     Screening,
     Screenings,
     ScreeningService,
 )
-from swap_runtime.service import Service
 from swap_runtime.settings import ScreeningSettings
 
 
@@ -45,7 +45,7 @@ class Guards:
         :param settings: of what is asked about addresses beside the operators' list.
         """
         blocked = blocked or BlockList(engine)
-        nobodys = NobodysAddresses(environment=catalogue.environment)
+        nobodys = RehearsalAddresses(environment=catalogue.environment)
         screenings: list[Screening] = [nobodys, blocked]
         if settings is not None and settings.url and session is not None:
             screenings.append(ScreeningService(settings, session))

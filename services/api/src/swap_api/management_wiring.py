@@ -22,7 +22,7 @@ from swap_api.usecases.manage_keys import ManageKeys
 from swap_api.usecases.manage_members import ManageMembers
 from swap_api.usecases.manage_partners import ManagePartners
 from swap_api.usecases.manage_webhooks import ManageWebhooks
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 
 
 class ManagementRoutes(TypedDict):

@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 from prometheus_client import Counter, Histogram
 
-from swap_runtime.metrics import counter, gauge, histogram
+from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 ANSWERS: Final = counter("api_answers", "Answers by route and status", ["route", "status"])
 DURATION: Final = histogram("api_answer_seconds", "Time to answer by route", ["route"])

@@ -13,7 +13,7 @@ from swap_api.usecases.offer_depository import OfferDepository
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from swap_contracts.quoting import (
 )
 from swap_contracts.swaps import SwapChanged, SwapRequested
 from swap_domain.catalogue import Network, Token
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], UUID]

@@ -8,7 +8,7 @@ import pytest
 from api_factories import DEPOSITORY, HASH, USDC, a_body
 from api_harness import App, Harness
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

@@ -15,7 +15,7 @@ from api_factories import a_body
 from api_harness import Harness
 from svix.webhooks import Webhook
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 from swap_sdk import ApiError, AsyncClient
 
 pytestmark = pytest.mark.connected
@@ -25,7 +25,7 @@ TYPESCRIPT = Path(__file__).parents[4] / "sdk/typescript"
 
 @pytest.fixture
 async def url(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
     port = await server.start()
     yield f"http://127.0.0.1:{port}"
     await server.stop()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from api_harness import Harness
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 SUITE = Path(__file__).parents[4] / "tests/conformance"
@@ -24,7 +24,7 @@ ASKED = "5 passed"
 
 @pytest.fixture
 async def url(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
     port = await server.start()
     yield f"http://127.0.0.1:{port}"
     await server.stop()

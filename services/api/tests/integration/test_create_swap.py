@@ -193,7 +193,7 @@ class TestCreate:
     ) -> None:
         app = await api.an_app()
         numbers = iter([7, 7, 8])
-        create = api.parts.gateway._endpoints.find("POST", "/api/v2/swaps")[0].handler
+        create = api.endpoint_at("POST", "/api/v2/swaps").handler
         usecase = create.__self__._create_swap  # type: ignore[attr-defined]
         monkeypatch.setattr(usecase, "_new_sequence_number", lambda: next(numbers))
 

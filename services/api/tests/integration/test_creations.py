@@ -24,7 +24,7 @@ from swap_api.ports import (
 )
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.gasless import GaslessStandard
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 pytestmark = pytest.mark.connected
 OWN = "0x" + "a1" * 20

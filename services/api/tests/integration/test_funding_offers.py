@@ -24,7 +24,7 @@ from swap_chains.evm.codec import encode_is_whitelisted, selector
 from swap_chains.evm.depositories import IS_NOT_LISTED, IS_PAUSED
 from swap_chains.evm.rpc import open_session
 from swap_runtime.errors import Unavailable
-from swap_runtime.metrics import REGISTRY
+from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 

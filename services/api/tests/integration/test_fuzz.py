@@ -23,7 +23,7 @@ from fake_webhooks import FakeWebhooks
 from tenants import Tenant, a_tenant
 
 from swap_api.domain.keys import KeyKind
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(3600)]
 
@@ -71,7 +71,7 @@ class Served:
             waiting = [await _created(harness, tenant.secret, body) for body in WAITING]
             self.tenants.append(_described(tenant, key.key, waiting))
         await harness.client.get("/openapi.json")  # made once, which takes its time
-        server = AsgiServer(harness.parts.gateway, "127.0.0.1", 0)
+        server = AsgiServer(harness.parts.app, "127.0.0.1", 0)
         self.port = await server.start()
         self._ready.set()
         await self._ended.wait()

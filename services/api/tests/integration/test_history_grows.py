@@ -14,7 +14,7 @@ from swap_api.adapters import hints, lone_transfers, statements
 from swap_api.adapters.listing import count_statement, page_statement
 from swap_api.domain.listing import SwapFilter
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected

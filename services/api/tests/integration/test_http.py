@@ -418,7 +418,7 @@ class TestOpenApi:
             for method in operations
         }
         assert document["openapi"].startswith("3.1")
-        assert described == {(e.method, e.path) for e in api.parts.gateway._endpoints.all}
+        assert described == {(e.method, e.path) for e in api.parts.endpoints}
         assert document["components"]["securitySchemes"]["ApiKey"]["name"] == "X-SVC-APIKEY"
 
     async def test_shows_the_closed_public_models(self, api: Harness) -> None:

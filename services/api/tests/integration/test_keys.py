@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from swap_api.domain.keys import KeyKind
-from swap_runtime.database import create_engine
+from swap_runtime.postgres.database import create_engine
 
 pytestmark = pytest.mark.connected
 

@@ -10,7 +10,7 @@ import pytest
 from api_factories import a_message, a_swap
 from api_harness import App, Harness
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 
@@ -31,7 +31,7 @@ class TestHead:
         app = await api.an_app()
         swap = a_swap(app_id=app.id)
         await api.parts.store_swaps([a_message(swap)])
-        paths = [one.path for one in api.parts.gateway._endpoints.all if one.method == "GET"]
+        paths = [one.path for one in api.parts.endpoints if one.method == "GET"]
 
         for template in (*paths, *PUBLIC):
             path = template.replace("{swapId}", str(swap.swap_id))
@@ -109,7 +109,7 @@ class TestAllow:
 class TestOverAConnection:
     @pytest.fixture
     async def port(self, api: Harness) -> AsyncIterator[int]:
-        server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+        server = AsgiServer(api.parts.app, "127.0.0.1", 0)
         yield await server.start()
         await server.stop()
 

@@ -17,11 +17,11 @@ from libs.runtime.tests.fakes import FakeParking
 from swap_contracts.envelope import Envelope, Topic
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
-from swap_runtime.batches import UseCase
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound
-from swap_runtime.topics import ensure_topics
+from swap_runtime.messaging.batches import UseCase
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.producing import KafkaProducer
+from swap_runtime.messaging.relay import Outbound
+from swap_runtime.messaging.topics import ensure_topics
 from tests.plugins.broker import Broker
 from tests.support.waiting import until
 

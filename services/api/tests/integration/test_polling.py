@@ -21,7 +21,7 @@ from api_harness import App, Harness
 from redis import Redis
 
 from swap_contracts.swaps import SwapChanged
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 
@@ -82,7 +82,7 @@ class Poller:
 async def polling(api: Harness, app: App, swaps: Sequence[SwapChanged]) -> AsyncIterator[Any]:
     """Open a connection for each of the swaps, and read it once."""
     async with AsyncExitStack() as open_ones:
-        server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+        server = AsgiServer(api.parts.app, "127.0.0.1", 0)
         port = await server.start()
         open_ones.push_async_callback(server.stop)
         pollers = []

@@ -15,7 +15,7 @@ import aiohttp
 import psycopg
 import pytest
 
-from swap_runtime.operators import token_hash
+from swap_runtime.operators.identities import token_hash
 from tests.plugins.processes import Program, accepts, free_port
 
 pytestmark = pytest.mark.connected

@@ -9,7 +9,7 @@ from api_factories import ALICE, AT, BOB, HASH, a_body, a_message, a_swap, an_in
 from api_harness import App, Harness
 
 from swap_contracts.swaps import SwapChanged
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 
@@ -110,8 +110,8 @@ class TestConfirmations:
 
         before = await shown(api, app, swap)
         await _watch(database, head=8)
-        api_heads = api.parts.gateway._endpoints.find("GET", f"/api/v2/swaps/{swap.swap_id}")
-        heads = api_heads[0].handler.__self__._read_swap._heads  # type: ignore[attr-defined]
+        reading = api.endpoint_at("GET", f"/api/v2/swaps/{swap.swap_id}")
+        heads = reading.handler.__self__._read_swap._heads  # type: ignore[attr-defined]
         heads._read_at = float("-inf")
         after = await shown(api, app, swap)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from api_harness import Harness
 
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 from tests.support.browser import find_browser, opened
 
 pytestmark = pytest.mark.connected
@@ -22,7 +22,7 @@ FIRST = "document.querySelector('.opblock-summary-control')"
 
 @pytest.fixture
 async def host(api: Harness) -> AsyncIterator[str]:
-    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    server = AsgiServer(api.parts.app, "127.0.0.1", 0)
     port = await server.start()
     yield f"http://127.0.0.1:{port}"
     await server.stop()

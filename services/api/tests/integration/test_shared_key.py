@@ -24,7 +24,7 @@ async def posted(
     api: Harness, app: App, address: str, path: str, body: dict[str, Any], *, key: str = "k-1"
 ) -> httpx.Response:
     """Send one request from an address, with an idempotency key."""
-    transport = httpx.ASGITransport(api.parts.gateway, client=(address, 1234))
+    transport = httpx.ASGITransport(api.parts.app, client=(address, 1234))
     async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
         headers = {**app.headers, "Idempotency-Key": key}
         return await client.post(f"/api/v2{path}", json=body, headers=headers)

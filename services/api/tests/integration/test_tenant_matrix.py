@@ -26,7 +26,7 @@ pytestmark = pytest.mark.connected
 V2, MANAGE = "/api/v2", "/management/v1"
 ENDPOINTS = endpoints(
     **{name: room for name, room in get_type_hints(endpoints).items() if name != "return"}
-).all
+)
 BY_MEMBERS = (Scope.MEMBER, Scope.PERSON)
 
 

@@ -12,7 +12,7 @@ from api_harness import Harness
 from swap_api.adapters import statements
 from swap_api.adapters.swaps import PostgresSwaps
 from swap_api.domain.keys import KeyKind
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.sql import Statement, sql
 
 pytestmark = pytest.mark.connected
 

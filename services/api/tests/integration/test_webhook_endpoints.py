@@ -6,15 +6,17 @@ from collections.abc import AsyncIterator
 from uuid import UUID, uuid4
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.domain.bounds import Bound, Bounded
 from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
+from tests.support.serving import get, post, served
 
 pytestmark = pytest.mark.connected
 OWNER = UUID("6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11")
@@ -29,21 +31,21 @@ class Notifier:
         self.reason = "disabled"
         self.asked: dict[str, str] = {}
 
-    async def find(self, request: web.Request) -> web.Response:
-        if request.match_info["id"] != MESSAGE:
-            return web.json_response({"error": "no such message"}, status=404)
-        return web.json_response({"id": MESSAGE, "endpoint_id": str(OWNER)})
+    async def find(self, request: Request) -> Response:
+        if request.path_params["id"] != MESSAGE:
+            return JSONResponse({"error": "no such message"}, status_code=404)
+        return JSONResponse({"id": MESSAGE, "endpoint_id": str(OWNER)})
 
-    async def replay(self, request: web.Request) -> web.Response:
-        self.replayed.append(request.match_info["id"])
-        return web.json_response({"id": MESSAGE, "is_due": True}, status=202)
+    async def replay(self, request: Request) -> Response:
+        self.replayed.append(request.path_params["id"])
+        return JSONResponse({"id": MESSAGE, "is_due": True}, status_code=202)
 
-    async def refuse(self, request: web.Request) -> web.Response:
-        return web.json_response({"error": "not now", "reason": self.reason}, status=409)
+    async def refuse(self, request: Request) -> Response:
+        return JSONResponse({"error": "not now", "reason": self.reason}, status_code=409)
 
-    async def messages(self, request: web.Request) -> web.Response:
-        self.asked = dict(request.query)
-        return web.json_response({"messages": [{"id": MESSAGE}], "total": 7, "has_more": True})
+    async def messages(self, request: Request) -> Response:
+        self.asked = dict(request.query_params)
+        return JSONResponse({"messages": [{"id": MESSAGE}], "total": 7, "has_more": True})
 
 
 @pytest.fixture
@@ -53,14 +55,17 @@ def notifier() -> Notifier:
 
 @pytest.fixture
 async def endpoints(notifier: Notifier) -> AsyncIterator[NotifierEndpoints]:
-    app = web.Application()
-    app.router.add_get("/admin/messages/{id}", notifier.find)
-    app.router.add_post("/admin/messages/{id}/replay", notifier.replay)
-    app.router.add_get("/admin/endpoints/{id}/messages", notifier.messages)
-    app.router.add_post("/admin/endpoints", notifier.refuse)
-    app.router.add_post("/admin/endpoints/{id}/enable", notifier.refuse)
-    async with TestServer(app) as server:
-        endpoints = NotifierEndpoints(str(server.make_url("/")), SecretStr("token"))
+    app = Starlette(
+        routes=[
+            get("/admin/messages/{id}", notifier.find),
+            post("/admin/messages/{id}/replay", notifier.replay),
+            get("/admin/endpoints/{id}/messages", notifier.messages),
+            post("/admin/endpoints", notifier.refuse),
+            post("/admin/endpoints/{id}/enable", notifier.refuse),
+        ]
+    )
+    async with served(app) as url:
+        endpoints = NotifierEndpoints(url, SecretStr("token"))
         yield endpoints
         await endpoints.close()
 

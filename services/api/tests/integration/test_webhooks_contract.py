@@ -10,10 +10,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 from fake_webhooks import FakeWebhooks
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.domain.bounds import Bound, Bounded
@@ -33,8 +33,10 @@ from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
-from swap_runtime.database import Engine, create_engine
+from swap_runtime.operators.admin_routes import Handler
+from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.sealing import Sealing
+from tests.support.serving import served
 
 SEALING = Sealing.with_keys([b64encode(b"k" * 32).decode()])
 ETH = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
@@ -48,13 +50,13 @@ class Routes:
     """The part of a service that takes routes."""
 
     def __init__(self) -> None:
-        self.app = web.Application()
+        self.routes: list[Route] = []
 
-    def admin(self, method: str, path: str, handler: Any, **_: Any) -> None:
-        self.app.router.add_route(method, f"/admin{path}", handler)
+    def admin(self, method: str, path: str, handler: Handler, **_: Any) -> None:
+        self.routes.append(Route(f"/admin{path}", handler, methods=[method]))
 
 
-def a_notifier(engine: Engine) -> web.Application:
+def a_notifier(engine: Engine) -> Starlette:
     def clock() -> datetime:
         return datetime.now(UTC)
 
@@ -79,7 +81,7 @@ def a_notifier(engine: Engine) -> web.Application:
         send_test=SendTest(messages, lambda _: b"{}", asset=ETH, clock=clock, new_id=uuid4),
         list_sent=ListSent(endpoints, messages),
     ).add_to(routes)  # type: ignore[arg-type]  # it needs no more of a service
-    return routes.app
+    return Starlette(routes=routes.routes)
 
 
 @pytest.fixture(params=BOTH)
@@ -99,8 +101,8 @@ async def webhooks(notifier_url: str | None) -> AsyncIterator[WebhookEndpoints]:
         yield fake
         return
     engine = create_engine(SecretStr(notifier_url), application_name="test")
-    async with TestServer(a_notifier(engine)) as server:
-        endpoints = NotifierEndpoints(str(server.make_url("/")), SecretStr("token"))
+    async with served(a_notifier(engine)) as url:
+        endpoints = NotifierEndpoints(url, SecretStr("token"))
         yield endpoints
         await endpoints.close()
     await engine.dispose()

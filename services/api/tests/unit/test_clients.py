@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from swap_api.http.clients import Clients
-from swap_api.http.exchange import Request
+from swap_api.http.requests import Request
 
 PROXIES = Clients(["10.0.0.0/8", "198.51.100.0/24"])
 
@@ -19,7 +19,7 @@ async def nothing() -> Any:
 def a_request(*forwarded: str, peer: str = "10.0.0.1") -> Request:
     """Return one whose proxies told of it in these lines."""
     headers = [(b"x-forwarded-for", line.encode()) for line in forwarded]
-    return Request({"path": "/", "headers": headers, "client": (peer, 1)}, nothing)
+    return Request({"type": "http", "path": "/", "headers": headers, "client": (peer, 1)}, nothing)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from swap_runtime.schema import log_operator_orders, store_proposals
+from swap_runtime.postgres.schema import log_operator_orders, store_proposals
 
 revision = "0011"
 down_revision = "0010"

@@ -46,10 +46,10 @@ from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.leases import Lease
-from swap_runtime.logging import configure_logging
-from swap_runtime.service import Service, run
-from swap_runtime.supervision import Beat
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.process.service import Service, run
+from swap_runtime.process.supervision import Beat
+from swap_runtime.telemetry.logging import configure_logging
 
 NAME = "chain_watcher"
 SCHEMA_REVISION: Final = "0016"  # the last of the migrations

@@ -15,7 +15,7 @@ from swap_chain_watcher.domain.movements import Movement, Quarantine, State, Tra
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import MissedMovements, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
-from swap_runtime.metrics import counter, gauge, histogram
+from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
 

@@ -17,7 +17,7 @@ from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chains.events import BlockAdded
-from swap_runtime.database import create_engine
+from swap_runtime.postgres.database import create_engine
 
 
 async def main(url: str) -> None:

@@ -10,9 +10,9 @@ from watch_factories import NETWORK
 from watch_world import World
 
 from swap_chain_watcher.adapters.unit_of_work import lease_name
-from swap_runtime.database import Engine, create_engine, transaction
-from swap_runtime.leases import Lease
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, create_engine, transaction
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.postgres.sql import sql
 from tests.plugins.invariants import OF_THE_WATCHER, Audit
 from tests.plugins.postgres import Database, emptying
 

@@ -34,9 +34,9 @@ from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Target
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chains import events
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
-from swap_runtime.database import Engine
-from swap_runtime.leases import Lease, LeaseLost
-from swap_runtime.sql import Row, sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.leases import Lease, LeaseLost
+from swap_runtime.postgres.sql import Row, sql
 
 pytestmark = pytest.mark.connected
 
@@ -398,14 +398,14 @@ class TestMovements:
 def statements_of(engine: Engine) -> Iterator[dict[str, Any]]:
     seen: dict[str, Any] = {"statements": [], "commits": 0}
 
-    def heard(statement: str) -> None:
+    def record_statement(statement: str) -> None:
         if statement == "COMMIT":
             seen["commits"] += 1
         else:
             seen["statements"].append(statement)
 
-    engine.heard = heard
+    engine.statement_listener = record_statement
     try:
         yield seen
     finally:
-        engine.heard = None
+        engine.statement_listener = None

@@ -12,7 +12,7 @@ from swap_chain_watcher import observe
 from swap_chains.fake import FakeReader
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

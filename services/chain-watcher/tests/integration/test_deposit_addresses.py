@@ -14,7 +14,7 @@ from swap_chain_watcher.usecases.count_balances import CountSchedule
 from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeReader
 from swap_domain.catalogue import NATIVE
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected

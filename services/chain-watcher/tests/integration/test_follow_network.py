@@ -25,9 +25,9 @@ from swap_chains.events import Block
 from swap_chains.fake import FakeChain, FakeReader
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
-from swap_runtime.database import Engine
 from swap_runtime.errors import Refused, Unavailable
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

@@ -20,9 +20,9 @@ from swap_chain_watcher.usecases.repeat_hints import RepeatHints
 from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
-from swap_runtime.database import reading, transaction
-from swap_runtime.outbox import OUTBOX
-from swap_runtime.sql import sql
+from swap_runtime.messaging.outbox import OUTBOX
+from swap_runtime.postgres.database import reading, transaction
+from swap_runtime.postgres.sql import sql
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
@@ -57,7 +57,7 @@ class Blind(FakeReader):
 def listening(world: World) -> Iterator[Callable[[], int]]:
     """Yield what counts how often the network's follower was woken since it was asked last."""
     said: list[str] = []
-    world.engine.said = said.extend
+    world.engine.wake_listener = said.extend
 
     def heard() -> int:
         assert set(said) <= {hint_channel(NETWORK), OUTBOX}
@@ -66,7 +66,7 @@ def listening(world: World) -> Iterator[Callable[[], int]]:
         return times
 
     yield heard
-    world.engine.said = lambda _: None
+    world.engine.wake_listener = lambda _: None
 
 
 class TestHints:

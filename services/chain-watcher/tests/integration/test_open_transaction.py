@@ -9,7 +9,7 @@ from watch_factories import a_network
 
 from swap_chain_watcher.adapters.chains import EvmChain
 from swap_chains.evm.rpc import open_session
-from swap_runtime.database import Engine, TransactionOpen, transaction
+from swap_runtime.postgres.database import Engine, TransactionOpen, transaction
 
 pytestmark = pytest.mark.connected
 

@@ -20,7 +20,7 @@ from swap_chains.errors import BlockDiffers, FinalBlocksDiffer
 from swap_chains.events import BlockAdded
 from swap_chains.fake import FakeChain, FakeReader
 from swap_runtime.errors import Refused, Unavailable
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

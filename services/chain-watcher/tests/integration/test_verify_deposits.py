@@ -29,7 +29,7 @@ from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.fake import FakeReader
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected

@@ -13,8 +13,8 @@ from watch_factories import NETWORK, a_network, a_token
 from swap_chain_watcher.app import NAME, add_to
 from swap_chain_watcher.settings import ChainWatcherSettings
 from swap_domain.catalogue import NATIVE, Catalogue, Contracts
-from swap_runtime.admin_routes import Order
-from swap_runtime.service import Service
+from swap_runtime.operators.admin_routes import Order
+from swap_runtime.process.service import Service
 
 OTHER = "BASE_DEVNET"
 

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from swap_runtime.schema import (
+from swap_runtime.postgres.schema import (
     create_runtime_tables,
     drop_outbox_trigger,
     log_operator_orders,

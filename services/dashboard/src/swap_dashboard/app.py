@@ -41,9 +41,9 @@ from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
 from swap_dashboard.usecases.sign_in import SignIn, SignInByLink
-from swap_runtime.logging import configure_logging
+from swap_runtime.process.service import Service, run
 from swap_runtime.sealing import Sealing
-from swap_runtime.service import Service, run
+from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0001"  # the last of the migrations
 FORGET_INTERVAL: Final = timedelta(hours=1)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import structlog
 
-from swap_runtime.metrics import counter, histogram
+from swap_runtime.telemetry.metrics import counter, histogram
 
 log = structlog.get_logger()
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from services.dashboard.tests.shop import Api, Dashboard, a_swap, a_transaction
-from swap_runtime.asgi import AsgiServer
+from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from services.dashboard.tests.shop import PASSWORD, Api, Browser, Dashboard
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 ADA = "ada@shop.example"

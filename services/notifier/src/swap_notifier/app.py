@@ -41,11 +41,11 @@ from swap_notifier.usecases.seal_secrets import SealSecrets
 from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.logging import configure_logging
+from swap_runtime.postgres.wake import Wake
+from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.sealing import Sealing
-from swap_runtime.service import Service, run
-from swap_runtime.wake import Wake
+from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0008"  # the last of the migrations
 REST = timedelta(milliseconds=20)  # so that what is due together is claimed together
@@ -104,7 +104,7 @@ def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
     )
     windows = Windows(total_max=group.concurrency_max, endpoint_max=group.endpoint_concurrency_max)
     due, ended = service.wakes.on(MESSAGES_DUE), Wake()
-    due.alone_while(lambda: windows.free > 0)
+    due.keep_local_while(lambda: windows.free > 0)
     deliver_messages = DeliverMessages(
         PostgresDeliveries(service.engine, sealing),
         sender,

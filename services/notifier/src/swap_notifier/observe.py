@@ -10,7 +10,7 @@ import structlog
 
 from swap_notifier.domain.endpoints import Kept
 from swap_notifier.domain.outcomes import Answer, Claimed
-from swap_runtime.metrics import counter, gauge, histogram
+from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
 

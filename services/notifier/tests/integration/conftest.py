@@ -7,8 +7,8 @@ from pydantic import SecretStr
 
 from services.notifier.tests.process_parts import Notifier
 from services.notifier.tests.sink import Sink, open_sink
-from swap_runtime.database import Engine, create_engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import emptying
 
 TABLES = "endpoint, webhook_message, delivery_attempt, inbox"

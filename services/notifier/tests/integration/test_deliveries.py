@@ -24,8 +24,8 @@ from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected
 

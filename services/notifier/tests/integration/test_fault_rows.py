@@ -21,8 +21,8 @@ from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.check_clock import CheckClock
 from swap_runtime.clock import utc_now
-from swap_runtime.metrics import REGISTRY
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 

@@ -27,8 +27,8 @@ from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_runtime.clock import utc_now
 from swap_runtime.crashpoint import KILLED
-from swap_runtime.outbox import Outgoing
-from swap_runtime.topics import ensure_topics
+from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.messaging.topics import ensure_topics
 from tests.plugins.broker import Broker
 from tests.plugins.outbox_messages import send_from_outbox
 from tests.plugins.processes import free_port

@@ -18,9 +18,9 @@ from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import Endpoint, Kept, to_secret
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.seal_secrets import SealSecrets
-from swap_runtime.database import create_engine
-from swap_runtime.metrics import REGISTRY
+from swap_runtime.postgres.database import create_engine
 from swap_runtime.sealing import Sealing
+from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 Open = Callable[..., "Store"]

@@ -31,7 +31,7 @@ async def test_a_claim_and_its_record_are_one_statement_and_one_commit_each(
     endpoint = await notifier.endpoint("http://a.example")
     await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
     heard: list[str] = []
-    notifier.engine.heard = heard.append
+    notifier.engine.statement_listener = heard.append
 
     claimed = await notifier.claim_and_die(seconds=20)
     await PostgresDeliveries(notifier.engine, SEALING).record(

@@ -10,7 +10,7 @@ from services.notifier.tests.factories import NOW, a_claim
 from swap_notifier.domain.outcomes import Answer, Claimed, Outcome, State
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.deliver_messages import DeliverMessages
-from swap_runtime.wake import Wake
+from swap_runtime.postgres.wake import Wake
 
 
 class OneDelivery:

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from swap_runtime.schema import create_runtime_tables
+from swap_runtime.postgres.schema import create_runtime_tables
 
 revision = "0001"
 down_revision = None

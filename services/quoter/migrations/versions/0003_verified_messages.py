@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from swap_runtime.schema import verify_messages
+from swap_runtime.postgres.schema import verify_messages
 
 revision = "0003"
 down_revision = "0002"

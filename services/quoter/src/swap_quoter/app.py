@@ -21,9 +21,8 @@ from swap_quoter.domain.market import Market, to_usd_e18
 from swap_quoter.domain.routes import Routes
 from swap_quoter.domain.terms import TermsBook
 from swap_quoter.handlers import inventory, swaps
-from swap_quoter.http.app import QuoterHttp
+from swap_quoter.http.app import QuoterEndpoints, quoter_app
 from swap_quoter.http.errors import code_of
-from swap_quoter.http.starting import once_known
 from swap_quoter.ports import PriceSource
 from swap_quoter.settings import QuoterGroup, QuoterSettings
 from swap_quoter.usecases.explain_quotes import ExplainQuotes
@@ -39,10 +38,10 @@ from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_quoter.usecases.record_inventory import RecordInventory
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.clock import Clock
-from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
-from swap_runtime.logging import configure_logging
-from swap_runtime.service import Service, run
+from swap_runtime.postgres.database import forbid_open_transaction
+from swap_runtime.process.service import Service, run
+from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0004"  # the last of the migrations
 
@@ -63,7 +62,7 @@ async def build(service: Service) -> None:
         prices_max_age=None if group.prices_never_expire else group.prices_max_age,
         gas_max_age=group.gas_max_age,
     )
-    quoter = build_http(catalogue, market, group, service.clock)
+    endpoints = build_endpoints(catalogue, market, group, service.clock)
     load_market = LoadMarket(PostgresKnownMarket(service.engine), market)
 
     session = open_session(connections_per_node=1)
@@ -79,7 +78,7 @@ async def build(service: Service) -> None:
         if not knows_the_market():
             raise Unavailable("prices or inventory were not read yet")
 
-    service.answer(once_known(quoter.answer, knows_the_market), port=group.port)
+    service.serve(quoter_app(endpoints, is_known=knows_the_market), port=group.port)
     service.ready_when("market", is_ready)
     _consume(service, group)
     service.every(
@@ -93,14 +92,14 @@ async def build(service: Service) -> None:
         service.every(f"follow-gas {network}", group.gas_poll_interval, follow_gas)
 
 
-def build_http(
+def build_endpoints(
     catalogue: Catalogue, market: Market, group: QuoterGroup, clock: Clock
-) -> QuoterHttp:
-    """Return what answers questions, on a market that others keep up to date."""
+) -> QuoterEndpoints:
+    """Return the endpoints on a market that other tasks keep up to date."""
     routes = Routes(catalogue)
     terms = TermsBook(market, refuel_usd_e18=to_usd_e18(group.refuel_usd))
     find_terms = FindTerms(routes, terms, clock=clock)
-    return QuoterHttp(
+    return QuoterEndpoints(
         give_quotes=GiveQuotes(
             find_terms, market, ExplainQuotes(find_terms, market, clock=clock, code_of=code_of)
         ),

@@ -9,7 +9,7 @@ import structlog
 from prometheus_client import Counter
 
 from swap_quoter.domain.completions import Completion
-from swap_runtime.metrics import counter, gauge
+from swap_runtime.telemetry.metrics import counter, gauge
 
 log = structlog.get_logger()
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from swap_quoter.adapters import statements
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected

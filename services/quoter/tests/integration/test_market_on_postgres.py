@@ -23,8 +23,8 @@ from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
 from swap_quoter.usecases.load_market import LoadMarket
 from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_quoter.usecases.record_inventory import RecordInventory
-from swap_runtime.database import Engine, TransactionOpen, create_engine, transaction
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, TransactionOpen, create_engine, transaction
+from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import emptying
 
 pytestmark = pytest.mark.connected

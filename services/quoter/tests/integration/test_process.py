@@ -28,8 +28,8 @@ from services.quoter.tests.factories import (
 from swap_contracts.quoting import QuoteAnswer, Refusal
 from swap_contracts.swaps import InventoryChanged
 from swap_contracts.topics import INVENTORY_CHANGED
-from swap_runtime.outbox import Outgoing
-from swap_runtime.topics import ensure_topics
+from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.messaging.topics import ensure_topics
 from tests.plugins.broker import Broker
 from tests.plugins.outbox_messages import send_from_outbox
 from tests.plugins.processes import Program, free_port

@@ -11,7 +11,7 @@ RSS_MEGABYTES_MAX = 110
 
 def test_loads_neither_web3_nor_eth_account() -> None:
     program = (
-        "import sys, swap_quoter.app, swap_runtime.running\n"
+        "import sys, swap_quoter.app, swap_runtime.process.running\n"
         "print([m for m in ('web3', 'eth_account', 'fastapi') if m in sys.modules])\n"
         "print(open('/proc/self/status').read().split('VmRSS:')[1].split()[0])\n"
     )

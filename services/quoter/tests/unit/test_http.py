@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import orjson
 import pytest
+from starlette.types import ASGIApp, Message
 
 from services.quoter.tests.factories import (
     DAI,
@@ -34,7 +37,7 @@ from swap_domain.catalogue import NATIVE, Catalogue
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.routes import Routes
 from swap_quoter.domain.terms import TermsBook
-from swap_quoter.http.app import QuoterHttp
+from swap_quoter.http.app import BODY_BYTES_MAX, QuoterEndpoints, quoter_app
 from swap_quoter.http.errors import code_of
 from swap_quoter.usecases.explain_quotes import ExplainQuotes
 from swap_quoter.usecases.find_terms import FindTerms
@@ -46,11 +49,16 @@ from swap_quoter.usecases.list_prices import ListPrices
 ONE_DOLLAR = 10**18
 
 
-def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> QuoterHttp:
+def an_app(
+    market: Market | None = None,
+    catalogue: Catalogue | None = None,
+    *,
+    is_known: Callable[[], bool] = lambda: True,
+) -> ASGIApp:
     known, routes = market or a_market(), Routes(catalogue or a_catalogue())
     terms = TermsBook(known, refuel_usd_e18=ONE_DOLLAR)
     find_terms = FindTerms(routes, terms, clock=lambda: NOW)
-    return QuoterHttp(
+    endpoints = QuoterEndpoints(
         give_quotes=GiveQuotes(
             find_terms,
             known,
@@ -60,20 +68,37 @@ def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> 
         give_ranges=GiveRanges(find_terms, known),
         list_prices=ListPrices(routes, known, clock=lambda: NOW),
     )
+    return quoter_app(endpoints, is_known=is_known)
 
 
-async def ask(
-    app: QuoterHttp, method: str, path: str, body: bytes | None = b""
-) -> tuple[int, bytes]:
-    return app.answer(method, path, body)
+def answer(app: ASGIApp, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    """Run the application without an event loop: it must not wait for anything."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": []}
+    run: Any = app(scope, receive, send)
+    with suppress(StopIteration):
+        run.send(None)
+        pytest.fail("it waits")
+    return sent[0]["status"], b"".join(message["body"] for message in sent[1:])
 
 
-async def quote(app: QuoterHttp, **members: Any) -> tuple[int, bytes]:
+async def ask(app: ASGIApp, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    return answer(app, method, path, body)
+
+
+async def quote(app: ASGIApp, **members: Any) -> tuple[int, bytes]:
     question = {**a_question().model_dump(), **members}
     return await ask(app, "POST", "/quote", orjson.dumps(question))
 
 
-async def ranges(app: QuoterHttp) -> RangesAnswer:
+async def ranges(app: ASGIApp) -> RangesAnswer:
     question = a_question().model_dump(include=set(RouteQuestion.model_fields))
     status, body = await ask(app, "POST", "/ranges", orjson.dumps(question))
     assert status == 200
@@ -462,12 +487,12 @@ class TestOtherRequests:
         [
             ("GET", "/nothing", b"", 404),
             ("GET", "/quote", b"", 405),
-            ("POST", "/quote", None, 413),
+            ("POST", "/quote", b"x" * (BODY_BYTES_MAX + 1), 413),
             ("POST", "/quote", b"{", 400),
         ],
     )
     async def test_are_refused_in_the_same_form(
-        self, method: str, path: str, body: bytes | None, status: int
+        self, method: str, path: str, body: bytes, status: int
     ) -> None:
         answered, answer = await ask(an_app(), method, path, body)
 

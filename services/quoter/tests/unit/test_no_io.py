@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from services.quoter.tests.factories import a_question
-from services.quoter.tests.unit.test_http import an_app
+from services.quoter.tests.unit.test_http import an_app, answer
 from swap_contracts.quoting import QuoteAnswer, QuotesAnswer
 
 QUESTIONS = 200
@@ -80,11 +80,11 @@ def test_a_quote_touches_no_socket_and_no_file(counted: Counted) -> None:
     explained = orjson.dumps({**question, "explain": True})
     asked = [("/quote", one), ("/quotes", many), ("/quote", explained)]
     for path, body in asked:
-        app.answer("POST", path, body)  # whatever is loaded or made on first use
+        answer(app, "POST", path, body)  # whatever is loaded or made on first use
     open_files = len(os.listdir("/proc/self/fd"))
 
     with counting(counted):
-        answers = [app.answer("POST", *asked[n % len(asked)]) for n in range(QUESTIONS)]
+        answers = [answer(app, "POST", *asked[n % len(asked)]) for n in range(QUESTIONS)]
 
     assert counted.calls == []
     assert len(os.listdir("/proc/self/fd")) == open_files
@@ -98,7 +98,7 @@ def test_nor_could_it_wait_for_anybody() -> None:
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
 
-    status, _ = an_app().answer("POST", "/quote", orjson.dumps(a_question().model_dump()))
+    status, _ = answer(an_app(), "POST", "/quote", orjson.dumps(a_question().model_dump()))
 
     assert status == 200
 

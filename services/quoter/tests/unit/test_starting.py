@@ -1,22 +1,22 @@
-"""A quoter that has just been started refuses nobody: it is not there yet."""
+"""A quoter that has just been started refuses requests so that they are repeated."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
+from services.quoter.tests.unit.test_http import an_app, answer
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import Refusal
-from swap_quoter.http.starting import once_known
 
 
 def test_is_away_until_the_market_is_known_and_answers_from_then_on() -> None:
     known: list[str] = []
-    answer = once_known(lambda *_: (HTTPStatus.OK, b"a price"), lambda: bool(known))
+    app = an_app(is_known=lambda: bool(known))
 
-    status, body = answer("POST", "/quote", b"{}")
+    status, body = answer(app, "GET", "/prices")
     known.append("prices")
-    then = answer("POST", "/quote", b"{}")
+    then, _ = answer(app, "GET", "/prices")
 
     assert status == HTTPStatus.SERVICE_UNAVAILABLE
     assert Refusal.model_validate_json(body).code == ErrorCode.SERVICE_UNAVAILABLE
-    assert then == (HTTPStatus.OK, b"a price")
+    assert then == HTTPStatus.OK

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from swap_runtime.schema import drop_outbox_trigger
+from swap_runtime.postgres.schema import drop_outbox_trigger
 
 revision = "0036"
 down_revision = "0035"

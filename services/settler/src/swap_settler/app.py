@@ -7,8 +7,8 @@ from typing import Final
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.logging import configure_logging
-from swap_runtime.service import Service, run
+from swap_runtime.process.service import Service, run
+from swap_runtime.telemetry.logging import configure_logging
 from swap_settler.gasless.build import build as build_gasless
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.operator.build import build as build_operator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 
 Form = TypeVar("Form", bound=BaseModel)
 
@@ -49,5 +49,5 @@ def first_fault(error: ValidationError) -> str:
     return f"{where}: {fault['msg']}"
 
 
-def wrong(error: ValueError) -> web.Response:
-    return web.json_response({"error": str(error)}, status=400)
+def wrong(error: ValueError) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=400)

@@ -6,8 +6,8 @@ import pytest
 from pydantic import SecretStr
 
 from services.settler.tests.integration.on_anvil import here, node
-from swap_runtime.database import Engine, create_engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.postgres.sql import sql
 from tests.plugins.invariants import OF_THE_SETTLER, Audit
 from tests.plugins.postgres import Database, emptying
 

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 from services.settler.tests.lane_harness import DEPOSITORY, FACTORY, SIGNER, TREASURY, World
 from swap_chains.fake import FakeChain
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import create_engine
-from swap_runtime.leases import Lease
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import create_engine
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.postgres.sql import sql
 from swap_settler.paying.store.lane_store import LaneName
 from tests.plugins.postgres import emptying
 

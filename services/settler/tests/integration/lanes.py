@@ -6,7 +6,7 @@ from typing import Final
 
 from services.settler.tests.factories import SIGNER, swap_id
 from services.settler.tests.fakes import FakeUnitOfWork
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent

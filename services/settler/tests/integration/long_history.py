@@ -13,7 +13,7 @@ from uuid import UUID
 from services.settler.tests.factories import ETHEREUM as NETWORK
 from services.settler.tests.factories import SIGNER, USDC
 from services.settler.tests.integration.conftest import TABLES, WATCHED_TABLES
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from tests.plugins.plans import History
 
 TOKEN: Final = USDC[NETWORK]

@@ -10,8 +10,8 @@ from itertools import count
 from services.settler.tests.factories import ETHEREUM, SIGNER, USDC, swap_id
 from services.settler.tests.integration.lanes import ASSIGN, SIGN
 from services.settler.tests.money_rows import NUMBER
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent, Leg, Swap

@@ -19,8 +19,8 @@ from services.settler.tests.lane_harness import (
     a_funding,
 )
 from swap_domain.catalogue import NATIVE
-from swap_runtime.metrics import REGISTRY
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.model import observe_changes
 from swap_settler.operator import observe as observe_operator
 from swap_settler.operator.decide.stakes import CapLimit

@@ -8,8 +8,6 @@ from typing import Any, Literal
 from uuid import UUID
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.factories import (
@@ -37,15 +35,16 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import DepositAttached
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
 from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
+from tests.support.serving import client_of, post
 
 pytestmark = pytest.mark.connected
 
@@ -313,8 +312,6 @@ class TestWhoMayAttach:
         admin = ClaimAdmin(
             pay_claimable=paying(run, engine), attach_claimable=attaching(run, engine)
         )
-        app = web.Application()
-        app.router.add_post("/{id}", as_operator(admin.attach))
         body = {
             "base_units": str(REQUESTED),
             "swap_id": str(swap_id(7)),
@@ -322,7 +319,7 @@ class TestWhoMayAttach:
             "reason": "they showed a receipt",
         }
 
-        async with TestClient(TestServer(app)) as http:
+        async with client_of(post("/{id}", as_operator(admin.attach))) as http:
             wrong = await http.post("/seven", json=body)
             short = await http.post(f"/{id}", json={**body, "swap_id": "7"})
             done = await http.post(f"/{id}", json=body)

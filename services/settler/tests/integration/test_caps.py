@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import aiohttp
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.admin_port import as_operator, weighing
 from services.settler.tests.integration.lane_fixtures import opened_world
@@ -20,8 +20,8 @@ from services.settler.tests.lane_harness import DESTINATION, IDS, PAYOUT, SOURCE
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
-from swap_runtime.leases import Lease
-from swap_runtime.sql import sql
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.store.blocked import PostgresBlocked
@@ -36,6 +36,7 @@ from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.paying.usecases.mark_sent import MarkSent
 from swap_settler.paying.usecases.send_payouts import SendPayouts
+from tests.support.serving import client_of, get, post
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "as agreed"}
@@ -557,15 +558,11 @@ async def another_lane(world: World) -> SendPayouts:
     )
 
 
-def _client(world: World) -> TestClient[web.Request, web.Application]:
+def _client(world: World) -> AbstractAsyncContextManager[aiohttp.ClientSession]:
     admin = CapAdmin(keeping(world), weighing(world.engine, world.catalogue))
-    app = web.Application()
-    app.add_routes(
-        [
-            web.get("/admin/caps", admin.list_all),
-            web.post("/admin/caps", as_operator(admin.set)),
-            web.get("/admin/payouts/queue", admin.list_queued),
-            web.post("/admin/payouts/queue/{id}/pass", as_operator(admin.grant_pass)),
-        ]
+    return client_of(
+        get("/admin/caps", admin.list_all),
+        post("/admin/caps", as_operator(admin.set)),
+        get("/admin/payouts/queue", admin.list_queued),
+        post("/admin/payouts/queue/{id}/pass", as_operator(admin.grant_pass)),
     )
-    return TestClient(TestServer(app))

@@ -18,7 +18,7 @@ from services.settler.tests.lane_harness import (
     a_recipient,
 )
 from swap_domain.catalogue import NATIVE
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.swap import Intent
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.store.caps import PostgresCaps

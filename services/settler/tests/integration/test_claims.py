@@ -8,8 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.fakes import FixedPrices
@@ -36,6 +34,7 @@ from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.settling.decide.deposits import NotReversible
 from tests.support.crashes import Killed, killed_at
+from tests.support.serving import client_of, post
 
 pytestmark = pytest.mark.connected
 
@@ -298,14 +297,12 @@ class TestAnOrder:
 
     async def test_comes_over_the_internal_port(self, world: World) -> None:
         id = await a_failed_swap(world)
-        app = web.Application()
         attach = AttachClaimable(
             PostgresClaimUnitOfWork(world.engine, consumer="settler"),
             clock=world.clock,
             swap_messages=world.swap_messages,
         )
         admin = ClaimAdmin(pay_claimable=paying(world), attach_claimable=attach)
-        app.router.add_post("/{id}", as_operator(admin.pay))
         body = {
             "base_units": str(REQUESTED),
             "to_address": OWNER,
@@ -313,7 +310,7 @@ class TestAnOrder:
             "reason": "they proved it",
         }
 
-        async with TestClient(TestServer(app)) as http:
+        async with client_of(post("/{id}", as_operator(admin.pay))) as http:
             wrong = await http.post("/seven", json=body)
             short = await http.post(f"/{id}", json={**body, "reason": " "})
             paid = await http.post(f"/{id}", json=body)

@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SOURCE, World, a_request
 from swap_domain.lifecycle import Status
-from swap_runtime.database import create_engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import create_engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts

@@ -27,8 +27,8 @@ from services.settler.tests.settler_harness import Settler
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.evm.memos import encode_memo
 from swap_contracts.envelope import Envelope
-from swap_runtime.database import Engine, create_engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected

@@ -17,8 +17,8 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.settler_harness import Settler
 from swap_chains.evm.deposit_addresses import deposit_address
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected

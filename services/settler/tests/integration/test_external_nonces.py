@@ -29,9 +29,9 @@ from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import transaction
 from swap_runtime.errors import Refused
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import transaction
+from swap_runtime.postgres.sql import sql
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from swap_settler.settling.store.dwelling import PostgresDwelling
 

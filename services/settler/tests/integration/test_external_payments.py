@@ -8,8 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.fakes import FixedPrices
@@ -42,6 +40,7 @@ from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.store.records import PostgresRecords
 from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.settling.store.dwelling import PostgresDwelling
+from tests.support.serving import client_of, post
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
@@ -185,11 +184,8 @@ class TestExplaining:
 
     async def test_is_told_on_the_internal_port(self, world: World) -> None:
         external = await pay_externally(world, a_recipient(1))
-        app = web.Application()
-        app.add_routes(
-            [web.post("/", as_operator(ReconciliationAdmin(explaining(world)).reconcile))]
-        )
-        async with TestClient(TestServer(app)) as http:
+        admin = ReconciliationAdmin(explaining(world))
+        async with client_of(post("/", as_operator(admin.reconcile))) as http:
             assert (await http.post("/", json={"network": DESTINATION})).status == 400
             order = {"network": DESTINATION, "transaction_hash": external, **SAID}
             answer = await http.post("/", json=order)

@@ -8,8 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
 from services.settler.tests.integration.lane_fixtures import EMPTY, opened_world
@@ -22,9 +20,9 @@ from services.settler.tests.lane_harness import (
     a_recipient,
     expect_other_nonces,
 )
-from swap_runtime.database import Engine, create_engine
 from swap_runtime.errors import Refused
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.operator.http.stops import StopAdmin
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.store.stops import PostgresStops
@@ -33,6 +31,7 @@ from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from swap_settler.paying.store import lane_statements, outflow_statements
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.plugins.postgres import Database
+from tests.support.serving import client_of, get
 
 pytestmark = pytest.mark.connected
 HOUR = timedelta(hours=1)
@@ -315,10 +314,9 @@ async def test_r6_an_operator_sees_it_and_what_lifts_it(world: World, halts: Wat
     await halts.halt(SOURCE)
     stop_payouts = StopPayouts(PostgresStops(world.engine), networks=[SOURCE, DESTINATION])
     losses = GuardLosses(PostgresLosses(world.engine), budgets={}, span=HOUR)
-    app = web.Application()
-    app.router.add_get("/", StopAdmin(stop_payouts, guard_losses=losses).list_all)
+    admin = StopAdmin(stop_payouts, guard_losses=losses)
 
-    async with TestClient(TestServer(app)) as http:
+    async with client_of(get("/", admin.list_all)) as http:
         [listed] = (await (await http.get("/")).json())["stops"]
 
     assert (listed["network"], listed["by"]) == (SOURCE, "the chain-watcher")

@@ -22,8 +22,8 @@ from services.settler.tests.integration.long_history import (
     watched,
     what_is_open,
 )
-from swap_runtime.database import Engine
-from swap_runtime.sql import Statement
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import Statement
 from swap_settler.model.store import (
     counted_outflow,
     due_statements,

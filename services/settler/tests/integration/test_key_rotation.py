@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_other_nonces
 from swap_chains.ports import Call, Fees
-from swap_runtime.leases import Lease
+from swap_runtime.postgres.leases import Lease
 from swap_settler.paying.lane import Lane
 from swap_settler.paying.store.lane_store import LaneName
 from swap_settler.paying.usecases.send_payouts import SendPayouts

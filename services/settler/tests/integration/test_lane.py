@@ -25,8 +25,8 @@ from swap_chains.errors import ChainUnavailable
 from swap_chains.fake.chain import NODE
 from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
-from swap_runtime.leases import Lease, LeaseLost
-from swap_runtime.sql import sql
+from swap_runtime.postgres.leases import Lease, LeaseLost
+from swap_runtime.postgres.sql import sql
 from swap_settler.model import observe_changes
 from swap_settler.paying.store.lane_store import LaneName
 from swap_settler.paying.usecases import send_payouts
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.connected
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
-        world.engine.heard = world.statements.append
+        world.engine.statement_listener = world.statements.append
         yield world
 
 

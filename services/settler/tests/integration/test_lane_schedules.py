@@ -39,7 +39,7 @@ from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE
-from swap_runtime.sql import Row
+from swap_runtime.postgres.sql import Row
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.paying.usecases import replace_stuck, send_payouts

@@ -11,8 +11,8 @@ from psycopg.errors import RaiseException
 
 from services.settler.tests.factories import ETHEREUM, SOME, USDC, funding
 from services.settler.tests.settler_harness import Settler
-from swap_runtime.database import Connection, Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Connection, Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from tests.plugins.invariants import violations
 from tests.plugins.postgres import Database

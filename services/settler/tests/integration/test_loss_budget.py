@@ -16,7 +16,7 @@ from services.settler.tests.lane_harness import (
     a_deposit,
 )
 from swap_runtime.errors import Refused
-from swap_runtime.metrics import REGISTRY
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 

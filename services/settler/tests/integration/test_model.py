@@ -43,7 +43,7 @@ from services.settler.tests.lane_harness import (
 )
 from services.settler.tests.model_world import LATE, UNKNOWN_SWAP, Model
 from swap_chains.errors import ChainError
-from swap_runtime.database import create_engine
+from swap_runtime.postgres.database import create_engine
 from tests.plugins.invariants import Audit
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(0)]

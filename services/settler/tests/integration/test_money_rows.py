@@ -11,7 +11,7 @@ from services.settler.tests.integration.postgres_books import PostgresBooks
 from services.settler.tests.money_row_runner import MoneyRowRunner, check
 from services.settler.tests.money_rows import COST, METHODS, ROWS, Row, Way
 from services.settler.tests.settler_harness import Settler
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.settling.store.due_refunds import PostgresDueRefunds
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
+import aiohttp
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.factories import (
     PAYOUT,
@@ -17,7 +17,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.lanes import HASH, sign
 from services.settler.tests.settler_harness import Settler
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.store.records import PostgresRecords
@@ -26,11 +26,12 @@ from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
+from tests.support.serving import client_of, get
 
 pytestmark = pytest.mark.connected
 
 
-def client(engine: Engine) -> TestClient[web.Request, web.Application]:
+def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]:
     records = PostgresRecords(engine)
     dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
     admin = Admin(
@@ -38,11 +39,7 @@ def client(engine: Engine) -> TestClient[web.Request, web.Application]:
         list_claimable=ListClaimable(records),
         list_stuck=ListStuck(PostgresDwelling(engine, networks=[]), dwell),
     )
-    app = web.Application()
-    app.add_routes(
-        [web.get("/admin/swaps/{id}", admin.swap), web.get("/admin/claimable", admin.claimable)]
-    )
-    return TestClient(TestServer(app))
+    return client_of(get("/admin/swaps/{id}", admin.swap), get("/admin/claimable", admin.claimable))
 
 
 async def test_shows_a_swap_with_everything_about_it(engine: Engine) -> None:

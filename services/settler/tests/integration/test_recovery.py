@@ -29,7 +29,7 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.settling.store.dwelling import PostgresDwelling

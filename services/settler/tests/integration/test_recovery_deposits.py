@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
+from starlette.requests import Request
 
 from services.settler.tests.integration.recovery_worlds import (
     opened_destination,
@@ -43,8 +43,8 @@ from services.settler.tests.recovery_harness import (
     restored,
 )
 from swap_contracts.envelope import Envelope
-from swap_runtime.database import Engine
-from swap_runtime.metrics import REGISTRY
+from swap_runtime.postgres.database import Engine
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.recovery.http.recovery import COUNTS, RecoveryAdmin
 from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
 
@@ -66,9 +66,8 @@ async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[Wo
 async def status_of(world: World, prove: ProveRecovery) -> dict[str, Any]:
     """Return what `swapctl recovery status` shows."""
     admin = RecoveryAdmin(finishing(world), prove)
-    answer = await admin.show(make_mocked_request("GET", "/admin/recovery"))
-    assert isinstance(answer.body, bytes)
-    shown: dict[str, Any] = json.loads(answer.body)
+    answer = await admin.show(Request({"type": "http", "method": "GET", "path": "/admin/recovery"}))
+    shown: dict[str, Any] = json.loads(bytes(answer.body))
     return shown
 
 

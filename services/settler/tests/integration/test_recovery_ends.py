@@ -39,9 +39,9 @@ from services.settler.tests.recovery_harness import (
 from swap_chains.evm.codec import intent_id
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
 from swap_runtime.errors import Refused, Unavailable
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.holds import held_swap
 from swap_settler.paying.usecases import fence_nonces
 from swap_settler.recovery.ports import Findings
@@ -90,7 +90,7 @@ class TestEnds:
         """It runs every second, for as long as the service does."""
         await world.confirmed_swaps(1)
         statements: list[str] = []
-        world.engine.heard = statements.append
+        world.engine.statement_listener = statements.append
 
         assert not await proving(world)()
 

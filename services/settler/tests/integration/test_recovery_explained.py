@@ -36,9 +36,9 @@ from services.settler.tests.lane_harness import (
 )
 from services.settler.tests.recovery_harness import fence, finishing, forgotten, restored
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
-from swap_runtime.operator_log import log_order
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine
 from swap_settler.operator.store import external_payments
 from swap_settler.operator.usecases.reconcile_unknown_payments import NOTHING_WAITS
 

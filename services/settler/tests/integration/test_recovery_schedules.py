@@ -43,7 +43,7 @@ from services.settler.tests.recovery_harness import (
 from swap_chains.evm.codec import intent_id
 from swap_chains.ports import Call, SignedTransaction
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from swap_settler.paying.usecases import fence_nonces, send_payouts
 from swap_settler.recovery.usecases import prove_recovery
 from tests.support.crashes import Killed

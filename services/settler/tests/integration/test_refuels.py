@@ -20,8 +20,8 @@ from services.settler.tests.integration.postgres_books import PostgresBooks
 from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent, IntentState
 

@@ -35,7 +35,7 @@ from services.settler.tests.integration.postgres_books import PostgresBooks
 from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine
+from swap_runtime.postgres.database import Engine
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Leg

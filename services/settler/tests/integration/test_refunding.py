@@ -19,7 +19,7 @@ from services.settler.tests.lane_harness import (
     expect_other_nonces,
 )
 from swap_chains.errors import ChainUnavailable
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.paying.usecases import send_payouts
 from swap_settler.settling.usecases import start_refunds
 from tests.support.crashes import Killed, killed_at

@@ -19,8 +19,8 @@ from services.settler.tests.integration.test_expiring import NUMBER, end_parked,
 from services.settler.tests.settler_harness import Quoter, Settler
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.settling.decide.requotes import Refused
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes

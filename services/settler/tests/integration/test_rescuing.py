@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.integration.lane_fixtures import opened_world
@@ -37,6 +35,7 @@ from swap_runtime.errors import Refused
 from swap_settler.operator.http.rescues import RescueAdmin
 from swap_settler.operator.store.rescues import PostgresRescues
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
+from tests.support.serving import client_of, get, post
 
 pytestmark = pytest.mark.connected
 STRANGE = checksum_address("0x" + "57" * 20)
@@ -225,11 +224,9 @@ async def answered(answer_document: ReportedTransfers) -> ReportedTransfers:
 
 async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
     came = await place.transfers(TREASURY)
-    admin, app = RescueAdmin(place.rescue), web.Application()
-    app.router.add_get("/{network}/{hash}", admin.show)
-    app.router.add_post("/{network}/{hash}", as_operator(admin.order))
+    admin, path = RescueAdmin(place.rescue), "/{network}/{hash}"
 
-    async with TestClient(TestServer(app)) as http:
+    async with client_of(get(path, admin.show), post(path, as_operator(admin.order))) as http:
         where = f"/{SOURCE}/{came}"
         wrong = await http.get(f"/{SOURCE}/0x1")
         unsaid = await http.post(where, json={"to_address": USER, "by": "ann", "reason": " "})

@@ -8,7 +8,7 @@ import pytest
 
 from services.settler.tests.integration.on_anvil import OnAnvil
 from services.settler.tests.lane_harness import PAYOUT, World, a_recipient
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.paying.decide.lane import RECIPIENT_REVERTS_MAX, REVERTS_MAX, Retries
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 

@@ -25,9 +25,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 def requiring(world: World, chain: FakeChain) -> RequireSameTreasury:
-    return RequireSameTreasury(
-        chain=FakeReader(chain), store=world.store, calls=world.calls, signer=SIGNER
-    )
+    return RequireSameTreasury(chain=FakeReader(chain), store=world.store, treasury=TREASURY)
 
 
 def deployed_anew() -> FakeChain:

@@ -11,7 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestServer
+from httpx import ASGITransport, AsyncClient
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.integration.lane_fixtures import opened_world
@@ -174,7 +177,7 @@ class TestTheService:
     async def test_forgets_nobody_while_it_is_asked_about_others(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("swap_runtime.screening.REMEMBERED_MAX", 2)
+        monkeypatch.setattr("swap_runtime.screening.CACHED_MAX", 2)
         service, bad = Service(), Party(DESTINATION, BAD)
         service.blocked.add((DESTINATION, BAD.lower()))
         async with service.open(is_open_when_away=True) as screening:
@@ -276,20 +279,19 @@ async def test_a_refund_to_a_blocked_address_is_claimable(
 class TestTheList:
     async def test_is_kept_by_operators(self, world: World) -> None:
         admin = BlockedAdmin(keeping(world))
-        app = web.Application()
-        app.add_routes(
-            [
-                web.get("/admin/blocked", admin.list_all),
-                web.post("/admin/blocked", as_operator(admin.block)),
-                web.post("/admin/blocked/lift", as_operator(admin.lift)),
+        app = Starlette(
+            routes=[
+                Route("/admin/blocked", admin.list_all, methods=["GET"]),
+                Route("/admin/blocked", as_operator(admin.block), methods=["POST"]),
+                Route("/admin/blocked/lift", as_operator(admin.lift), methods=["POST"]),
             ]
         )
         order = {"addresses": [BAD, GOOD, BAD], "by": "ann", "reason": "a court says so"}
-        async with TestClient(TestServer(app)) as http:
-            assert await (await http.post("/admin/blocked", json=order)).json() == {"blocked": 2}
-            assert (await http.post("/admin/blocked", json={})).status == 400
-            listed = (await (await http.get("/admin/blocked")).json())["blocked"]
-            lifted = await (await http.post("/admin/blocked/lift", json=order)).json()
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://settler") as http:
+            assert (await http.post("/admin/blocked", json=order)).json() == {"blocked": 2}
+            assert (await http.post("/admin/blocked", json={})).status_code == 400
+            listed = (await http.get("/admin/blocked")).json()["blocked"]
+            lifted = (await http.post("/admin/blocked/lift", json=order)).json()
         assert [one["address"] for one in listed] == sorted([BAD.lower(), GOOD.lower()])
         assert listed[0]["reason"] == "a court says so"
         assert lifted == {"lifted": 2}

@@ -22,8 +22,8 @@ from services.settler.tests.lane_harness import (
     a_deposit,
     a_recipient,
 )
-from swap_runtime.admin_routes import OrderRoute
-from swap_runtime.operators import Operator, Role
+from swap_runtime.operators.admin_routes import OrderRoute
+from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.http.caps import CapAdmin

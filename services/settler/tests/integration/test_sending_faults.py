@@ -23,7 +23,7 @@ from swap_chains.ports import (
     SignedTransaction,
 )
 from swap_domain.catalogue import NATIVE
-from swap_runtime.leases import LeaseLost
+from swap_runtime.postgres.leases import LeaseLost
 from swap_settler.paying.decide.lane import Payment
 from swap_settler.paying.ports import Attempt, ClosedSlot
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX

@@ -34,11 +34,11 @@ from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.topics import DEPOSIT_CHANGED
-from swap_runtime.batches import Batches
-from swap_runtime.database import Engine
-from swap_runtime.parking import PostgresParking
-from swap_runtime.records import Position, Record
-from swap_runtime.sql import sql
+from swap_runtime.messaging.batches import Batches
+from swap_runtime.messaging.parking import PostgresParking
+from swap_runtime.messaging.records import Position, Record
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, LedgerTransaction, Posting
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
@@ -105,7 +105,7 @@ class TestCost:
         await run.requests(*(a_request(number) for number in (*NUMBERS, earlier)))
         await run.deposits(a_deposit_message(number=earlier))  # of an asset that is new
         sent: list[str] = []
-        engine.heard = sent.append
+        engine.statement_listener = sent.append
         round_trips.clear()
 
         await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
@@ -150,7 +150,7 @@ class TestCost:
         run = a_settler(engine)
         await run.requests(a_request())
         sent: list[str] = []
-        engine.heard = sent.append
+        engine.statement_listener = sent.append
 
         await run.deposits(a_deposit_message("seen"))
 

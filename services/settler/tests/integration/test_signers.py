@@ -20,12 +20,12 @@ from services.settler.tests.lane_harness import (
 )
 from swap_chains.fake import FakeChain
 from swap_domain.catalogue import NATIVE
-from swap_runtime.admin_routes import AdminRoute, OrderRoute
-from swap_runtime.database import Engine
-from swap_runtime.leases import Lease
-from swap_runtime.metrics import REGISTRY
-from swap_runtime.operators import Operator, Role
-from swap_runtime.sql import sql
+from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
+from swap_runtime.operators.identities import Operator, Role
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.operator.http.signers import SignerAdmin
 from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.usecases.list_signers import ListSigners

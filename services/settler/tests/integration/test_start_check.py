@@ -20,7 +20,7 @@ from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.keys import LocalKey
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Network, Owners
-from swap_runtime.metrics import REGISTRY
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.paying.adapters.chains import Chain
 
 pytestmark = pytest.mark.connected

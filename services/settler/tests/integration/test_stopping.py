@@ -8,8 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.admin_port import as_operator
 from services.settler.tests.integration.lane_fixtures import opened_world
@@ -22,9 +20,9 @@ from services.settler.tests.lane_harness import (
     expect_other_nonces,
 )
 from swap_runtime.errors import Refused
-from swap_runtime.leases import require_epoch
+from swap_runtime.postgres.leases import require_epoch
+from swap_runtime.postgres.sql import sql
 from swap_runtime.screening import BlockList, FreshList
-from swap_runtime.sql import sql
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.http.stops import StopAdmin
 from swap_settler.operator.store.blocked import PostgresBlocked
@@ -37,6 +35,7 @@ from swap_settler.operator.usecases.manage_blocked_addresses import (
 )
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from swap_settler.paying.usecases.send_payouts import SendPayouts
+from tests.support.serving import client_of, get, post
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "a key leaked"}
@@ -250,11 +249,13 @@ class TestTheKillSwitch:
             await switch(world).stop("NOWHERE", **SAID)
 
     async def test_is_thrown_on_the_internal_port(self, world: World) -> None:
-        admin, app = StopAdmin(switch(world), guard_losses=guarding(world)), web.Application()
-        app.add_routes([web.get("/", admin.list_all), web.post("/stop", as_operator(admin.stop))])
-        app.router.add_post("/go", as_operator(admin.lift))
+        admin = StopAdmin(switch(world), guard_losses=guarding(world))
 
-        async with TestClient(TestServer(app)) as http:
+        async with client_of(
+            get("/", admin.list_all),
+            post("/stop", as_operator(admin.stop)),
+            post("/go", as_operator(admin.lift)),
+        ) as http:
             wrong = await http.post("/stop", json={"by": "ann"})
             on = await (await http.post("/stop", json=SAID)).json()
             listed = await (await http.get("/")).json()
@@ -269,10 +270,10 @@ class TestTheKillSwitch:
         self, world: World
     ) -> None:
         await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
-        admin, app = StopAdmin(switch(world), guard_losses=guarding(world)), web.Application()
-        app.add_routes([web.get("/", admin.list_all), web.post("/go", as_operator(admin.lift))])
+        admin = StopAdmin(switch(world), guard_losses=guarding(world))
+        routes = get("/", admin.list_all), post("/go", as_operator(admin.lift))
 
-        async with TestClient(TestServer(app)) as http:
+        async with client_of(*routes) as http:
             [listed] = (await (await http.get("/")).json())["stops"]
             nowhere = await http.post("/go", json={**SAID, "is_of_losses": True})
             with_losses = {**SAID, "network": SOURCE, "is_of_losses": True}

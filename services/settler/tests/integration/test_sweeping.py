@@ -25,8 +25,8 @@ from services.settler.tests.lane_harness import (
     address_of,
 )
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.paying.usecases import send_sweeps
 from swap_settler.settling.store.due_refunds import PostgresDueRefunds
 from swap_settler.sweeping.usecases import book_sweeps, order_sweeps

@@ -38,7 +38,7 @@ from services.settler.tests.money_rows import ADDRESS, NUMBER
 from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import utc_now
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes, Halt
 from swap_settler.model.ledger.ledger import payout_unexplained

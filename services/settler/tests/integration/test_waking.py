@@ -17,8 +17,8 @@ from services.settler.tests.factories import (
     funding,
 )
 from services.settler.tests.settler_harness import Settler
-from swap_runtime.database import Engine
-from swap_runtime.outbox import OUTBOX
+from swap_runtime.messaging.outbox import OUTBOX
+from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.decide.stakes import CapLimit
@@ -36,9 +36,9 @@ WHERE prosrc ILIKE '%notify%'
 async def said(engine: Engine) -> AsyncIterator[list[str]]:
     """What commits woke."""
     said: list[str] = []
-    engine.said = said.extend
+    engine.wake_listener = said.extend
     yield said
-    engine.said = lambda _: None
+    engine.wake_listener = lambda _: None
 
 
 @pytest.fixture

@@ -39,8 +39,8 @@ from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.changes import Changes
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork

@@ -9,7 +9,7 @@ from faststream import AckPolicy
 from pydantic import SecretStr
 
 from services.settler.tests.factories import a_catalogue_document
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 from swap_runtime.settings import KafkaSettings, OperatorSettings, RedisSettings
 from swap_settler.app import build
 from swap_settler.settings import SettlerGroup, SettlerSettings

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from swap_chains.ports import Broadcast, NodeAnswer, Reaction
-from swap_runtime import resting
+from swap_runtime import loop_pacing
 from swap_runtime.errors import Unavailable
 from swap_settler.paying.usecases import buffer_sent_attempts
 from swap_settler.paying.usecases.buffer_sent_attempts import BufferSentAttempts
@@ -43,7 +43,7 @@ def buffer(marks: Marks, monkeypatch: pytest.MonkeyPatch) -> BufferSentAttempts:
 
     async def at_once(_: object) -> None: ...
 
-    monkeypatch.setattr(resting.Resting, "rest", at_once)
+    monkeypatch.setattr(loop_pacing.LoopPacing, "pause", at_once)
     monkeypatch.setattr(buffer_sent_attempts, "BEAT_SECONDS", 0.01)
     monkeypatch.setattr(buffer_sent_attempts, "RETRY_SECONDS", 0)
     clock = iter(range(1, 100))

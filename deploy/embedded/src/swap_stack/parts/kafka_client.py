@@ -7,7 +7,7 @@ import logging
 from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
 
-from swap_runtime.kafka_security import connection_options
+from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.settings import KafkaSettings
 from swap_stack.daemon import is_listening
 

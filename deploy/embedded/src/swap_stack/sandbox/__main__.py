@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
-from aiohttp import web
 
+from swap_runtime.http.asgi import AsgiServer
 from swap_stack.contracts import USDC
 from swap_stack.demo.partner import Partner
 from swap_stack.keys import funder_key, sandbox_keys
@@ -55,7 +55,7 @@ async def run(settings: Settings) -> None:
         try:
             await Sandbox(settings, session, purses, others).run()
         finally:
-            await receiving.cleanup()
+            await receiving.stop()
 
 
 async def _usdc(session: aiohttp.ClientSession, settings: Settings) -> Mapping[str, str]:
@@ -79,14 +79,13 @@ async def _prepare(purses: Mapping[str, Purse], usdc: Mapping[str, str]) -> None
             await purse.block_at_usdc(usdc[network], refuses, funder_key())
 
 
-async def _receive(settings: Settings) -> web.AppRunner:
+async def _receive(settings: Settings) -> AsgiServer:
     settings.received.parent.mkdir(parents=True, exist_ok=True)
     secret = str(settings.partner["webhook"]["secret"])
     app = make_app(secret, settings.received, refuses=Refusals())
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, settings.host, settings.port).start()
-    return runner
+    server = AsgiServer(app, settings.host, settings.port)
+    await server.start()
+    return server
 
 
 def main() -> None:

@@ -14,9 +14,9 @@ from swap_api.domain.members import Actor
 from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.database import Connection, Engine, Transaction, reading
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import Rows, Statement, sql
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Connection, Engine, Transaction, reading
+from swap_runtime.postgres.sql import Rows, Statement, sql
 
 COUNTED_MAX: Final = 10_000
 # Whoever changes an organization or its members waits here for who does the same, before any

@@ -17,8 +17,8 @@ from swap_api.adapters import statements
 from swap_api.adapters.call_batching import CallBatcher
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.ports import Clock
-from swap_runtime.database import Engine, execute_alone, reading
-from swap_runtime.sql import Row
+from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.sql import Row
 
 CACHE_TTL: Final = timedelta(seconds=5)
 CACHE_MAX: Final = 10_000

@@ -11,11 +11,11 @@ from swap_api.adapters.call_batching import CallBatcher
 from swap_api.adapters.idempotency import in_progress
 from swap_api.adapters.rows import sign_request_row, swap_row
 from swap_api.ports import NamesOwnAddress, NewSwap, SequenceNumberTaken
-from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import OUTBOX
+from swap_runtime.messaging.outbox import OUTBOX
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, execute_alone, reading
 
 SIGN_COLUMNS: Final = (
     *("swap_id", "signer", "issue", "standard"),

@@ -15,7 +15,7 @@ from swap_chains.evm.check import Derivation, check_derivation
 from swap_chains.evm.rpc import Rpc
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 
 NODE_SECONDS: Final = 3.0
 

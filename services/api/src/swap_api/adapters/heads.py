@@ -9,7 +9,7 @@ from typing import Final
 from swap_api import observe
 from swap_api.adapters import statements
 from swap_api.adapters.call_batching import CallBatcher
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 FRESH_SECONDS: Final = 0.25
 

@@ -6,9 +6,9 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.adapters import statements
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.sql import sql
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 
 PER_SWAP_MAX: Final = 10
 # The swap's row is held: two hints at once are counted one after the other.

@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_api.adapters import statements
 from swap_api.adapters.call_batching import CallBatcher
 from swap_api.lookup_ports import Posting, SwapEvent
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresHistory:

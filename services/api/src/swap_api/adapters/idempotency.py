@@ -13,10 +13,10 @@ from swap_api.adapters.call_batching import CallBatcher
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Claim, Clock, Replay
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.errors import Unavailable
-from swap_runtime.sql import Row
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.sql import Row
 
 # Longer than any request may take: when it is over, nothing was created and nothing will be.
 CLAIM_TERM: Final = timedelta(seconds=15)

@@ -13,8 +13,8 @@ from swap_api.domain.keys import Environment, KeyKind
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import KnownKey, NewKey, Part, Row, Window
-from swap_runtime.database import Engine, Transaction, reading, transaction
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.sql import Statement, sql
 
 KEY: Final = """
 api_key.id, api_key.app_id, api_key.kind, api_key.label, api_key.last_four, api_key.created_at,

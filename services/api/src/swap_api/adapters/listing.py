@@ -8,7 +8,7 @@ from typing import Any, Final
 from swap_api.adapters.statements import SHOWN
 from swap_api.domain.listing import COUNTED_MAX, SwapFilter
 from swap_domain.lifecycle import Status
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.sql import Statement, sql
 
 NEWEST_FIRST: Final = "ORDER BY created_at DESC, id DESC"
 # What a filter lets through decides which index serves it, so a list is planned for its values.

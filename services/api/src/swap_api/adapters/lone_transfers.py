@@ -10,9 +10,9 @@ from uuid import UUID
 from swap_api.domain.attaching import LoneTransfer
 from swap_chains.evm.codec import checksum_address
 from swap_domain.attaching import Destined
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.sql import sql
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 
 PER_SWAP_MAX: Final = 10
 AGAIN_AFTER: Final = timedelta(minutes=1)

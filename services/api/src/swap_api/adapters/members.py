@@ -25,7 +25,7 @@ from swap_api.domain.members import Actor, Role
 from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.database import (
+from swap_runtime.postgres.database import (
     Connection,
     Engine,
     Transaction,
@@ -33,8 +33,8 @@ from swap_runtime.database import (
     reading,
     transaction,
 )
-from swap_runtime.sql import Row as TokenRow
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.sql import Row as TokenRow
+from swap_runtime.postgres.sql import Statement, sql
 
 IDENTIFIED_MAX: Final = 64  # in one look
 USE_NOTED_AFTER: Final = timedelta(minutes=1)  # so that not every request is a write

@@ -12,7 +12,7 @@ import orjson
 from swap_api.adapters import statements
 from swap_api.lookup_ports import NetworkState, OneProviderCap
 from swap_domain.catalogue import Catalogue
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 SECOND: Final = timedelta(seconds=1)
 

@@ -8,7 +8,7 @@ import aiohttp
 
 from swap_chains.evm.rpc import Rpc
 from swap_domain.catalogue import Catalogue
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 
 Nodes = Mapping[str, tuple[str, ...]]  # by network; the network's public ones where there are none
 

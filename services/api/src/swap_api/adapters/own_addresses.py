@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from swap_api.adapters import statements
 from swap_api.adapters.call_batching import CallBatcher
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 Addresses = Sequence[str]
 

@@ -23,8 +23,8 @@ from swap_api.domain.keys import Allowances, Environment
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import Part, Row, Window
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import Statement, sql
 
 ORGANIZATION: Final = "id, name, created_at"
 APP: Final = """

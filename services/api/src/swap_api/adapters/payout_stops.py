@@ -5,9 +5,9 @@ from __future__ import annotations
 import psycopg
 
 from swap_api.adapters import statements
-from swap_runtime.database import Engine, reading
 from swap_runtime.errors import Unavailable
-from swap_runtime.sql import Statement
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import Statement
 
 
 class PostgresPayoutStops:

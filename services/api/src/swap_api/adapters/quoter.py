@@ -27,8 +27,8 @@ from swap_contracts.quoting import (
     Refusal,
     RouteQuestion,
 )
-from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
+from swap_runtime.postgres.database import forbid_open_transaction
 
 ANSWER_SECONDS: Final = 0.8
 REQUESTS_MAX: Final = 2  # for quotes at a time: one is on its way while the next gathers

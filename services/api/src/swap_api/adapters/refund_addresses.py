@@ -5,8 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_api.adapters import statements
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.postgres.database import Engine, reading, transaction
 
 
 class PostgresRefundAddresses:

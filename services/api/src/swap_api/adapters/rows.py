@@ -11,7 +11,7 @@ from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
 from swap_contracts.swaps import SwapChanged
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.gasless import GaslessStandard
-from swap_runtime.sql import Row
+from swap_runtime.postgres.sql import Row
 
 
 def swap_row(row: SwapRow) -> dict[str, object]:

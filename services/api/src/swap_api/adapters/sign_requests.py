@@ -9,8 +9,8 @@ from uuid import UUID
 from swap_api.adapters import statements
 from swap_api.adapters.rows import sign_request_row, to_gasless, to_sign_request
 from swap_api.domain.gasless import SignRequest, Submission, takes_another
-from swap_runtime.database import Engine, execute_alone, reading, transaction
-from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
 
 
 class PostgresSignRequests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 # Callers
 

@@ -11,9 +11,9 @@ from swap_api.adapters.listing import PLANNED_FOR_VALUES, count_statement, page_
 from swap_api.adapters.rows import hash_rows, swap_row, to_compared, to_stored
 from swap_api.domain.listing import SwapFilter
 from swap_api.ports import StoredSwap, SwapPage, SwapRow
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.inbox import mark_seen
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, reading, transaction
 
 HashQuestion = tuple[UUID, str]
 Found = StoredSwap | None

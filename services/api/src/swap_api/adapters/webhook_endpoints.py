@@ -16,8 +16,8 @@ from swap_api.domain.bounds import Bound
 from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
+from swap_runtime.postgres.database import forbid_open_transaction
 
 ANSWER_SECONDS: Final = 5.0
 FULL: Final = "full"  # why the notifier adds no endpoint

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_contracts.topics import SWAP_CHANGED
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, store_swaps: StoreSwaps, parking: Parking) -> None:

@@ -6,11 +6,13 @@ import re
 from typing import Final
 
 import orjson
+from starlette.responses import Response
 
 from swap_api.domain.refusals import Invalid
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import AttachBody, TransferParameters, parse_body, parse_query
+from swap_api.http.requests import Request
+from swap_api.http.responses import enveloped
 from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.attach_deposit import AttachDeposit
 
@@ -21,15 +23,15 @@ class AttachmentEndpoints:
     def __init__(self, *, attach_deposit: AttachDeposit) -> None:
         self._attach_deposit = attach_deposit
 
-    async def show(self, request: Request, context: Context) -> Answer:
+    async def show(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
         asked = parse_query(TransferParameters, request.query)
         found = await self._attach_deposit.show(
             context.caller, swap_id, _hash(asked.transaction_id)
         )
-        return Answer.of(orjson.dumps([one.model_dump() for one in found]))
+        return enveloped(orjson.dumps([one.model_dump() for one in found]))
 
-    async def attach(self, request: Request, context: Context) -> Answer:
+    async def attach(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
         body, _ = parse_body(AttachBody, await request.json_object())
         told = await self._attach_deposit.attach(
@@ -39,7 +41,7 @@ class AttachmentEndpoints:
             body.transfer_id,
             body.signature,
         )
-        return Answer.of(orjson.dumps(told.model_dump()))
+        return enveloped(orjson.dumps(told.model_dump()))
 
 
 def _hash(text: str) -> str:

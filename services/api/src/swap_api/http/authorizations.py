@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from starlette.responses import Response
+
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import AuthorizeBody, parse_body
+from swap_api.http.requests import Request
+from swap_api.http.responses import enveloped
 from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
 from swap_api.usecases.read_authorization import ReadAuthorization
@@ -17,7 +20,7 @@ class AuthorizationEndpoints:
         self._authorize_deposit = authorize_deposit
         self._read_authorization = read_authorization
 
-    async def authorize(self, request: Request, context: Context) -> Answer:
+    async def authorize(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
         body, _ = parse_body(AuthorizeBody, await request.json_object())
         await self._authorize_deposit(
@@ -26,7 +29,7 @@ class AuthorizationEndpoints:
             body.signature,
             body.signer_address,
         )
-        return Answer.of(await self._read_authorization(context.caller, swap_id))
+        return enveloped(await self._read_authorization(context.caller, swap_id))
 
-    async def read(self, request: Request, context: Context) -> Answer:
-        return Answer.of(await self._read_authorization(context.caller, swap_id_of(request)))
+    async def read(self, request: Request, context: Context) -> Response:
+        return enveloped(await self._read_authorization(context.caller, swap_id_of(request)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
+from starlette.responses import Response
+
 from swap_api.domain.reach import ReachQuery, Side, TokenStatus
 from swap_api.domain.refusals import Invalid
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import (
     DestinationsParameters,
     NetworksParameters,
@@ -16,6 +17,8 @@ from swap_api.http.parameters import (
     SourcesParameters,
     parse_query,
 )
+from swap_api.http.requests import Request
+from swap_api.http.responses import enveloped
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.report_status import ReportStatus
@@ -37,30 +40,30 @@ class CatalogueEndpoints:
         self._list_reachable = list_reachable
         self._report_status = report_status
 
-    async def status(self, request: Request, context: Context) -> Answer:
-        return Answer.of(await self._report_status(context.caller))
+    async def status(self, request: Request, context: Context) -> Response:
+        return enveloped(await self._report_status(context.caller))
 
-    async def networks(self, request: Request, context: Context) -> Answer:
+    async def networks(self, request: Request, context: Context) -> Response:
         asked = parse_query(NetworksParameters, request.query)
         return conditional(request, self._list_networks(context.caller, _types(asked)))
 
-    async def sources(self, request: Request, context: Context) -> Answer:
+    async def sources(self, request: Request, context: Context) -> Response:
         asked = parse_query(SourcesParameters, request.query)
         wanted = _wanted(asked, asked.destination_network, asked.destination_token)
-        return Answer.of(self._list_reachable(context.caller, Side.SOURCE, wanted))
+        return enveloped(self._list_reachable(context.caller, Side.SOURCE, wanted))
 
-    async def destinations(self, request: Request, context: Context) -> Answer:
+    async def destinations(self, request: Request, context: Context) -> Response:
         asked = parse_query(DestinationsParameters, request.query)
         wanted = _wanted(asked, asked.source_network, asked.source_token)
-        return Answer.of(self._list_reachable(context.caller, Side.DESTINATION, wanted))
+        return enveloped(self._list_reachable(context.caller, Side.DESTINATION, wanted))
 
-    async def source_exchanges(self, request: Request, context: Context) -> Answer:
+    async def source_exchanges(self, request: Request, context: Context) -> Response:
         """Answer with none: no catalogue names exchanges."""
-        return Answer.of(NONE)
+        return enveloped(NONE)
 
-    async def withdrawal_networks(self, request: Request, context: Context) -> Answer:
+    async def withdrawal_networks(self, request: Request, context: Context) -> Response:
         """Answer with none, as there are no exchanges."""
-        return Answer.of(NONE)
+        return enveloped(NONE)
 
 
 def _wanted(asked: ReachParameters, network: str | None, token: str | None) -> ReachQuery:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
-from swap_api.http.exchange import Request
+from swap_api.http.requests import Request
 
 HOPS_MAX: Final = 20
 # One user of IPv6 has at least so many addresses.
@@ -20,7 +20,7 @@ class Clients:
     def bucket(self, request: Request) -> str:
         """Return what the requests of one client are counted under."""
         address = request.peer
-        forwarded = request.lines("x-forwarded-for")
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
         hops = [hop.strip() for hop in forwarded.split(",")][-HOPS_MAX:] if forwarded else []
         while hops and self._is_trusted(address):
             address = hops.pop()

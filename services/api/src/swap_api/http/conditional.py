@@ -5,7 +5,10 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Final
 
-from swap_api.http.exchange import Answer, Request
+from starlette.responses import Response
+
+from swap_api.http.requests import Request
+from swap_api.http.responses import enveloped
 
 NOT_MODIFIED: Final = 304
 TAG_BYTES: Final = 12
@@ -13,14 +16,14 @@ TAG_BYTES: Final = 12
 KEPT: Final = "private, no-cache"
 
 
-def conditional(request: Request, data: bytes) -> Answer:
+def conditional(request: Request, data: bytes) -> Response:
     """Return what is asked for, or only that it is what the caller has."""
     tag = f'"{blake2b(data, digest_size=TAG_BYTES).hexdigest()}"'
     headers = {"etag": tag, "cache-control": KEPT}
     known = request.header("if-none-match")
     if known is not None and _names(known, tag):
-        return Answer(b"", NOT_MODIFIED, headers)
-    return Answer.of(data, headers)
+        return Response(status_code=NOT_MODIFIED, headers=headers)
+    return enveloped(data, headers)
 
 
 def _names(known: str, tag: str) -> bool:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from swap_api.http.exchange import Answer, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from swap_api.http.exchange import exchange_of
+from swap_api.http.requests import Request
 
 ANY: Final = "*"
 METHODS: Final = "GET, POST, OPTIONS"
@@ -30,7 +34,9 @@ ALLOWED: Final = (
 _CORRELATION: Final = re.compile(r"x-[a-z0-9-]+-correlation-id")
 
 
-class Cors:
+class CorsRules:
+    """The pages and the headers that a deployment allows."""
+
     def __init__(self, origins: Sequence[str], key_headers: Sequence[str]) -> None:
         self._origins = frozenset(origins)
         self._allowed = frozenset((*ALLOWED, *(name.lower() for name in key_headers)))
@@ -48,22 +54,43 @@ class Cors:
             "vary": "origin",
         }
 
-    def preflight(self, request: Request, *, allowed: str) -> Answer:
-        """Answer what a browser asks before the request itself.
-
-        :param allowed: the methods of the address, for who asks for those.
-        """
+    def preflight(self, request: Request) -> dict[str, str]:
+        """Return what a browser asks before the request itself: no more than is allowed."""
         asked = request.header("access-control-request-headers") or ""
         names = (name.strip().lower() for name in asked.split(","))
         headers = {
             "access-control-allow-methods": METHODS,
             "access-control-max-age": MAX_AGE_SECONDS,
-            "allow": allowed,
         }
         sendable = ", ".join(name for name in names if self._allows(name))
         if sendable:
             headers["access-control-allow-headers"] = sendable
-        return Answer(b"", 204, headers)
+        return headers
 
     def _allows(self, name: str) -> bool:
         return name in self._allowed or _CORRELATION.fullmatch(name) is not None
+
+
+class Cors:
+    """Middleware that lets pages read every answer, and answers preflights.
+
+    Starlette's knows no pattern of header names, refuses a preflight that asks for one name too
+    many, and leaves answers to requests without an origin as they are.
+    """
+
+    def __init__(self, app: ASGIApp, *, rules: CorsRules, allowed_at: Callable[[str], str]) -> None:
+        """
+        :param allowed_at: the methods of a path, for clients that ask for those.
+        """
+        self._app = app
+        self._rules = rules
+        self._allowed_at = allowed_at
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        request = exchange.request
+        exchange.headers.update(self._rules.headers(request))
+        if request.method != "OPTIONS":
+            return await self._app(scope, receive, send)
+        headers = {**self._rules.preflight(request), "allow": self._allowed_at(request.path)}
+        return await Response(status_code=204, headers=headers)(scope, receive, send)

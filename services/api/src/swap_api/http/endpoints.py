@@ -1,18 +1,19 @@
-"""Every address this service answers, in one table: the gateway serves it, OpenAPI shows it."""
+"""The declaration of an endpoint: its route, its part of OpenAPI and its tests are made of it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from starlette.responses import Response
+
 from swap_api.domain.keys import Caller, Scope
 from swap_api.domain.members import Actor
 from swap_api.domain.rate_limits import Kind
-from swap_api.domain.refusals import ApiRefusal, NotFound
-from swap_api.http.exchange import Answer, Request
+from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.parameters import Parameters
+from swap_api.http.requests import Request
 from swap_contracts.public.errors import ErrorCode
 
 API: Final = "/api/v2"
@@ -28,7 +29,7 @@ class Context:
     actor: Actor | None = None  # who manages something, where that is what it is about
 
 
-Handler = Callable[[Request, Context], Awaitable[Answer]]
+Handler = Callable[[Request, Context], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,65 +54,15 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
 
 
-class Endpoints:
-    """The table, ready to be searched."""
+def weighed(endpoints: Sequence[Endpoint], weights: Mapping[str, int]) -> list[Endpoint]:
+    """Return the endpoints with other weights, by method and path.
 
-    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
-        self.all = tuple(endpoints)
-        self._fixed: dict[str, dict[str, Endpoint]] = {}
-        self._open: list[tuple[re.Pattern[str], dict[str, Endpoint]]] = []
-        for endpoint in endpoints:
-            self._add(endpoint)
-
-    def weighed(self, weights: Mapping[str, int]) -> Endpoints:
-        """Return them with other weights, by method and path.
-
-        :raises ValueError: when there is no such endpoint.
-        """
-        named = {f"{one.method} {one.path}": one for one in self.all}
-        if unknown := sorted(weights.keys() - named):
-            raise ValueError(f"there is no such endpoint: {', '.join(unknown)}")
-        return Endpoints(
-            [replace(one, weight=weights.get(key, one.weight)) for key, one in named.items()]
-        )
-
-    def find(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
-        """
-        :raises ApiRefusal: when nothing is there, or it does not answer the method.
-        """
-        methods, values = self._at(path)
-        if not methods:
-            raise NotFound("There is nothing at this address")
-        endpoint = methods.get(method)
-        if endpoint is None:
-            raise not_allowed(self.allowed(path))
-        return endpoint, values
-
-    def allowed(self, path: str) -> str:
-        """Return the methods that an address answers; without an address, just OPTIONS."""
-        methods = self._at(path)[0]
-        head = ("HEAD",) if "GET" in methods else ()
-        return ", ".join(sorted((*methods, *head, "OPTIONS")))
-
-    def _at(self, path: str) -> tuple[Mapping[str, Endpoint], Mapping[str, str]]:
-        methods = self._fixed.get(path)
-        if methods is not None:
-            return methods, {}
-        for pattern, candidates in self._open:
-            if match := pattern.fullmatch(path):
-                return candidates, match.groupdict()
-        return {}, {}
-
-    def _add(self, endpoint: Endpoint) -> None:
-        if "{" not in endpoint.path:
-            self._fixed.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-            return
-        pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", endpoint.path))
-        for known, methods in self._open:
-            if known == pattern:
-                methods[endpoint.method] = endpoint
-                return
-        self._open.append((pattern, {endpoint.method: endpoint}))
+    :raises ValueError: when there is no such endpoint.
+    """
+    named = {f"{one.method} {one.path}": one for one in endpoints}
+    if unknown := sorted(weights.keys() - named):
+        raise ValueError(f"there is no such endpoint: {', '.join(unknown)}")
+    return [replace(one, weight=weights.get(key, one.weight)) for key, one in named.items()]
 
 
 def not_allowed(allowed: str) -> ApiRefusal:

@@ -6,7 +6,8 @@ import re
 from html import escape
 from typing import Final
 
-from swap_api.http.exchange import Answer
+from starlette.responses import HTMLResponse
+
 from swap_contracts.public.error_help import HELP
 from swap_contracts.public.errors import ERRORS, ErrorCode
 
@@ -28,10 +29,10 @@ Where a retry may help, send the same request with the same idempotency key.</p>
 CODE: Final = re.compile("`([^`]+)`")
 
 
-def error_page() -> Answer:
+def error_page() -> HTMLResponse:
     """Return the page; it asks nobody for anything."""
     text = HEAD + "".join(_section(code) for code in ErrorCode)
-    return Answer(text.encode(), content_type="text/html; charset=utf-8")
+    return HTMLResponse(text)
 
 
 def anchor_of(code: ErrorCode) -> str:

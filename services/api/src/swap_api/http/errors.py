@@ -8,7 +8,7 @@ import orjson
 
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.error_page import anchor_of
-from swap_api.http.exchange import Answer
+from swap_api.http.responses import JsonResponse
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_runtime.errors import Unavailable
 
@@ -24,7 +24,7 @@ class Errors:
     def doc_url(self, code: ErrorCode) -> str:
         return f"{self._docs_url}#{anchor_of(code)}"
 
-    def answer(self, error: BaseException, request_id: str) -> Answer:
+    def answer(self, error: BaseException, request_id: str) -> JsonResponse:
         """Return the refusal's answer; whatever is no refusal says nothing of itself."""
         refusal = _refusal(error)
         metadata = {
@@ -33,7 +33,7 @@ class Errors:
             "doc_url": self.doc_url(refusal.code),
         }
         told = {"code": refusal.code, "message": refusal.message, "metadata": metadata}
-        return Answer(
+        return JsonResponse(
             orjson.dumps({"data": None, "error": told}),
             ERRORS[refusal.code].http_status,
             refusal.headers,

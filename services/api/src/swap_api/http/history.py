@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from starlette.responses import Response
+
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import TransactionParameters, parse_query
+from swap_api.http.requests import Request
+from swap_api.http.responses import EventStreamResponse, enveloped
 from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_transaction_status import ReadTransactionStatus
@@ -22,20 +25,22 @@ class HistoryEndpoints:
         self._read_history = read_history
         self._read_transaction_status = read_transaction_status
 
-    async def events(self, request: Request, context: Context) -> Answer:
+    async def events(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
         if LIVE not in (request.header("accept") or ""):
-            return Answer.of(await self._read_history.events(context.caller, swap_id))
+            return enveloped(await self._read_history.events(context.caller, swap_id))
         last = request.header("last-event-id") or ""
         is_number = last.isascii() and last.isdecimal() and len(last) <= DIGITS_MAX
         after = int(last) if is_number else 0
-        return Answer.live(await self._read_history.follow(context.caller, swap_id, after=after))
+        return EventStreamResponse(
+            await self._read_history.follow(context.caller, swap_id, after=after)
+        )
 
-    async def ledger(self, request: Request, context: Context) -> Answer:
-        return Answer.of(await self._read_history.ledger(context.caller, swap_id_of(request)))
+    async def ledger(self, request: Request, context: Context) -> Response:
+        return enveloped(await self._read_history.ledger(context.caller, swap_id_of(request)))
 
-    async def transaction_status(self, request: Request, context: Context) -> Answer:
+    async def transaction_status(self, request: Request, context: Context) -> Response:
         asked = parse_query(TransactionParameters, request.query)
-        return Answer.of(
+        return enveloped(
             await self._read_transaction_status(context.caller, asked.network, asked.transaction_id)
         )

@@ -17,15 +17,19 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 import orjson
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_api import observe
-from swap_api.domain.keys import Scope, idempotency_owner
+from swap_api.domain.keys import Scope as KeyScope
+from swap_api.domain.keys import idempotency_owner
 from swap_api.domain.members import OPERATOR_NAME, Actor
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.http.endpoints import Context, Endpoint
-from swap_api.http.exchange import Answer, Request
+from swap_api.http.exchange import Exchange, exchange_of
 from swap_api.http.management_addresses import BASE
 from swap_api.http.parameters import id_of
+from swap_api.http.requests import Request
+from swap_api.http.responses import CollectedResponse, JsonResponse
 from swap_api.ports import Claim, Idempotency
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.errors import Unavailable
@@ -40,7 +44,7 @@ OPERATOR: Final = UUID(int=0)  # whose keys those of the internal port are
 def make_idempotent(endpoint: Endpoint) -> Endpoint:
     """Let a POST about a swap, or by who manages, be answered once; the rest is left as it is."""
     is_about_swap = "{swapId}" in endpoint.path
-    is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not Scope.NOBODY
+    is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not KeyScope.NOBODY
     if endpoint.method != "POST" or not (is_about_swap or is_managing):
         return endpoint
     lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.makes else ()
@@ -53,49 +57,68 @@ def make_idempotent(endpoint: Endpoint) -> Endpoint:
     )
 
 
-class IdempotentRequests:
-    def __init__(self, idempotency: Idempotency, *, new_id: Callable[[], UUID]) -> None:
+class IdempotencyKeys:
+    """Middleware that answers an idempotency key once, and repeats that answer."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        endpoint: Endpoint,
+        idempotency: Idempotency,
+        new_id: Callable[[], UUID],
+    ) -> None:
+        self._app = app
+        self._endpoint = endpoint
         self._idempotency = idempotency
         self._new_id = new_id
 
-    async def __call__(self, endpoint: Endpoint, request: Request, context: Context) -> Answer:
-        """Answer, or give the first answer again.
-
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """
         :raises ApiRefusal: when another body used the key, the first request still runs, or its
             answer is not there to be given again.
         """
-        key = idempotency_key(request) if endpoint.is_idempotent else None
+        exchange = exchange_of(scope)
+        key = idempotency_key(exchange.request)
         if key is None:
-            return await endpoint.handler(request, context)
-        content = None if endpoint.body is None else _content(await request.json_body())
-        asked = body_hash(request.path, content)
-        claim = Claim(_owner(context), key, asked, self._new_id())
+            return await self._app(scope, receive, send)
+        claim = await self._claim(exchange, key)
         replay = await self._idempotency.claim(claim)
         if replay is not None:
             observe.answer_replayed()
-            return _again(endpoint, replay.answer)
-        return await self._answered(claim, endpoint, request, context)
+            return await _again(self._endpoint, replay.answer)(scope, receive, send)
+        collected = await self._answered(claim, scope, receive)
+        await self._save(claim, exchange.request, collected.body)
+        return await collected.send_to(send)
 
-    async def _answered(
-        self, claim: Claim, endpoint: Endpoint, request: Request, context: Context
-    ) -> Answer:
-        if endpoint.makes:
+    async def _claim(self, exchange: Exchange, key: str) -> Claim:
+        assert exchange.context is not None
+        request = exchange.request
+        content = None if self._endpoint.body is None else _content(await request.json_body())
+        asked = body_hash(request.path, content)
+        return Claim(_owner(exchange.context), key, asked, self._new_id())
+
+    async def _answered(self, claim: Claim, scope: Scope, receive: Receive) -> CollectedResponse:
+        makes, collected = self._endpoint.makes, CollectedResponse()
+        if makes:
             await self._idempotency.begin(claim)
         try:
-            answer = await endpoint.handler(request, context)
+            await self._app(scope, receive, collected)
         except ApiRefusal:
             await self._idempotency.release(claim)
             raise
         except Unavailable:
-            if not endpoint.makes:  # otherwise nobody knows whether it was done
+            if not makes:  # otherwise nobody knows whether it was done
                 await self._idempotency.release(claim)
             raise
-        swap_id = id_of(request, "swapId") if "swapId" in request.path_values else None
+        return collected
+
+    async def _save(self, claim: Claim, request: Request, answer: bytes) -> None:
+        swap_id = id_of(request, "swapId") if "swapId" in request.path_params else None
         try:
-            await self._idempotency.save(claim, swap_id, _kept(endpoint, answer))
+            await self._idempotency.save(claim, swap_id, _kept(self._endpoint, answer))
         except Unavailable as error:  # it was done, and is told this once
             observe.answer_not_stored(error)
-        return answer
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -128,14 +151,14 @@ def _of_operator(actor: Actor) -> UUID:
     return uuid5(OPERATOR, actor.name)
 
 
-def _kept(endpoint: Endpoint, answer: Answer) -> bytes:
+def _kept(endpoint: Endpoint, answer: bytes) -> bytes:
     """Return what is kept of an answer: of one with a secret, what it is about."""
     if not endpoint.shows_secret:
-        return answer.body
-    return orjson.dumps({"id": orjson.loads(answer.body)["data"]["id"]})
+        return answer
+    return orjson.dumps({"id": orjson.loads(answer)["data"]["id"]})
 
 
-def _again(endpoint: Endpoint, kept: bytes) -> Answer:
+def _again(endpoint: Endpoint, kept: bytes) -> JsonResponse:
     """
     :raises ApiRefusal: when the answer had a secret, or there never was one.
     """
@@ -152,7 +175,7 @@ def _again(endpoint: Endpoint, kept: bytes) -> Answer:
             "it is not kept. If it did not arrive, replace what `id` names",
             metadata=orjson.loads(kept),
         )
-    return Answer(kept, headers={REPLAYED.lower(): "true"})
+    return JsonResponse(kept, headers={REPLAYED.lower(): "true"})
 
 
 def _content(body: bytes) -> Any:

@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+from starlette.responses import Response
+
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.http.endpoints import Context, Endpoint
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management import actor_of
 from swap_api.http.management_addresses import APP, reading
 from swap_api.http.parameters import ManagedListParameters, StepsParameters, SwapParameters, id_of
+from swap_api.http.requests import Request
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.usecases.manage_partners import ManagePartners
 from swap_contracts.public.errors import ErrorCode
@@ -32,19 +34,19 @@ class ManagedSwapEndpoints:
         self._swaps = swaps
         self._history = history
 
-    async def list_all(self, request: Request, context: Context) -> Answer:
+    async def list_all(self, request: Request, context: Context) -> Response:
         return await self._swaps.list_behind(request, await self._as_app(request, context))
 
-    async def read_by_hash(self, request: Request, context: Context) -> Answer:
+    async def read_by_hash(self, request: Request, context: Context) -> Response:
         return await self._swaps.read_by_hash(request, await self._as_app(request, context))
 
-    async def read(self, request: Request, context: Context) -> Answer:
+    async def read(self, request: Request, context: Context) -> Response:
         return await self._swaps.read(request, await self._as_app(request, context))
 
-    async def events(self, request: Request, context: Context) -> Answer:
+    async def events(self, request: Request, context: Context) -> Response:
         return await self._history.events(request, await self._as_app(request, context))
 
-    async def ledger(self, request: Request, context: Context) -> Answer:
+    async def ledger(self, request: Request, context: Context) -> Response:
         return await self._history.ledger(request, await self._as_app(request, context))
 
     async def _as_app(self, request: Request, context: Context) -> Context:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
+from starlette.responses import Response
 
 from swap_api.domain.members import Actor
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.management_parameters import (
     AppBody,
     ExpiryBody,
@@ -22,6 +22,8 @@ from swap_api.http.management_parameters import (
 )
 from swap_api.http.paging import paged
 from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, parse_query
+from swap_api.http.requests import Request
+from swap_api.http.responses import enveloped
 from swap_api.management_ports import Part, Window
 from swap_api.usecases.manage_keys import IssuedKey, ManageKeys
 from swap_api.usecases.manage_partners import ManagePartners
@@ -35,22 +37,22 @@ class ManagementEndpoints:
         self._partners = manage_partners
         self._keys = manage_keys
 
-    async def organizations(self, request: Request, context: Context) -> Answer:
+    async def organizations(self, request: Request, context: Context) -> Response:
         actor = actor_of(context)
         return listed(
             request, await self._partners.list_organizations(window_of(request), actor=actor)
         )
 
-    async def organization(self, request: Request, context: Context) -> Answer:
+    async def organization(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         actor = actor_of(context)
         return told(await self._partners.find_organization(organization_id, actor=actor))
 
-    async def add_organization(self, request: Request, context: Context) -> Answer:
+    async def add_organization(self, request: Request, context: Context) -> Response:
         body = await read(OrganizationBody, request)
         return told(await self._partners.add_organization(body.name, actor=actor_of(context)))
 
-    async def rename_organization(self, request: Request, context: Context) -> Answer:
+    async def rename_organization(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         body = await read(OrganizationBody, request)
         actor = actor_of(context)
@@ -58,24 +60,24 @@ class ManagementEndpoints:
             await self._partners.rename_organization(organization_id, body.name, actor=actor)
         )
 
-    async def changes(self, request: Request, context: Context) -> Answer:
+    async def changes(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         part = await self._partners.list_changes(
             organization_id, window_of(request), actor=actor_of(context)
         )
         return listed(request, part)
 
-    async def apps(self, request: Request, context: Context) -> Answer:
+    async def apps(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         part = await self._partners.list_apps(
             organization_id, window_of(request), actor=actor_of(context)
         )
         return listed(request, part)
 
-    async def app(self, request: Request, context: Context) -> Answer:
+    async def app(self, request: Request, context: Context) -> Response:
         return told(await self._partners.find_app(id_of(request, "appId"), actor=actor_of(context)))
 
-    async def add_app(self, request: Request, context: Context) -> Answer:
+    async def add_app(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         body = await read(AppBody, request)
         row = await self._partners.add_app(
@@ -87,7 +89,7 @@ class ManagementEndpoints:
         )
         return told(row)
 
-    async def change_app(self, request: Request, context: Context) -> Answer:
+    async def change_app(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(SettingsBody, request)
         row = await self._partners.change_settings(
@@ -95,25 +97,25 @@ class ManagementEndpoints:
         )
         return told(row)
 
-    async def set_limits(self, request: Request, context: Context) -> Answer:
+    async def set_limits(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(LimitsBody, request)
         return told(
             await self._partners.set_limits(app_id, body.allowances(), actor=actor_of(context))
         )
 
-    async def set_fee(self, request: Request, context: Context) -> Answer:
+    async def set_fee(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(FeeBody, request)
         actor = actor_of(context)
         return told(await self._partners.set_fee(app_id, body.fee_basis_points, actor=actor))
 
-    async def keys(self, request: Request, context: Context) -> Answer:
+    async def keys(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         part = await self._keys.list_all(app_id, window_of(request), actor=actor_of(context))
         return listed(request, part)
 
-    async def add_key(self, request: Request, context: Context) -> Answer:
+    async def add_key(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(KeyBody, request)
         issued = await self._keys.issue(
@@ -125,19 +127,19 @@ class ManagementEndpoints:
         )
         return _issued(issued)
 
-    async def rotate_key(self, request: Request, context: Context) -> Answer:
+    async def rotate_key(self, request: Request, context: Context) -> Response:
         key_id = id_of(request, "keyId")
         body = await read(RotationBody, request)
         return _issued(
             await self._keys.rotate(key_id, overlap=body.overlap, actor=actor_of(context))
         )
 
-    async def expire_key(self, request: Request, context: Context) -> Answer:
+    async def expire_key(self, request: Request, context: Context) -> Response:
         key_id = id_of(request, "keyId")
         body = await read(ExpiryBody, request)
         return told(await self._keys.expire(key_id, body.expires_at, actor=actor_of(context)))
 
-    async def revoke_key(self, request: Request, context: Context) -> Answer:
+    async def revoke_key(self, request: Request, context: Context) -> Response:
         return told(await self._keys.revoke(id_of(request, "keyId"), actor=actor_of(context)))
 
 
@@ -154,11 +156,11 @@ async def read(model: type[Model], request: Request) -> Model:
     return parse_body(model, await request.json_object())[0]
 
 
-def told(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Answer:
-    return Answer.of(orjson.dumps(content), NOT_KEPT if is_secret else {})
+def told(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Response:
+    return enveloped(orjson.dumps(content), NOT_KEPT if is_secret else {})
 
 
-def listed(request: Request, part: Part) -> Answer:
+def listed(request: Request, part: Part) -> Response:
     asked = parse_query(PageParameters, request.query)
     return paged(
         request,
@@ -177,5 +179,5 @@ def window_of(request: Request) -> Window:
     return Window(asked.page_size, (asked.page - 1) * asked.page_size)
 
 
-def _issued(issued: IssuedKey) -> Answer:
+def _issued(issued: IssuedKey) -> Response:
     return told({**issued.row, "key": issued.key}, is_secret=True)

@@ -22,7 +22,7 @@ from swap_api.http.descriptions import (
     WEBHOOK,
     WEBHOOKS,
 )
-from swap_api.http.endpoints import API, Endpoint, Endpoints
+from swap_api.http.endpoints import API, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.examples import LIVE_EXAMPLE, example_of, refusal_example
 from swap_api.http.idempotent_requests import REPLAYED
@@ -141,7 +141,9 @@ class Envelope(BaseModel, Generic[Data]):
     error: None
 
 
-def openapi_document(endpoints: Endpoints, *, key_headers: Sequence[str], version: str) -> bytes:
+def openapi_document(
+    endpoints: Sequence[Endpoint], *, key_headers: Sequence[str], version: str
+) -> bytes:
     """Return the document of OpenAPI 3.1 as JSON, made from the endpoints."""
     from fastapi import FastAPI  # noqa: PLC0415  loaded when it is first needed
 
@@ -153,7 +155,7 @@ def openapi_document(endpoints: Endpoints, *, key_headers: Sequence[str], versio
         license_info=LICENSE,
         openapi_url=None,
     )
-    for endpoint in endpoints.all:
+    for endpoint in endpoints:
         _describe(app, endpoint)
     _describe_webhooks(app)
     document = app.openapi()
@@ -231,9 +233,9 @@ def _refusal_examples(codes: Sequence[ErrorCode]) -> dict[str, Any]:
     }
 
 
-def _show_examples(document: dict[str, Any], endpoints: Endpoints) -> None:
+def _show_examples(document: dict[str, Any], endpoints: Sequence[Endpoint]) -> None:
     """Put an example to every answer. FastAPI would leave out every null in it."""
-    for endpoint in endpoints.all:
+    for endpoint in endpoints:
         answers = document["paths"][endpoint.path][endpoint.method.lower()]["responses"]
         has_data = endpoint.answers is not NoneType
         content = answers["200"]["content"][JSON]

@@ -6,29 +6,25 @@ down like what anybody else does.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-    MutableMapping,
-    Sequence,
-)
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-from aiohttp import web
+from starlette import requests
+from starlette.responses import Response
+from starlette.types import Message
 
-from swap_api import observe
 from swap_api.domain.keys import Caller, Scope
 from swap_api.domain.members import operator_actor
+from swap_api.http.app import EndpointApps
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
-from swap_api.http.exchange import Answer, Request
-from swap_api.http.idempotent_requests import IdempotentRequests, make_idempotent
-from swap_api.http.unknown_names import IGNORED, UnknownNames
-from swap_runtime.admin_routes import OPERATOR_KEY
+from swap_api.http.exchange import Exchange
+from swap_api.http.idempotent_requests import make_idempotent
+from swap_api.http.middleware import ErrorEnvelopes
+from swap_api.http.requests import Request
+from swap_api.http.responses import CollectedResponse
+from swap_runtime.operators.admin_routes import Handler, operator_of
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
 
 
@@ -37,15 +33,13 @@ class OperatorRoutes:
         self,
         endpoints: Sequence[Endpoint],
         *,
-        idempotent_requests: IdempotentRequests,
-        unknown_names: UnknownNames,
+        apps: EndpointApps,
         errors: Errors,
         anybody: Caller,
         new_request_id: Callable[[], str],
     ) -> None:
         self._endpoints = [make_idempotent(endpoint) for endpoint in endpoints]
-        self._idempotent_requests = idempotent_requests
-        self._unknown_names = unknown_names
+        self._apps = apps
         self._errors = errors
         self._anybody = anybody
         self._new_request_id = new_request_id
@@ -57,47 +51,22 @@ class OperatorRoutes:
                 yield endpoint.method, endpoint.path, self._handler(endpoint)
 
     def _handler(self, endpoint: Endpoint) -> Handler:
-        async def handle(asked: web.Request) -> web.StreamResponse:
+        app = ErrorEnvelopes(self._apps.app_of(endpoint), errors=self._errors)
+
+        async def handle(asked: requests.Request) -> Response:
+            body = await asked.body()  # the log of orders has read it already
+
+            async def receive() -> Message:
+                return {"type": "http.request", "body": body, "more_body": False}
+
             request_id = self._new_request_id()
-            actor = operator_actor(asked[OPERATOR_KEY].name)
-            context = Context(self._anybody, "", request_id, actor.asking(request_id))
-            request, ignored = await _request(asked), ""
-            try:
-                ignored = await self._unknown_names.ignored(endpoint, request)
-                answer = await self._idempotent_requests(endpoint, request, context)
-            except Exception as error:
-                answer = self._errors.answer(error, request_id)
-                observe.answered_with_error(
-                    answer.status, error, request_id=request_id, route=endpoint.path
-                )
-            return _response(answer, {"x-request-id": request_id, IGNORED: ignored})
+            exchange = Exchange(Request(asked.scope, receive), request_id)
+            exchange.route = endpoint.path
+            actor = operator_actor(operator_of(asked).name).asking(request_id)
+            exchange.context = Context(self._anybody, "", request_id, actor)
+            asked.state.exchange = exchange
+            collected = CollectedResponse()
+            await app(asked.scope, receive, exchange.sending(collected))
+            return collected.response()
 
         return handle
-
-
-async def _request(asked: web.Request) -> Request:
-    body = await asked.read()
-
-    async def receive() -> MutableMapping[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    scope = {
-        "method": asked.method,
-        "path": asked.path,
-        "query_string": asked.query_string.encode(),
-        "headers": [(name.lower(), value) for name, value in asked.raw_headers],
-        "client": None,
-    }
-    request = Request(scope, receive)
-    request.path_values = dict(asked.match_info)
-    return request
-
-
-def _response(answer: Answer, headers: Mapping[str, str]) -> web.Response:
-    said = {name: value for name, value in headers.items() if value}
-    return web.Response(
-        body=answer.body,
-        status=answer.status,
-        headers={**answer.headers, **said},
-        content_type=answer.content_type,
-    )

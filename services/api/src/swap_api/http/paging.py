@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from swap_api.http.exchange import Answer, Request
+from starlette.responses import Response
+
+from swap_api.http.requests import Request
+from swap_api.http.responses import enveloped
 
 
-def paged(request: Request, data: bytes, *, page: int, total: int, has_more: bool) -> Answer:
+def paged(request: Request, data: bytes, *, page: int, total: int, has_more: bool) -> Response:
     headers = {"x-total-count": str(total)}
     links = []
     if page > 1:
@@ -17,7 +20,7 @@ def paged(request: Request, data: bytes, *, page: int, total: int, has_more: boo
         links.append(_link(request, page + 1, "next"))
     if links:
         headers["link"] = ", ".join(links)
-    return Answer.of(data, headers)
+    return enveloped(data, headers)
 
 
 def _link(request: Request, page: int, relation: str) -> str:

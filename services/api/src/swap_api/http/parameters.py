@@ -23,7 +23,7 @@ from pydantic import (
 
 from swap_api.domain.listing import PAGE_SIZE_MAX, STATUS_NAMES
 from swap_api.domain.refusals import Invalid
-from swap_api.http.exchange import Request
+from swap_api.http.requests import Request
 from swap_contracts.public.models import NetworkType
 
 PAGE_MAX: Final = 1_000_000
@@ -303,7 +303,7 @@ def id_of(request: Request, name: str) -> UUID:
 
     :raises Invalid: when it is no UUID.
     """
-    text = request.path_values[name]
+    text = request.path_params[name]
     try:
         found = UUID(text)
     except ValueError:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+from starlette.responses import Response
+
 from swap_api.domain.keys import forbidden
 from swap_api.domain.listing import SwapFilter, to_statuses
 from swap_api.domain.orders import Funding, Parties, PriceQuery, RouteQuery, SwapOrder
@@ -14,7 +16,6 @@ from swap_api.domain.refusals import Invalid, NotFound
 from swap_api.domain.transaction_hashes import is_transaction_hash
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.idempotent_requests import body_hash, idempotency_key
 from swap_api.http.paging import paged
 from swap_api.http.parameters import (
@@ -32,6 +33,8 @@ from swap_api.http.parameters import (
     parse_body,
     parse_query,
 )
+from swap_api.http.requests import Request
+from swap_api.http.responses import JsonResponse, enveloped
 from swap_api.usecases.create_swap import CreateSwap, Creation
 from swap_api.usecases.list_swaps import Listed, ListSwaps
 from swap_api.usecases.read_swap import ReadSwap
@@ -63,7 +66,7 @@ class SwapEndpoints:
         self._set_refund_address = set_refund_address
         self._speed_up_deposit = speed_up_deposit
 
-    async def create(self, request: Request, context: Context) -> Answer:
+    async def create(self, request: Request, context: Context) -> Response:
         key = idempotency_key(request)
         body, content = parse_body(SwapBody, await request.json_object())
         creation = Creation(
@@ -74,11 +77,11 @@ class SwapEndpoints:
             body_hash=body_hash(request.path, content) if key else b"",
         )
         created = await self._create_swap(creation)
-        return Answer.of(
+        return enveloped(
             created.data, {"idempotent-replayed": "true"} if created.is_replayed else {}
         )
 
-    async def read(self, request: Request, context: Context) -> Answer:
+    async def read(self, request: Request, context: Context) -> Response:
         asked = parse_query(SwapParameters, request.query)
         data = await self._read_swap.by_id(
             context.caller,
@@ -88,22 +91,22 @@ class SwapEndpoints:
         )
         return conditional(request, data)
 
-    async def refund_address(self, request: Request, context: Context) -> Answer:
+    async def refund_address(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
         body, _ = parse_body(RefundAddressBody, await request.json_object())
         await self._set_refund_address(context.caller, swap_id, body.refund_address)
-        return Answer.of(await self._read_swap.by_id(context.caller, swap_id, with_actions=True))
+        return enveloped(await self._read_swap.by_id(context.caller, swap_id, with_actions=True))
 
-    async def deposit_speedup(self, request: Request, context: Context) -> Answer:
+    async def deposit_speedup(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
         body, _ = parse_body(SpeedUpBody, await request.json_object())
         if not is_transaction_hash(body.transaction_id):
             raise Invalid.field("transaction_id", "is not the hash of a transaction")
         await self._speed_up_deposit(context.caller, swap_id, body.transaction_id)
-        return Answer(b'{"error":null}')
+        return JsonResponse(b'{"error":null}')
 
-    async def read_by_hash(self, request: Request, context: Context) -> Answer:
-        transaction_hash = request.path_values["transactionHash"]
+    async def read_by_hash(self, request: Request, context: Context) -> Response:
+        transaction_hash = request.path_params["transactionHash"]
         if not _HASH.fullmatch(transaction_hash):
             raise NotFound
         asked = parse_query(StepsParameters, request.query)
@@ -112,36 +115,36 @@ class SwapEndpoints:
         )
         return conditional(request, found)
 
-    async def read_next_action(self, request: Request, context: Context) -> Answer:
+    async def read_next_action(self, request: Request, context: Context) -> Response:
         asked = parse_query(StepsParameters, request.query)
-        return Answer.of(
+        return enveloped(
             await self._read_swap.with_next_action(
                 context.caller, swap_id_of(request), asked.source_address
             )
         )
 
-    async def deposit_steps(self, request: Request, context: Context) -> Answer:
+    async def deposit_steps(self, request: Request, context: Context) -> Response:
         asked = parse_query(StepsParameters, request.query)
-        return Answer.of(
+        return enveloped(
             await self._read_swap.deposit_steps(
                 context.caller, swap_id_of(request), asked.source_address
             )
         )
 
-    async def list_all(self, request: Request, context: Context) -> Answer:
+    async def list_all(self, request: Request, context: Context) -> Response:
         asked = parse_query(ListParameters, request.query)
         wanted = self._filter(asked, asked.address, context)
         if context.caller.is_publishable and not wanted.addresses:
             raise forbidden("A publishable key lists swaps by address only; send an address")
         return _listed(await self._list_swaps(wanted), wanted, request)
 
-    async def list_behind(self, request: Request, context: Context) -> Answer:
+    async def list_behind(self, request: Request, context: Context) -> Response:
         """Answer the list of members, which may begin behind a swap."""
         asked = parse_query(ManagedListParameters, request.query)
         wanted = self._filter(asked, asked.address, context, starting_after=asked.starting_after)
         return _listed(await self._list_swaps(wanted), wanted, request)
 
-    async def list_by_addresses(self, request: Request, context: Context) -> Answer:
+    async def list_by_addresses(self, request: Request, context: Context) -> Response:
         """Answer the alias that takes `addresses`, and nothing without one."""
         asked = parse_query(AliasParameters, request.query)
         wanted = self._filter(asked, asked.addresses, context)
@@ -209,7 +212,7 @@ def swap_id_of(request: Request) -> UUID:
     return id_of(request, "swapId")
 
 
-def _listed(listed: Listed, wanted: SwapFilter, request: Request) -> Answer:
+def _listed(listed: Listed, wanted: SwapFilter, request: Request) -> Response:
     return paged(
         request, listed.data, page=wanted.page, total=listed.total, has_more=listed.has_more
     )

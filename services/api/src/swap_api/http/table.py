@@ -9,7 +9,7 @@ from swap_api.domain.rate_limits import Kind
 from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
-from swap_api.http.endpoints import API, Endpoint, Endpoints
+from swap_api.http.endpoints import API, Endpoint
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.idempotent_requests import REPLAYED_HEADERS, make_idempotent
 from swap_api.http.managed_swaps import ManagedSwapEndpoints, managed_swaps
@@ -97,25 +97,23 @@ def endpoints(
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     swaps_of_members: ManagedSwapEndpoints,
-) -> Endpoints:
+) -> list[Endpoint]:
     """Return every address of the public port but the document that describes them."""
     for_members = (
         endpoint
         for endpoint in management(managed=managed, members=members, webhooks=webhooks)
         if endpoint.scope is not Scope.OPERATOR
     )
-    return Endpoints(
-        [
-            *map(make_idempotent, _swaps(swaps)),
-            *map(make_idempotent, of_authorizations(authorizations)),
-            *map(make_idempotent, of_attachments(attachments)),
-            *_history(history),
-            *_pricing(pricing),
-            *_catalogue(catalogue),
-            *map(make_idempotent, for_members),
-            *managed_swaps(swaps_of_members),
-        ]
-    )
+    return [
+        *map(make_idempotent, _swaps(swaps)),
+        *map(make_idempotent, of_authorizations(authorizations)),
+        *map(make_idempotent, of_attachments(attachments)),
+        *_history(history),
+        *_pricing(pricing),
+        *_catalogue(catalogue),
+        *map(make_idempotent, for_members),
+        *managed_swaps(swaps_of_members),
+    ]
 
 
 def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from starlette.responses import Response
+
 from swap_api.domain.refusals import NotFound
 from swap_api.http.endpoints import Context
-from swap_api.http.exchange import Answer, Request
 from swap_api.http.management import actor_of, listed, read, told, window_of
 from swap_api.http.management_parameters import MessagesParameters, ReplayBody, WebhookBody
 from swap_api.http.parameters import Parameters, id_of, parse_query
+from swap_api.http.requests import Request
 from swap_api.management_ports import Row
 from swap_api.usecases.manage_webhooks import ManageWebhooks
 
@@ -21,43 +23,43 @@ class WebhookEndpoints:
     def __init__(self, manage_webhooks: ManageWebhooks) -> None:
         self._keep = manage_webhooks
 
-    async def webhooks(self, request: Request, context: Context) -> Answer:
+    async def webhooks(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         return told(await self._keep.list_all(app_id, actor=actor_of(context)))
 
-    async def add(self, request: Request, context: Context) -> Answer:
+    async def add(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(WebhookBody, request)
         added = await self._keep.add(app_id, body.model_dump(), actor=actor_of(context))
         return told(added, is_secret=True)
 
-    async def rotate(self, request: Request, context: Context) -> Answer:
+    async def rotate(self, request: Request, context: Context) -> Response:
         return told(await self._order("rotate", request, context), is_secret=True)
 
-    async def enable(self, request: Request, context: Context) -> Answer:
+    async def enable(self, request: Request, context: Context) -> Response:
         return told(await self._order("enable", request, context))
 
-    async def disable(self, request: Request, context: Context) -> Answer:
+    async def disable(self, request: Request, context: Context) -> Response:
         return told(await self._order("disable", request, context))
 
-    async def remove(self, request: Request, context: Context) -> Answer:
+    async def remove(self, request: Request, context: Context) -> Response:
         return told(await self._order("remove", request, context))
 
-    async def test(self, request: Request, context: Context) -> Answer:
+    async def test(self, request: Request, context: Context) -> Response:
         return told(await self._order("test", request, context))
 
-    async def replay(self, request: Request, context: Context) -> Answer:
+    async def replay(self, request: Request, context: Context) -> Response:
         body = await read(ReplayBody, request)
         return told(await self._order("replay", request, context, body))
 
-    async def replay_message(self, request: Request, context: Context) -> Answer:
+    async def replay_message(self, request: Request, context: Context) -> Response:
         webhook_id = id_of(request, "webhookId")
-        message_id = request.path_values["messageId"]
+        message_id = request.path_params["messageId"]
         if not MESSAGE_ID.fullmatch(message_id):
             raise NotFound
         return told(await self._keep.replay(webhook_id, message_id, actor=actor_of(context)))
 
-    async def messages(self, request: Request, context: Context) -> Answer:
+    async def messages(self, request: Request, context: Context) -> Response:
         webhook_id = id_of(request, "webhookId")
         asked = parse_query(MessagesParameters, request.query)
         part = await self._keep.messages(

@@ -20,7 +20,7 @@ from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.attaching import Destined, text_of
 from swap_domain.catalogue import Catalogue, Network
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 
 class AttachDeposit:

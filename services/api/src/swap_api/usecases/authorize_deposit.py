@@ -30,7 +30,7 @@ from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 SIGNATURE_BYTES_MAX: Final = 4096
 PAUSED: Final = selector("EnforcedPause()")

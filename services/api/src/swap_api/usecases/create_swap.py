@@ -38,7 +38,7 @@ from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 NUMBERS_TRIED_MAX: Final = 5
 REQUESTED: Final = "requested"  # what tells this message from the others about a swap

@@ -12,7 +12,7 @@ from swap_contracts.swaps import RefundAddressSet
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 FIELD = "refund_address"
 

@@ -9,7 +9,7 @@ from swap_api.ports import Clock, Hints
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
 from swap_contracts.tracing import trace_id_of
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 
 class SpeedUpDeposit:

@@ -14,7 +14,7 @@ from swap_chains.evm.follower import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_domain.catalogue import NATIVE, Network
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 
 
 class EvmChain:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 IS_UNVERIFIED: Final = """verified_at IS NULL AND providers_required IS NOT NULL
     AND state IN ('seen', 'confirmed')"""

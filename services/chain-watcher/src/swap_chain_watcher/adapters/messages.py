@@ -10,7 +10,7 @@ from swap_chain_watcher.domain.movements import Kind, TrackedMovement
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 
 _DepositKind = Literal[
     "deposited", "token_transfer", "native_received", "balance_rose", "swept", "withdrawn"

@@ -8,7 +8,7 @@ from datetime import datetime
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.adapters.rows import to_tracked
 from swap_chain_watcher.domain.movements import TrackedMovement
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresRises:

@@ -18,7 +18,7 @@ from swap_chain_watcher.domain.movements import (
 )
 from swap_chain_watcher.ports import Halt, Target, WatchPosition
 from swap_chains.events import Block
-from swap_runtime.sql import Row
+from swap_runtime.postgres.sql import Row
 
 
 def to_block(row: Row) -> Block:

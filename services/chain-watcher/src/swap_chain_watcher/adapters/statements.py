@@ -6,7 +6,7 @@ plan made of empty tables enters it from the network's side and reads all that i
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 BEGIN_BLOCK: Final = sql("""
 INSERT INTO chain_block (network, hash, number, parent_hash, time, provider, state)

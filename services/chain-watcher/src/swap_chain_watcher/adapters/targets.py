@@ -7,7 +7,7 @@ from datetime import datetime
 
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.ports import DueAddresses, Target
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresTargets:

@@ -8,8 +8,8 @@ from datetime import timedelta
 from swap_chain_watcher.adapters import evidence_statements as statements
 from swap_chain_watcher.domain.evidence import Exposure, WithheldDeposits
 from swap_chain_watcher.domain.policy import Policy
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, reading, transaction
 
 
 class PostgresTrust:

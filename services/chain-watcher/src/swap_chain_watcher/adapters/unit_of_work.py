@@ -49,13 +49,13 @@ from swap_chain_watcher.ports import (
 )
 from swap_chains.events import BlockAdded
 from swap_domain.catalogue import NATIVE
-from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.database import Engine, Transaction, transaction
-from swap_runtime.inbox import mark_seen
-from swap_runtime.leases import require_epoch
-from swap_runtime.outbox import add_to_outbox
-from swap_runtime.sql import Rows, Statement
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.messaging.outbox import add_to_outbox
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, transaction
+from swap_runtime.postgres.leases import require_epoch
+from swap_runtime.postgres.sql import Rows, Statement
 
 
 def lease_name(network: str) -> str:

@@ -11,8 +11,8 @@ from swap_chain_watcher.domain.movements import Movement
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Halt, UncheckedRange, Unverified, WatchPosition
 from swap_chains.events import Block
-from swap_runtime.database import Engine, execute_alone, reading, transaction
-from swap_runtime.operator_log import log_order
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
 
 
 class PostgresWatches:

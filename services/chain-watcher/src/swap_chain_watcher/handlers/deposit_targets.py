@@ -2,8 +2,8 @@
 
 from swap_chain_watcher.usecases.record_targets import RecordTargets
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, record_targets: RecordTargets, parking: Parking) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from swap_chain_watcher.usecases.report_networks import NetworkReport, ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
-from swap_runtime.admin_routes import Order
-from swap_runtime.service import Service
+from swap_runtime.operators.admin_routes import Order
+from swap_runtime.process.service import Service
 
 HALTED: Final = "what was final there changed, and what waits is paid as soon as it is lifted"
 
@@ -26,13 +27,13 @@ def add_routes(
     async def needs_second(_: Order) -> str | None:
         return HALTED if resuming_needs_two else None
 
-    async def networks(_: web.Request) -> web.Response:
-        return web.json_response({"networks": [_shown(one) for one in await report_networks()]})
+    async def networks(_: Request) -> Response:
+        return JSONResponse({"networks": [_shown(one) for one in await report_networks()]})
 
-    async def resume(order: Order) -> web.Response:
+    async def resume(order: Order) -> Response:
         network = order.target["network"]
         await resume_network(network)
-        return web.json_response({"network": network, "halted": None})
+        return JSONResponse({"network": network, "halted": None})
 
     service.admin("GET", "/networks", networks)
     service.order("/networks/{network}/resume", resume, needs_second=needs_second)

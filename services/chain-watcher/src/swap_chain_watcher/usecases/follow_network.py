@@ -19,7 +19,7 @@ from swap_chains.errors import ChainError, FinalBlocksDiffer, ReorgBeyondFinalit
 from swap_chains.events import ChainEvent
 from swap_chains.ports import ChainReader
 from swap_runtime.clock import Clock
-from swap_runtime.wake import Wake
+from swap_runtime.postgres.wake import Wake
 
 Beat = Callable[[], None]
 

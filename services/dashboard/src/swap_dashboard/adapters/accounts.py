@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_dashboard.adapters import statements
 from swap_dashboard.domain.accounts import Account, Membership
 from swap_dashboard.ports import EmailTaken, MemberToken, NewMembership
-from swap_runtime.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
 from swap_runtime.sealing import Sealing
 
 

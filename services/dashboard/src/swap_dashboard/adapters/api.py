@@ -12,7 +12,7 @@ import orjson
 
 from swap_dashboard import observe
 from swap_dashboard.ports import Answered, ApiAway, ApiRefused, MemberToken, NewMembership
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 
 BASE: Final = "/management/v1"
 UNAVAILABLE: Final = 500  # from here on the api cannot, whoever asks

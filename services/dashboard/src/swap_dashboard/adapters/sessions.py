@@ -9,8 +9,8 @@ from uuid import UUID
 
 from swap_dashboard.adapters import statements
 from swap_dashboard.domain.accounts import Session
-from swap_runtime.database import Engine, execute_alone, reading
-from swap_runtime.sql import Row
+from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.sql import Row
 
 SEEN_NOTED_AFTER: Final = timedelta(minutes=1)  # so that not every request is a write
 

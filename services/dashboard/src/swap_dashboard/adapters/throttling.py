@@ -7,7 +7,7 @@ from datetime import datetime
 
 from swap_dashboard.adapters import statements
 from swap_dashboard.domain.throttling import FORGOTTEN_AFTER, PAUSE_MAX, Counted
-from swap_runtime.database import Engine, execute_alone, transaction
+from swap_runtime.postgres.database import Engine, execute_alone, transaction
 
 
 class PostgresThrottle:

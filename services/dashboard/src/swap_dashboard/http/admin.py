@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import orjson
-from aiohttp import web
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from swap_dashboard.domain.accounts import AccountRefused
 from swap_dashboard.ports import ApiAway, ApiRefused, EmailTaken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -52,7 +54,7 @@ class AccountRoutes:
         service.admin("POST", "/memberships", self.add_membership)
         service.admin("POST", "/sign-in-links", self.link)
 
-    async def add(self, request: web.Request) -> web.Response:
+    async def add(self, request: Request) -> Response:
         body = await _read(NewAccount, request)
         try:
             account = await self._accept_invitation.with_new_account(
@@ -64,9 +66,9 @@ class AccountRoutes:
             return _refusal(str(error), 422)
         except ApiAway as error:
             return _refusal(str(error), 503)
-        return web.json_response({"id": str(account.id), "email": account.email})
+        return JSONResponse({"id": str(account.id), "email": account.email})
 
-    async def add_membership(self, request: web.Request) -> web.Response:
+    async def add_membership(self, request: Request) -> Response:
         body = await _read(NewMember, request)
         try:
             membership_id = await self._accept_invitation.for_email(
@@ -78,9 +80,9 @@ class AccountRoutes:
             return _refusal(str(error), 503)
         if membership_id is None:
             return _refusal("there is no account of this email", 404)
-        return web.json_response({"id": str(membership_id)})
+        return JSONResponse({"id": str(membership_id)})
 
-    async def link(self, request: web.Request) -> web.Response:
+    async def link(self, request: Request) -> Response:
         body = await _read(LinkFor, request)
         try:
             link = await self._make_sign_in_link(body.email)
@@ -88,23 +90,23 @@ class AccountRoutes:
             return _refusal(str(error), 422)
         if link is None:
             return _refusal("there is no account of this email", 404)
-        return web.json_response({"link": link})
+        return JSONResponse({"link": link})
 
 
-async def _read(model: type[Body], request: web.Request) -> Body:
+async def _read(model: type[Body], request: Request) -> Body:
     try:
-        return model.model_validate(orjson.loads(await request.read()))
+        return model.model_validate(orjson.loads(await request.body()))
     except (orjson.JSONDecodeError, ValidationError) as error:
-        raise web.HTTPUnprocessableEntity(text=_reason(error)) from None
+        raise HTTPException(422, _reason(error)) from None
 
 
 def _reason(error: Exception) -> str:
     """Name the fields at fault, and nothing of what they held."""
     if not isinstance(error, ValidationError):
-        return orjson.dumps({"error": "the body must be JSON"}).decode()
+        return "the body must be JSON"
     fields: list[Any] = [one["loc"] for one in error.errors(include_input=False)]
-    return orjson.dumps({"error": f"at fault: {fields}"}).decode()
+    return f"at fault: {fields}"
 
 
-def _refusal(reason: str, status: int) -> web.Response:
-    return web.json_response({"error": reason}, status=status)
+def _refusal(reason: str, status: int) -> Response:
+    return JSONResponse({"error": reason}, status_code=status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from swap_notifier.adapters import statements
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 
 class DatabaseClock:

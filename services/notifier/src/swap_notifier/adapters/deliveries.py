@@ -12,10 +12,10 @@ from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import outcome_row, to_claimed
 from swap_notifier.domain.outcomes import FAILING_MAX, Claimed, DisabledReason, Outcome
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, execute_alone, transaction
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, execute_alone, transaction
+from swap_runtime.postgres.sql import Row
 from swap_runtime.sealing import Sealing, Unreadable
-from swap_runtime.sql import Row
 
 
 class PostgresDeliveries:

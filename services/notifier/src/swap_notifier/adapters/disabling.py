@@ -10,8 +10,8 @@ from swap_notifier.adapters import statements
 from swap_notifier.domain.events import DISABLED
 from swap_notifier.domain.notices import disabled_notice
 from swap_notifier.domain.outcomes import DisabledReason
-from swap_runtime.columns import columns
-from swap_runtime.database import Transaction
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Transaction
 
 
 async def disable(

@@ -16,9 +16,9 @@ from swap_notifier.domain.endpoints import Endpoint, Kept
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
 from swap_notifier.ports import KeptDisabled, TooMany
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, reading, transaction
-from swap_runtime.operator_log import log_order
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.sealing import Sealing, Unreadable
 
 SECRETS: Final = ("secret", "previous_secret", "earlier_secret")

@@ -14,7 +14,7 @@ from swap_notifier.adapters.guard import AddressRefused
 from swap_notifier.adapters.signing import signed_headers
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC
 from swap_notifier.domain.outcomes import ASKS_FOR_TIME, Answer, Claimed
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 
 # What a receiver says beyond its status is of no use to anybody.
 ANSWER_BYTES_MAX: Final = 4096

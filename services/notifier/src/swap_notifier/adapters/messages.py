@@ -10,8 +10,8 @@ from uuid import UUID
 from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
 from swap_notifier.ports import Listed, Window
-from swap_runtime.database import Engine, execute_alone, reading, transaction
-from swap_runtime.operator_log import log_order
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
 
 COUNTED_MAX: Final = 10_000
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.domain.outcomes import Claimed, Outcome
 from swap_notifier.ports import Change
-from swap_runtime.sql import Row
+from swap_runtime.postgres.sql import Row
 
 
 def change_row(change: Change) -> dict[str, object]:

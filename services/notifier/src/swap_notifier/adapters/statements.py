@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 MESSAGES_DUE: Final = "messages_due"
 

@@ -11,16 +11,16 @@ from swap_notifier.adapters import statements
 from swap_notifier.adapters.rows import change_row
 from swap_notifier.domain.events import UPDATED
 from swap_notifier.ports import Change
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Posted, Transaction, transaction
-from swap_runtime.inbox import mark_seen
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, PostedStatement, Transaction, transaction
 
 
 class PostgresWork:
     def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
-        self._added: list[Posted] = []
+        self._added: list[PostedStatement] = []
 
     @property
     def created(self) -> int:

@@ -2,8 +2,8 @@
 
 from swap_contracts.topics import SWAP_CHANGED
 from swap_notifier.usecases.create_messages import CreateMessages
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, create_messages: CreateMessages, parking: Parking) -> None:

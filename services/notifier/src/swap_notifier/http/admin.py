@@ -10,8 +10,9 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 import orjson
-from aiohttp import web
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
 
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
@@ -22,7 +23,7 @@ from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import By, SwitchEndpoints
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 
 ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
 SHOWN_MAX: Final = 100
@@ -109,9 +110,9 @@ class EndpointRoutes:
         admin("GET", "/messages/{id}", self._message)
         admin("POST", "/messages/{id}/replay", self._replay)
 
-    async def _add(self, request: web.Request) -> web.Response:
+    async def _add(self, request: Request) -> Response:
         try:
-            wanted = NewEndpoint.model_validate_json(await request.read())
+            wanted = NewEndpoint.model_validate_json(await request.body())
             endpoint, secret = await self._add_endpoint(
                 app_id=wanted.app_id,
                 url=wanted.url,
@@ -129,39 +130,39 @@ class EndpointRoutes:
             return _kept_disabled()
         return _json({**asdict(endpoint), "secret": secret}, status=201)
 
-    async def _list(self, request: web.Request) -> web.Response:
-        given = request.query.get("app_id")
+    async def _list(self, request: Request) -> Response:
+        given = request.query_params.get("app_id")
         app_id = None if given is None else _uuid(given)
         if given is not None and app_id is None:
             return _error(400, "app_id is not an id")
         endpoints = await self._list_sent.endpoints(app_id)
         return _json({"endpoints": [asdict(endpoint) for endpoint in endpoints]})
 
-    async def _read(self, request: web.Request) -> web.Response:
-        endpoint_id = _uuid(request.match_info["id"])
+    async def _read(self, request: Request) -> Response:
+        endpoint_id = _uuid(request.path_params["id"])
         endpoint = None if endpoint_id is None else await self._list_sent.endpoint(endpoint_id)
         return _error(404, "no such endpoint") if endpoint is None else _json(asdict(endpoint))
 
-    async def _rotate(self, request: web.Request) -> web.Response:
-        endpoint_id = _uuid(request.match_info["id"])
+    async def _rotate(self, request: Request) -> Response:
+        endpoint_id = _uuid(request.path_params["id"])
         secret = None if endpoint_id is None else await self._rotate_secret(endpoint_id)
         if secret is None:
             return _error(404, "no such endpoint")
         return _json({"id": endpoint_id, "secret": secret})
 
-    async def _disable(self, request: web.Request) -> web.Response:
+    async def _disable(self, request: Request) -> Response:
         return await self._switch(request, self._switch_endpoints.disable, {"is_enabled": False})
 
-    async def _enable(self, request: web.Request) -> web.Response:
+    async def _enable(self, request: Request) -> Response:
         return await self._switch(request, self._switch_endpoints.enable, {"is_enabled": True})
 
-    async def _remove(self, request: web.Request) -> web.Response:
+    async def _remove(self, request: Request) -> Response:
         return await self._switch(request, self._switch_endpoints.remove, {"is_removed": True})
 
     async def _switch(
-        self, request: web.Request, switch: Switching, told: Mapping[str, bool]
-    ) -> web.Response:
-        endpoint_id = _uuid(request.match_info["id"])
+        self, request: Request, switch: Switching, told: Mapping[str, bool]
+    ) -> Response:
+        endpoint_id = _uuid(request.path_params["id"])
         try:
             by = await _by(request)
             is_done = endpoint_id is not None and await switch(endpoint_id, by=by)
@@ -171,19 +172,19 @@ class EndpointRoutes:
             return _kept_disabled()
         return _json({"id": endpoint_id, **told}) if is_done else _error(404, "no such endpoint")
 
-    async def _test(self, request: web.Request) -> web.Response:
-        endpoint_id = _uuid(request.match_info["id"])
+    async def _test(self, request: Request) -> Response:
+        endpoint_id = _uuid(request.path_params["id"])
         message_id = None if endpoint_id is None else await self._send_test(endpoint_id)
         if message_id is None:
             return _error(404, "no such endpoint, or it is disabled")
         return _json({"message_id": message_id}, status=202)
 
-    async def _replay_since(self, request: web.Request) -> web.Response:
+    async def _replay_since(self, request: Request) -> Response:
         try:
-            asked = Since.model_validate_json(await request.read())
+            asked = Since.model_validate_json(await request.body())
         except ValidationError as error:
             return _invalid(error)
-        endpoint_id = _uuid(request.match_info["id"])
+        endpoint_id = _uuid(request.path_params["id"])
         number = (
             None
             if endpoint_id is None
@@ -195,12 +196,12 @@ class EndpointRoutes:
             return _error(404, "no such endpoint, or it is disabled")
         return _json({"id": endpoint_id, "replayed": number}, status=202)
 
-    async def _messages_of_endpoint(self, request: web.Request) -> web.Response:
+    async def _messages_of_endpoint(self, request: Request) -> Response:
         try:
-            asked = Part.model_validate(dict(request.query))
+            asked = Part.model_validate(dict(request.query_params))
         except ValidationError as error:
             return _invalid(error)
-        endpoint_id = _uuid(request.match_info["id"])
+        endpoint_id = _uuid(request.path_params["id"])
         listed = (
             None
             if endpoint_id is None
@@ -213,29 +214,29 @@ class EndpointRoutes:
         )
         return _error(404, "no such endpoint") if listed is None else _json(asdict(listed))
 
-    async def _message(self, request: web.Request) -> web.Response:
-        message = await self._list_sent.message(request.match_info["id"])
+    async def _message(self, request: Request) -> Response:
+        message = await self._list_sent.message(request.path_params["id"])
         return _error(404, "no such message") if message is None else _json(message)
 
-    async def _messages(self, request: web.Request) -> web.Response:
-        swap_id = _uuid(request.query.get("swap_id", ""))
+    async def _messages(self, request: Request) -> Response:
+        swap_id = _uuid(request.query_params.get("swap_id", ""))
         if swap_id is None:
             return _error(400, "swap_id is not an id")
         return _json({"messages": await self._list_sent.of_swap(swap_id)})
 
-    async def _replay(self, request: web.Request) -> web.Response:
-        message_id = request.match_info["id"]
+    async def _replay(self, request: Request) -> Response:
+        message_id = request.path_params["id"]
         if not await self._replay_messages.one(message_id):
             return _error(404, "no such message, or its endpoint is disabled")
         return _json({"id": message_id, "is_due": True}, status=202)
 
 
-async def _by(request: web.Request) -> By:
+async def _by(request: Request) -> By:
     """Return who switches; an operator, where nothing is said.
 
     :raises ValidationError: when somebody else is said to.
     """
-    return Switch.model_validate_json(await request.read() or b"{}").by
+    return Switch.model_validate_json(await request.body() or b"{}").by
 
 
 def _uuid(text: str) -> UUID | None:
@@ -245,21 +246,20 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
-def _json(content: Mapping[str, Any], *, status: int = 200) -> web.Response:
-    body = orjson.dumps(content)
-    return web.Response(body=body, status=status, content_type="application/json")
+def _json(content: Mapping[str, Any], *, status: int = 200) -> Response:
+    return Response(orjson.dumps(content), status, media_type="application/json")
 
 
-def _invalid(error: ValidationError) -> web.Response:
+def _invalid(error: ValidationError) -> Response:
     fault = error.errors(include_url=False, include_input=False)[0]
     return _error(400, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
 
 
-def _kept_disabled() -> web.Response:
+def _kept_disabled() -> Response:
     return _error(
         409, "an operator disabled it, and only an operator enables it", reason="disabled"
     )
 
 
-def _error(status: int, words: str, *, reason: str | None = None) -> web.Response:
+def _error(status: int, words: str, *, reason: str | None = None) -> Response:
     return _json({"error": words, **({} if reason is None else {"reason": reason})}, status=status)

@@ -15,7 +15,7 @@ from swap_notifier.domain.windows import Windows
 from swap_notifier.ports import Deliveries, Sender
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.wake import Wake
+from swap_runtime.postgres.wake import Wake
 
 # A claim outlives its attempt and the recording of it by far; after a crash it is what the next
 # attempt waits for.

@@ -13,7 +13,7 @@ from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.state import EvmState
 from swap_chains.ports import Fees
 from swap_domain.catalogue import L1DataFee
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 
 
 class FeeReader(Protocol):

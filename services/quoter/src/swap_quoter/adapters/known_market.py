@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from swap_quoter.adapters import statements
 from swap_quoter.adapters.rows import to_available, to_average
 from swap_quoter.domain.market import AssetKey, RouteKey
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresKnownMarket:

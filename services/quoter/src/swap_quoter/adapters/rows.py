@@ -6,7 +6,7 @@ from typing import Final
 
 from swap_quoter.domain.completions import Completion
 from swap_quoter.domain.market import AssetKey, RouteKey
-from swap_runtime.sql import Row
+from swap_runtime.postgres.sql import Row
 
 ROUTE_COLUMNS: Final = (
     "source_network",

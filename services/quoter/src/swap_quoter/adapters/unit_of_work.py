@@ -11,9 +11,9 @@ from swap_quoter.adapters import statements
 from swap_quoter.adapters.rows import ROUTE_COLUMNS, completion_row
 from swap_quoter.domain.completions import Completion
 from swap_quoter.ports import InventoryNews
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, transaction
-from swap_runtime.inbox import mark_seen
+from swap_runtime.messaging.inbox import mark_seen
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, transaction
 
 
 class PostgresWork:

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from swap_contracts.topics import INVENTORY_CHANGED
 from swap_quoter.usecases.record_inventory import RecordInventory
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, record_inventory: RecordInventory, parking: Parking) -> None:

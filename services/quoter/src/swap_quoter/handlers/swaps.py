@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from swap_contracts.topics import SWAP_TIMING
 from swap_quoter.usecases.record_completions import RecordCompletions
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(

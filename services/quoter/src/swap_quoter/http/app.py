@@ -1,14 +1,19 @@
-"""Where the api and the settler ask for prices: a function from bytes to bytes.
-
-A question is a few microseconds of arithmetic, so a framework around it would be most of the cost.
-"""
+"""The Starlette application that the api and the settler ask for prices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final
 
 from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_contracts.envelope import rendered
 from swap_contracts.public.errors import ErrorCode
@@ -21,18 +26,17 @@ from swap_contracts.quoting import (
 )
 from swap_quoter import observe
 from swap_quoter.domain.refusals import Refusal
-from swap_quoter.http.errors import code_of, refusal_answer, told
+from swap_quoter.http.errors import code_of, refusal_response, told
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
+from swap_runtime.http.request_body import body_of
 
-Answer = tuple[int, bytes]
-
-OK: Final = 200
+BODY_BYTES_MAX: Final = 64 * 1024
 
 
-class QuoterHttp:
+class QuoterEndpoints:
     """`POST /quote`, `/quotes`, `/limits` and `/ranges`, `GET /prices`.
 
     A 4xx carries a `Refusal`; of many quotes each is answered or refused by itself.
@@ -50,49 +54,30 @@ class QuoterHttp:
         self._give_limits = give_limits
         self._give_ranges = give_ranges
         self._list_prices = list_prices
-        self._answers: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
-            "/quote": ("POST", self._quote),
-            "/quotes": ("POST", self._quotes),
-            "/limits": ("POST", self._limits),
-            "/ranges": ("POST", self._ranges),
-            "/prices": ("GET", self._prices),
-        }
 
-    def answer(self, method: str, path: str, body: bytes | None) -> Answer:
-        """Return the status and the body; a body of None was too long to be kept."""
-        expected, answer = self._answers.get(path, ("", None))
-        if answer is None:
-            return refusal_answer(ErrorCode.NOT_FOUND, "There is nothing here")
-        if method != expected:
-            return refusal_answer(ErrorCode.METHOD_NOT_ALLOWED, f"Only {expected} is answered here")
-        if body is None:
-            return refusal_answer(ErrorCode.PAYLOAD_TOO_LARGE, "The question is too long")
-        try:
-            answered = answer(body)
-        except Refusal as refusal:
-            code = code_of(refusal)
-            observe.answered(path[1:], code)
-            return refusal_answer(code, str(refusal), refusal.limit_base_units)
-        except ValidationError as error:
-            observe.answered(path[1:], ErrorCode.VALIDATION_ERROR)
-            return refusal_answer(ErrorCode.VALIDATION_ERROR, _first(error))
-        observe.answered(path[1:], "ok")
-        return OK, answered
+    def routes(self) -> list[Route]:
+        return [
+            Route("/quote", self._quote, methods=["POST"]),
+            Route("/quotes", self._quotes, methods=["POST"]),
+            Route("/limits", self._limits, methods=["POST"]),
+            Route("/ranges", self._ranges, methods=["POST"]),
+            Route("/prices", self._prices, methods=["GET"]),
+        ]
 
-    def _quote(self, body: bytes) -> bytes:
-        question = QuoteQuestion.model_validate_json(body)
+    async def _quote(self, request: Request) -> Response:
+        question = QuoteQuestion.model_validate_json(await _body(request))
         answer = self._give_quotes(question)
         if answer.explanation is not None:
-            return answer.model_dump_json().encode()
-        return rendered(answer)
+            return _answered(request, answer.model_dump_json().encode())
+        return _answered(request, rendered(answer))
 
-    def _quotes(self, body: bytes) -> bytes:
-        asked = QuoteQuestions.model_validate_json(body).questions
+    async def _quotes(self, request: Request) -> Response:
+        asked = QuoteQuestions.model_validate_json(await _body(request)).questions
         outcomes = tuple(self._outcome(question) for question in asked)
         answer = QuotesAnswer.trusted({"outcomes": outcomes})
         if any(question.explain for question in asked):
-            return answer.model_dump_json().encode()
-        return rendered(answer)
+            return _answered(request, answer.model_dump_json().encode())
+        return _answered(request, rendered(answer))
 
     def _outcome(self, question: QuoteQuestion) -> QuoteOutcome:
         try:
@@ -103,18 +88,89 @@ class QuoterHttp:
         observe.answered("quote", "ok")
         return QuoteOutcome.trusted({"answer": answer, "refusal": None})
 
-    def _limits(self, body: bytes) -> bytes:
-        question = RouteQuestion.model_validate_json(body)
-        return self._give_limits(question).model_dump_json().encode()
+    async def _limits(self, request: Request) -> Response:
+        question = RouteQuestion.model_validate_json(await _body(request))
+        return _answered(request, self._give_limits(question).model_dump_json().encode())
 
-    def _ranges(self, body: bytes) -> bytes:
-        question = RouteQuestion.model_validate_json(body)
-        return self._give_ranges(question).model_dump_json().encode()
+    async def _ranges(self, request: Request) -> Response:
+        question = RouteQuestion.model_validate_json(await _body(request))
+        return _answered(request, self._give_ranges(question).model_dump_json().encode())
 
-    def _prices(self, _: bytes) -> bytes:
-        return self._list_prices().model_dump_json().encode()
+    async def _prices(self, request: Request) -> Response:
+        return _answered(request, self._list_prices().model_dump_json().encode())
 
 
-def _first(error: ValidationError) -> str:
+def quoter_app(endpoints: QuoterEndpoints, *, is_known: Callable[[], bool]) -> Starlette:
+    """
+    :param is_known: whether all of the market was read; before, everything is refused with 503.
+    """
+    app = Starlette(
+        routes=endpoints.routes(),
+        middleware=[Middleware(OnceKnown, is_known=is_known)],
+        exception_handlers={
+            Refusal: _refused,
+            ValidationError: _invalid,
+            HTTPException: _not_served,
+        },
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+class OnceKnown:
+    """Middleware that refuses requests with 503 until the market is known.
+
+    The client repeats those. "No rate" or "no liquidity" would end a swap that waits for a price.
+    """
+
+    def __init__(self, app: ASGIApp, *, is_known: Callable[[], bool]) -> None:
+        self._app = app
+        self._is_known = is_known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_known():
+            refusal = refusal_response(ErrorCode.SERVICE_UNAVAILABLE, "Prices are being read")
+            return await refusal(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+async def _body(request: Request) -> bytes:
+    return await body_of(request, bytes_max=BODY_BYTES_MAX)
+
+
+def _answered(request: Request, content: bytes) -> Response:
+    observe.answered(_name(request), "ok")
+    return Response(content, media_type="application/json")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    code = code_of(error)
+    observe.answered(_name(request), code)
+    return refusal_response(code, str(error), error.limit_base_units)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ValidationError)
+    observe.answered(_name(request), ErrorCode.VALIDATION_ERROR)
     fault = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+    message = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+    return refusal_response(ErrorCode.VALIDATION_ERROR, message)
+
+
+async def _not_served(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    match error.status_code:
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = (error.headers or {}).get("Allow", "")
+            words = f"Only {allowed} is answered here"
+            return refusal_response(ErrorCode.METHOD_NOT_ALLOWED, words)
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return refusal_response(ErrorCode.PAYLOAD_TOO_LARGE, "The question is too long")
+        case _:
+            return refusal_response(ErrorCode.NOT_FOUND, "There is nothing here")
+
+
+def _name(request: Request) -> str:
+    path: str = request.scope["path"]
+    return path[1:]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from starlette.responses import Response
+
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.quoting import Refusal as RefusalAnswer
 from swap_quoter.domain.refusals import (
@@ -44,10 +46,9 @@ def told(refusal: Refusal) -> RefusalAnswer:
     return _answer(code_of(refusal), str(refusal), refusal.limit_base_units)
 
 
-def refusal_answer(code: ErrorCode, message: str, limit: int | None = None) -> tuple[int, bytes]:
-    """Return the status and the body of a refusal."""
-    body = _answer(code, message, limit)
-    return ERRORS[code].http_status, body.model_dump_json().encode()
+def refusal_response(code: ErrorCode, message: str, limit: int | None = None) -> Response:
+    body = _answer(code, message, limit).model_dump_json()
+    return Response(body, ERRORS[code].http_status, media_type="application/json")
 
 
 def _answer(code: ErrorCode, message: str, limit: int | None) -> RefusalAnswer:

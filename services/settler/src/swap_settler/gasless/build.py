@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import structlog
 
 from swap_domain.lifecycle import Status
-from swap_runtime.metrics import counter
+from swap_runtime.telemetry.metrics import counter
 from swap_settler.model.changes import Changes
 from swap_settler.model.swap import Deposit, DepositState, IntentKind, Method, Swap
 

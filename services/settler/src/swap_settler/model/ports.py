@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.batch_ports import BatchWork
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes

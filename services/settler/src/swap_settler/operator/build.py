@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_chains.evm.reader import EvmReader
 from swap_domain.catalogue import Catalogue
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import CONSUMER
 from swap_settler.operator.http.admin import Admin

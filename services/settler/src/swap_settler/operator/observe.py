@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 
 from swap_domain.lifecycle import Status
-from swap_runtime.metrics import counter, gauge
+from swap_runtime.telemetry.metrics import counter, gauge
 from swap_settler.model.swap import Intent
 from swap_settler.operator.decide.signer import EVERYWHERE, Signer
 

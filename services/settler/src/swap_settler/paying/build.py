@@ -9,17 +9,17 @@ from datetime import timedelta
 import aiohttp
 
 from swap_domain.catalogue import Catalogue, Network
-from swap_runtime.leases import Lease
+from swap_runtime.postgres.leases import Lease
+from swap_runtime.process.service import Service
+from swap_runtime.process.supervision import Beat
 from swap_runtime.screening import (
     BlockList,
     FreshList,
-    NobodysAddresses,
+    RehearsalAddresses,
     Screening,
     Screenings,
     ScreeningService,
 )
-from swap_runtime.service import Service
-from swap_runtime.supervision import Beat
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
@@ -103,7 +103,7 @@ def _add_lane(
 
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
-        wake.alone_while(lambda: lease.is_held)
+        wake.keep_local_while(lambda: lease.is_held)
         lane = Lane(service, group, chain, name, swap_messages=swap_messages, screening=screening)
         work = lane.running()
         await _until_one_ends(
@@ -131,7 +131,7 @@ async def _until_one_ends(*works: Coroutine[None, None, None]) -> None:
 def _screening(service: Service, session: aiohttp.ClientSession, *, environment: str) -> Screening:
     settings = service.settings.screening
     screenings: list[Screening] = [
-        NobodysAddresses(environment=environment),
+        RehearsalAddresses(environment=environment),
         FreshList(BlockList(service.engine)),
     ]
     if settings.url:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import NATIVE
+from swap_runtime.process.service import Service
 from swap_runtime.screening import Screening
-from swap_runtime.service import Service
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.paying.adapters.chains import Chain
 from swap_settler.paying.decide.lane import GasAlarm, GasUnits, Retries
@@ -100,8 +100,7 @@ class Lane:
             require = RequireSameTreasury(
                 chain=self._chain.reader,
                 store=self._store,
-                calls=self._calls,
-                signer=self._name.signer,
+                treasury=self._calls.treasury,
             )
             await require()
 

@@ -10,7 +10,7 @@ import structlog
 
 from swap_chains.evm.check_roles import UnknownOperator
 from swap_chains.ports import Fees
-from swap_runtime.metrics import counter, gauge
+from swap_runtime.telemetry.metrics import counter, gauge
 from swap_settler.model.observe_changes import HALTS
 from swap_settler.paying.decide.lane import GasAlarm
 

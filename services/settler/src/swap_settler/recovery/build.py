@@ -8,8 +8,8 @@ from typing import Final
 
 from swap_chains.ports import ChainReader
 from swap_domain.catalogue import Network
-from swap_runtime.admin_routes import NeedsSecond
-from swap_runtime.service import Service
+from swap_runtime.operators.admin_routes import NeedsSecond
+from swap_runtime.process.service import Service
 from swap_settler.recovery.http.recovery import RecoveryAdmin
 from swap_settler.recovery.store.incarnations import PostgresIncarnations
 from swap_settler.recovery.store.recoveries import PostgresRecoveries, PostgresRecoveryProofs

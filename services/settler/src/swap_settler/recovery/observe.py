@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from swap_runtime.metrics import gauge
+from swap_runtime.telemetry.metrics import gauge
 from swap_settler.recovery.decide.recovery import Proofs
 
 log = structlog.get_logger()

@@ -8,7 +8,7 @@ from swap_chains.evm.l1_data_fees import l1_data_fees
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_domain.catalogue import Catalogue
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import REQUOTE_DUE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from swap_runtime.metrics import counter
+from swap_runtime.telemetry.metrics import counter
 from swap_settler.model.changes import Changes
 from swap_settler.model.observe_changes import REFUNDS
 from swap_settler.settling.decide.attaching import Proof

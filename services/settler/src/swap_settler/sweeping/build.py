@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from swap_chains.evm.reader import EvmReader
 from swap_domain.catalogue import Catalogue
-from swap_runtime.service import Service
+from swap_runtime.process.service import Service
 from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
 from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
 from swap_settler.settings import SettlerGroup

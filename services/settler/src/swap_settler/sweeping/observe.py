@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from swap_runtime.metrics import counter, gauge
+from swap_runtime.telemetry.metrics import counter, gauge
 from swap_settler.model.treasury import DueSweep
 
 log = structlog.get_logger()

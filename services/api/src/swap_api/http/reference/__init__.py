@@ -11,7 +11,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Final
 
-from swap_api.http.exchange import Answer
+from starlette.responses import RedirectResponse, Response
 
 ADDRESS: Final = "/docs"
 START: Final = "/"
@@ -39,10 +39,10 @@ SCRIPT: Final = "text/javascript; charset=utf-8"
 KEPT: Final = "public, max-age=3600"
 
 
-def reference_pages() -> Mapping[str, Callable[[], Answer]]:
+def reference_pages() -> Mapping[str, Callable[[], Response]]:
     """Return every address of the reference with what it answers."""
     return {
-        START: partial(Answer, b"", FOUND, {"location": ADDRESS}, "text/plain"),
+        START: partial(RedirectResponse, ADDRESS, FOUND),
         ADDRESS: partial(_file, "index.html", "text/html; charset=utf-8"),
         f"{ADDRESS}/start.js": partial(_file, "start.js", SCRIPT),
         f"{ADDRESS}/swagger-ui.js": partial(_compressed, "swagger-ui.js.gz", SCRIPT),
@@ -52,13 +52,12 @@ def reference_pages() -> Mapping[str, Callable[[], Answer]]:
     }
 
 
-def _file(name: str, content_type: str) -> Answer:
+def _file(name: str, content_type: str, **headers: str) -> Response:
     content = files(__name__).joinpath(name).read_bytes()
-    return Answer(content, headers=HEADERS, content_type=content_type)
+    return Response(content, headers={**HEADERS, **headers}, media_type=content_type)
 
 
-def _compressed(name: str, content_type: str) -> Answer:
+def _compressed(name: str, content_type: str) -> Response:
     """Return what only browsers ask for: they all take gzip."""
-    answer = _file(name, content_type)
-    headers = {**answer.headers, "content-encoding": "gzip", "cache-control": KEPT}
-    return Answer(answer.body, headers=headers, content_type=content_type)
+    headers = {"content-encoding": "gzip", "cache-control": KEPT}
+    return _file(name, content_type, **headers)

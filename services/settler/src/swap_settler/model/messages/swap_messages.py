@@ -15,7 +15,7 @@ from swap_domain.catalogue import Catalogue
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_domain.transaction_status import TransactionStatus
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.changes import Changes
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentKind, IntentState, Swap
 

@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import Question, Transaction
-from swap_runtime.inbox import mark_and_ask
-from swap_runtime.sql import Rows, Statement
+from swap_runtime.messaging.inbox import mark_and_ask
+from swap_runtime.postgres.database import Question, Transaction
+from swap_runtime.postgres.sql import Rows, Statement
 from swap_settler.model.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.model.ledger.inventory import AssetKey, Inventory
 from swap_settler.model.store import statements, swap_statements

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from swap_runtime.columns import columns
-from swap_runtime.database import Transaction
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Transaction
 from swap_settler.model.ledger.accounts import Account, LedgerTransaction
 from swap_settler.model.ledger.inventory import Inventory, after
 from swap_settler.model.store import statements

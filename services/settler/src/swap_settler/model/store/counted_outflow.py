@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from swap_runtime.database import Transaction
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Transaction
+from swap_runtime.postgres.sql import sql
 
 # Whoever counts and whoever gives back hold the caps in one order.
 LOCK_COUNTED: Final = sql("""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped
 from swap_settler.model.store.holds import HELD, held_swap
 from swap_settler.model.store.statements import IS_TAKEN

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 PAYMENTS: Final = "('output', 'refuel', 'refund', 'claim', 'partner_fee')"
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from swap_contracts.swaps import InventoryChanged
 from swap_contracts.topics import INVENTORY_CHANGED
 from swap_contracts.tracing import trace_id_of
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import Inventory
 

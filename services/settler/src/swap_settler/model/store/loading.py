@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from swap_runtime.database import Question
-from swap_runtime.sql import Row, Rows
+from swap_runtime.postgres.database import Question
+from swap_runtime.postgres.sql import Row, Rows
 from swap_settler.model.store.rows import to_authorization, to_deposit, to_intent, to_swap
 from swap_settler.model.store.swap_statements import Loading
 from swap_settler.model.swap import Deposit, Intent, Swap

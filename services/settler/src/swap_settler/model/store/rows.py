@@ -11,7 +11,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
-from swap_runtime.sql import Row
+from swap_runtime.postgres.sql import Row
 from swap_settler.model.authorization import Authorization
 from swap_settler.model.changes import Changes, Halt
 from swap_settler.model.ledger.accounts import Account, LedgerTransaction

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 # Sorted, and held to the end of the transaction: the first in the order of all locks.
 LOCK_KEYS: Final = sql("""

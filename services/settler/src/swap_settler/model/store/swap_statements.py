@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from swap_runtime.sql import Statement, sql
+from swap_runtime.postgres.sql import Statement, sql
 from swap_settler.model.store.holds import held_swap
 
 SWAP: Final = """

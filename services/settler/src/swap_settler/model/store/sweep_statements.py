@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 ADD_DEPOSIT_ADDRESSES: Final = sql("""
 INSERT INTO deposit_address (network, address, sequence_number, swap_id)

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from swap_runtime.columns import columns
-from swap_runtime.database import Transaction
-from swap_runtime.sql import Row
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Transaction
+from swap_runtime.postgres.sql import Row
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Holder, LedgerTransaction

@@ -9,11 +9,11 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.sql import Statement
+from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, transaction
+from swap_runtime.postgres.sql import Statement
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey, Inventory, assets_moved
 from swap_settler.model.store import bookings, due_statements, holds, statements, swap_statements

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, reading
-from swap_runtime.sql import sql
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, reading
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.treasury import Withdrawal
 
 SAVE: Final = sql("""

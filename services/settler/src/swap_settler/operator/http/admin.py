@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
@@ -25,22 +26,22 @@ class Admin:
         self._inspect_swaps = inspect_swaps
         self._list_claimable = list_claimable
 
-    async def swap(self, request: web.Request) -> web.Response:
+    async def swap(self, request: Request) -> Response:
         """Answer `GET /admin/swaps/{id}`."""
         try:
-            swap_id = UUID(request.match_info["id"])
+            swap_id = UUID(request.path_params["id"])
         except ValueError:
-            return web.json_response({"error": "not a swap id"}, status=400)
+            return JSONResponse({"error": "not a swap id"}, status_code=400)
         record = await self._inspect_swaps(swap_id)
         if record is None:
-            return web.json_response({"error": "no such swap"}, status=404)
-        return web.json_response(record)
+            return JSONResponse({"error": "no such swap"}, status_code=404)
+        return JSONResponse(record)
 
-    async def claimable(self, _: web.Request) -> web.Response:
+    async def claimable(self, _: Request) -> Response:
         """Answer `GET /admin/claimable`."""
-        return web.json_response({"claimable": await self._list_claimable(limit=CLAIMABLE_MAX)})
+        return JSONResponse({"claimable": await self._list_claimable(limit=CLAIMABLE_MAX)})
 
-    async def stuck(self, _: web.Request) -> web.Response:
+    async def stuck(self, _: Request) -> Response:
         """Answer `GET /admin/stuck`."""
         document = [
             {
@@ -50,4 +51,4 @@ class Admin:
             }
             for one in await self._list_stuck()
         ]
-        return web.json_response({"stuck": document})
+        return JSONResponse({"stuck": document})

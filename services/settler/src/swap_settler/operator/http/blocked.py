@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from aiohttp import web
 from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.usecases.manage_blocked_addresses import (
     BlockOrder,
@@ -29,7 +30,7 @@ class BlockedAdmin:
     def __init__(self, manage_blocked_addresses: ManageBlockedAddresses) -> None:
         self._manage_blocked_addresses = manage_blocked_addresses
 
-    async def list_all(self, _: web.Request) -> web.Response:
+    async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/blocked`."""
         document: list[dict[str, Any]] = [
             {
@@ -41,22 +42,22 @@ class BlockedAdmin:
             }
             for one in await self._manage_blocked_addresses.list_all()
         ]
-        return web.json_response({"blocked": document})
+        return JSONResponse({"blocked": document})
 
-    async def block(self, order: Order) -> web.Response:
+    async def block(self, order: Order) -> Response:
         """Answer `POST /admin/blocked`."""
         try:
             form = read_form(order, AddressForm)
         except ValueError as error:
             return wrong(error)
         blocked = await self._manage_blocked_addresses.block(form.order(order.by))
-        return web.json_response({"blocked": blocked})
+        return JSONResponse({"blocked": blocked})
 
-    async def lift(self, order: Order) -> web.Response:
+    async def lift(self, order: Order) -> Response:
         """Answer `POST /admin/blocked/lift`."""
         try:
             form = read_form(order, AddressForm)
         except ValueError as error:
             return wrong(error)
         lifted = await self._manage_blocked_addresses.lift(form.order(order.by))
-        return web.json_response({"lifted": lifted})
+        return JSONResponse({"lifted": lifted})

@@ -7,10 +7,11 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from aiohttp import web
 from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
@@ -46,11 +47,11 @@ class CapAdmin:
         self._manage_caps = manage_caps
         self._weigh_orders = weigh_orders
 
-    async def list_all(self, _: web.Request) -> web.Response:
+    async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/caps`."""
         return _shown(await self._manage_caps.list_all())
 
-    async def set(self, order: Order) -> web.Response:
+    async def set(self, order: Order) -> Response:
         """Answer `POST /admin/caps`."""
         try:
             form = read_form(order, NewCap)
@@ -65,7 +66,7 @@ class CapAdmin:
         )
         return _shown(caps)
 
-    async def lift(self, order: Order) -> web.Response:
+    async def lift(self, order: Order) -> Response:
         """Answer `POST /admin/caps/lift`."""
         try:
             form = read_form(order, CapForm)
@@ -73,11 +74,11 @@ class CapAdmin:
             return wrong(error)
         return _shown(await self._manage_caps.lift(form.name, by=order.by, reason=form.reason))
 
-    async def list_queued(self, _: web.Request) -> web.Response:
+    async def list_queued(self, _: Request) -> Response:
         """Answer `GET /admin/payouts/queue`."""
         return await self._shown_queue()
 
-    async def _shown_queue(self) -> web.Response:
+    async def _shown_queue(self) -> Response:
         found = await self._manage_caps.list_queued()
         document: list[dict[str, Any]] = [
             {
@@ -93,9 +94,9 @@ class CapAdmin:
             }
             for one in found
         ]
-        return web.json_response({"waiting": document})
+        return JSONResponse({"waiting": document})
 
-    async def grant_pass(self, order: Order) -> web.Response:
+    async def grant_pass(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/queue/{id}/pass`."""
         try:
             intent_id, form = payment_id(order), read_form(order, OrderForm)
@@ -115,7 +116,7 @@ def payment_id(order: Order) -> UUID:
         raise ValueError("not the id of a payment") from error
 
 
-def _shown(caps: Sequence[CapState]) -> web.Response:
+def _shown(caps: Sequence[CapState]) -> Response:
     document: list[dict[str, Any]] = [
         {
             "network": cap.network,
@@ -132,4 +133,4 @@ def _shown(caps: Sequence[CapState]) -> web.Response:
         }
         for cap in caps
     ]
-    return web.json_response({"caps": document})
+    return JSONResponse({"caps": document})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from aiohttp import web
 from pydantic import Field
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, read_id, wrong
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
 from swap_settler.operator.usecases.pay_claimable import Order as PaymentOrder
@@ -39,14 +39,14 @@ class ClaimAdmin:
         self._pay_claimable = pay_claimable
         self._attach_claimable = attach_claimable
 
-    async def pay(self, order: Order) -> web.Response:
+    async def pay(self, order: Order) -> Response:
         """Answer `POST /admin/claimable/{id}/pay`."""
         try:
             claimable_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         except ValueError as error:
             return wrong(error)
         intent = await self._pay_claimable(form.order(claimable_id, by=order.by))
-        return web.json_response(
+        return JSONResponse(
             {
                 "intent_id": str(intent.id),
                 "network": intent.network,
@@ -58,7 +58,7 @@ class ClaimAdmin:
             }
         )
 
-    async def attach(self, order: Order) -> web.Response:
+    async def attach(self, order: Order) -> Response:
         """Answer `POST /admin/claimable/{id}/attach`."""
         try:
             claimable_id, form = read_id(order, of=BALANCE), read_form(order, AttachForm)
@@ -68,7 +68,7 @@ class ClaimAdmin:
         swap = await self._attach_claimable(
             AttachOrder(claimable_id, units, form.swap_id, order.by, reason)
         )
-        return web.json_response(
+        return JSONResponse(
             {
                 "swap_id": str(swap.id),
                 "status": swap.status.value,

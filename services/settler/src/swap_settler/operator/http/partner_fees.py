@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import read_form, read_id, wrong
 from swap_settler.operator.http.claims import BALANCE, PayForm
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
@@ -14,7 +15,7 @@ class FeeAdmin:
     def __init__(self, pay_partner_fees: PayPartnerFees) -> None:
         self._pay_partner_fees = pay_partner_fees
 
-    async def list_all(self, _: web.Request) -> web.Response:
+    async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/fees`."""
         owed = [
             {
@@ -26,16 +27,16 @@ class FeeAdmin:
             }
             for fee in await self._pay_partner_fees.list_owed()
         ]
-        return web.json_response({"fees": owed})
+        return JSONResponse({"fees": owed})
 
-    async def pay(self, order: Order) -> web.Response:
+    async def pay(self, order: Order) -> Response:
         """Answer `POST /admin/fees/{id}/pay`."""
         try:
             fee_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         except ValueError as error:
             return wrong(error)
         payment = await self._pay_partner_fees(form.order(fee_id, by=order.by))
-        return web.json_response(
+        return JSONResponse(
             {
                 "intent_id": str(payment.id),
                 "app_id": str(payment.app_id),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aiohttp import web
 from pydantic import Field
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
@@ -22,7 +22,7 @@ class ReconciliationAdmin:
     def __init__(self, reconcile_unknown_payments: ReconcileUnknownPayments) -> None:
         self._reconcile_unknown_payments = reconcile_unknown_payments
 
-    async def reconcile(self, order: Order) -> web.Response:
+    async def reconcile(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/explain`."""
         try:
             form = read_form(order, Explanation)
@@ -43,4 +43,4 @@ class ReconciliationAdmin:
             }
             for one in payments
         ]
-        return web.json_response({"ended": document})
+        return JSONResponse({"ended": document})

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from aiohttp import web
 from pydantic import Field, TypeAdapter, ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, first_fault, read_form, wrong
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
@@ -28,11 +29,11 @@ class RescueAdmin:
     def __init__(self, rescue_tokens: RescueTokens) -> None:
         self._rescue_tokens = rescue_tokens
 
-    async def show(self, request: web.Request) -> web.Response:
+    async def show(self, request: Request) -> Response:
         """Answer `GET /admin/rescues/{network}/{hash}`."""
-        return await self._answer(request.match_info, None)
+        return await self._answer(request.path_params, None)
 
-    async def order(self, order: Order) -> web.Response:
+    async def order(self, order: Order) -> Response:
         """Answer `POST /admin/rescues/{network}/{hash}`."""
         try:
             form = read_form(order, ReturnForm)
@@ -40,11 +41,11 @@ class RescueAdmin:
             return wrong(error)
         return await self._answer(order.target, Return(**{**form.model_dump(), "by": order.by}))
 
-    async def _answer(self, target: Mapping[str, str], back: Return | None) -> web.Response:
+    async def _answer(self, target: Mapping[str, str], back: Return | None) -> Response:
         try:
             transaction_hash = HASH.validate_python(target["hash"])
         except ValidationError as error:
-            return web.json_response({"error": first_fault(error)}, status=400)
+            return JSONResponse({"error": first_fault(error)}, status_code=400)
         network = target["network"]
         came = await self._rescue_tokens(network, transaction_hash, back=back)
-        return web.json_response({"came": list(came)})
+        return JSONResponse({"came": list(came)})

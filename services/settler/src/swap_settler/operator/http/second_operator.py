@@ -5,7 +5,7 @@ A body that is wrong needs nobody's approval: the order itself is refused.
 
 from __future__ import annotations
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import read_form, read_id
 from swap_settler.operator.http.caps import CapForm, NewCap, payment_id
 from swap_settler.operator.http.claims import BALANCE, AttachForm, PayForm

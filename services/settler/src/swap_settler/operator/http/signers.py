@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from aiohttp import web
 from pydantic import Field, StringConstraints
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
 from swap_runtime.clock import Clock
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.usecases.list_signers import ListSigners
@@ -44,12 +45,12 @@ class SignerAdmin:
         self._resume_signers = resume_signers
         self._clock = clock
 
-    async def list_all(self, _: web.Request) -> web.Response:
+    async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/signers`."""
         signers = [self._shown(signer) for signer in await self._list_signers()]
-        return web.json_response({"signers": signers})
+        return JSONResponse({"signers": signers})
 
-    async def resume(self, order: Order) -> web.Response:
+    async def resume(self, order: Order) -> Response:
         """Answer `POST /admin/signers/{network}/resume`."""
         try:
             form = read_form(order, Resume)
@@ -64,7 +65,7 @@ class SignerAdmin:
             by=order.by,
             reason=form.reason,
         )
-        return web.json_response(
+        return JSONResponse(
             {
                 "network": network,
                 "resumed": [signer.address for signer in resumed.signers],

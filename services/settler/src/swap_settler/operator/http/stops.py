@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from aiohttp import web
 from pydantic import model_validator
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
 from swap_settler.operator.usecases.guard_losses import GuardLosses
@@ -54,11 +55,11 @@ class StopAdmin:
         self._stop_payouts = stop_payouts
         self._guard_losses = guard_losses
 
-    async def list_all(self, _: web.Request) -> web.Response:
+    async def list_all(self, _: Request) -> Response:
         """Answer `GET /admin/payouts/stops`."""
         return await self._shown()
 
-    async def stop(self, order: Order) -> web.Response:
+    async def stop(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/stop`."""
         try:
             form = read_form(order, StopForm)
@@ -67,7 +68,7 @@ class StopAdmin:
         is_over = await self._stop_payouts.stop(form.where, by=order.by, reason=form.reason)
         return await self._shown(nothing_is_signed=is_over)
 
-    async def lift(self, order: Order) -> web.Response:
+    async def lift(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/go`."""
         try:
             form = read_form(order, LiftForm)
@@ -79,14 +80,14 @@ class StopAdmin:
             await self._stop_payouts.lift(form.where, by=order.by, reason=form.reason)
         return await self._shown()
 
-    async def _shown(self, **details: bool) -> web.Response:
+    async def _shown(self, **details: bool) -> Response:
         stops = await self._stop_payouts.list_all()
         of_losses = await self._guard_losses.list_stops()
         halts = await self._stop_payouts.list_halts()
         document = [_shown_stop(stop, PAYOUTS_STOPPED) for stop in stops]
         document += [_shown_stop(stop, NETWORK_HALTED) for stop in halts]
         document += [_shown_stop(stop, LOSS_BUDGET_SPENT) for stop in of_losses]
-        return web.json_response({"stops": document, **details})
+        return JSONResponse({"stops": document, **details})
 
 
 def _shown_stop(stop: Stop, effect: str) -> dict[str, Any]:

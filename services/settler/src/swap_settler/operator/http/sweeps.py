@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aiohttp import web
 from pydantic import Field
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.usecases.order_manual_sweep import OrderManualSweep, SweepOrder
 
@@ -22,11 +22,11 @@ class SweepAdmin:
     def __init__(self, order_manual_sweep: OrderManualSweep) -> None:
         self._order_manual_sweep = order_manual_sweep
 
-    async def order(self, order: Order) -> web.Response:
+    async def order(self, order: Order) -> Response:
         """Answer `POST /admin/sweeps`."""
         try:
             form = read_form(order, SweepForm)
         except ValueError as error:
             return wrong(error)
         await self._order_manual_sweep(SweepOrder(**{**form.model_dump(), "by": order.by}))
-        return web.json_response({"ordered": True})
+        return JSONResponse({"ordered": True})

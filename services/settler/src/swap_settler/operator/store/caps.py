@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import Row, sql
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.paying.decide.caps import CapState, QueuedPayment

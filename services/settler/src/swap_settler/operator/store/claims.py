@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.database import Engine, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import sql
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.operator.decide.claims import Claimable
 

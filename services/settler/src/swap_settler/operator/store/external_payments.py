@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import sql
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.store import statements, swap_statements
 from swap_settler.model.store.unit_of_work import PostgresWork

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import sql
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import Stop
 from swap_settler.operator.ports import Lost
 

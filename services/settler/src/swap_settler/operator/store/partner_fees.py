@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-from swap_runtime.database import Engine, transaction
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.operator.decide.partner_fees import PartnerFee
 from swap_settler.operator.store.claims import PostgresClaimWork

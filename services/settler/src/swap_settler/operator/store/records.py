@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.database import Engine, reading
-from swap_runtime.sql import Row, Statement, sql
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import Row, Statement, sql
 from swap_settler.operator.ports import Record
 
 SWAP: Final = sql("SELECT * FROM swap WHERE id = :id")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import Row, sql
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import Row, sql
 from swap_settler.operator.decide.signer import Halted, Resumed, Signer
 
 SIGNERS: Final = sql("""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from swap_runtime.database import Engine, reading
-from swap_runtime.sql import Row, Statement, sql
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import Row, Statement, sql
 from swap_settler.operator.decide.stakes import Amount, CapLimit
 
 CLAIMABLE: Final = sql("""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_runtime.database import Engine, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import sql
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, transaction
+from swap_runtime.postgres.sql import sql
 
 ORDER: Final = sql("""
 INSERT INTO sweep_due (network, address, token, is_ordered)

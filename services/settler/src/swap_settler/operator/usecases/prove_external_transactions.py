@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from swap_chains.events import Block
-from swap_chains.evm.codec import encode_is_paid
-from swap_chains.ports import Call, ChainReader, FoundTransaction, NodeReceipt, Receipt
+from swap_chains.ports import ChainReader, FoundTransaction, NodeReceipt, Receipt
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator.decide.external_nonces import OpenNonce
 from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.ports import ExternalNonces
 from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
 from swap_settler.paying.ports import ClosedSlot
+from swap_settler.paying.usecases.spent_ids import find_spent_ids
 
-VIEW_GAS: Final = 100_000
 NodeReceipts = Mapping[str, Sequence[NodeReceipt]]
 
 
@@ -124,24 +122,13 @@ class ProveExternalTransactions:
         if any(slot.mined for slot in slots):
             raise Refused("a block has a payment of these nonces, as the watcher told last: wait")
         ids = [paid_id for slot in slots for paid_id in slot.paid_ids]
-        paid = await self._spent_ids(chain, signer, ids, at=final)
-        if young := await self._spent_ids(chain, signer, ids, at=newest) - paid:
+        treasury = self._treasuries[signer.network]
+        paid = await find_spent_ids(chain, treasury, ids, at=final)
+        if young := await find_spent_ids(chain, treasury, ids, at=newest) - paid:
             raise Refused(
                 f"the Treasury has paid {_listed(young)} in a block that is not final: wait"
             )
         return paid
-
-    async def _spent_ids(
-        self, chain: ChainReader, signer: Signer, ids: Sequence[int], *, at: Block
-    ) -> frozenset[int]:
-        treasury = self._treasuries[signer.network]
-        calls = [Call(treasury, 0, encode_is_paid(paid_id), VIEW_GAS) for paid_id in ids]
-        answers = await chain.simulate(calls, sender=signer.address, at=at) if calls else []
-        for paid_id, answer in zip(ids, answers, strict=True):
-            if not answer.succeeded:
-                raise Unavailable(f"no node tells whether {paid_id} is paid: {answer.text}")
-        results = zip(ids, answers, strict=True)
-        return frozenset(paid_id for paid_id, a in results if int.from_bytes(a.data, "big"))
 
 
 def _final_ones(

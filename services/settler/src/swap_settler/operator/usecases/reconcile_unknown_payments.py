@@ -9,8 +9,7 @@ from uuid import UUID
 
 from swap_chains.errors import ChainError
 from swap_chains.events import Block, Paid
-from swap_chains.evm.codec import encode_is_paid
-from swap_chains.ports import Call, ChainReader, FoundTransaction
+from swap_chains.ports import ChainReader, FoundTransaction
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
@@ -33,6 +32,7 @@ from swap_settler.operator.ports import (
 from swap_settler.operator.usecases.order_forgotten import OrderForgotten, save_new
 from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
 from swap_settler.paying.ports import Owners
+from swap_settler.paying.usecases.spent_ids import find_spent_ids
 from swap_settler.recovery.decide.recovery import PaymentId
 from swap_settler.settling.decide.payouts import (
     confirm_external_payment,
@@ -42,7 +42,6 @@ from swap_settler.settling.decide.payouts import (
 )
 from swap_settler.settling.usecases.settle_deposits import key_of
 
-VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.
 NOTHING_WAITS: Final = (
     "none of our payments that wait has an id that it took; a forgotten one is explained once its "
@@ -141,13 +140,9 @@ class ReconcileUnknownPayments:
         }
         if not logs:
             raise Refused(f"the Treasury has paid nothing by {transaction_hash}")
-        calls = [
-            Call(self._mapper.treasury_of(chain.network), 0, encode_is_paid(paid_id), VIEW_GAS)
-            for paid_id in logs
-        ]
-        answers = await chain.simulate(calls, sender=one.from_address, at=final)
-        if not all(a.succeeded and int.from_bytes(a.data, "big") for a in answers):
-            raise Unavailable("a node does not tell that the ids are taken")
+        treasury = self._mapper.treasury_of(chain.network)
+        if await find_spent_ids(chain, treasury, logs, at=final) != set(logs):
+            raise Unavailable(f"a node does not report the ids of {transaction_hash} as spent")
         return logs
 
     async def _end(

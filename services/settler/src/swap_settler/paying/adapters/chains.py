@@ -19,7 +19,7 @@ from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.sender import EvmSender
 from swap_domain.catalogue import Network
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 from swap_settler.paying.observe import unknown_operators
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.leases import require_epoch
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.leases import require_epoch
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.holds import LAST_FORGOTTEN
 from swap_settler.paying.ports import Fence, Unfenced
 from swap_settler.paying.store import lane_statements

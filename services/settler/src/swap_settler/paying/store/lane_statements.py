@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped_or_silent
 from swap_settler.model.store.holds import HELD, UNFENCED
 from swap_settler.model.store.statements import HALT_REASONS_MAX, IS_TAKEN

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import Fees, SignedTransaction
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, reading, transaction
-from swap_runtime.leases import require_epoch
-from swap_runtime.sql import Row, sql
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.leases import require_epoch
+from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.holds import OPEN
 from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import WithheldPayment

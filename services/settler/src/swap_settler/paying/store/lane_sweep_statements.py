@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 from swap_settler.paying.store.lane_statements import IS_UNSIGNED, STOPPED
 
 WAITING: Final = sql(f"""

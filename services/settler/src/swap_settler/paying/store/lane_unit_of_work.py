@@ -10,9 +10,9 @@ from datetime import timedelta
 from uuid import UUID
 
 from swap_chains.events import Block
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, transaction
-from swap_runtime.leases import require_epoch
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, Transaction, transaction
+from swap_runtime.postgres.leases import require_epoch
 from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.paying.ports import ClosedSlot, Owners, Snapshot
 from swap_settler.paying.store import lane_statements as statements

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from swap_runtime.columns import columns
-from swap_runtime.database import Transaction
-from swap_runtime.sql import Row
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Transaction
+from swap_runtime.postgres.sql import Row
 from swap_settler.paying.decide.caps import Admission, Cap, CapRequest, WithheldPayment, admit
 from swap_settler.paying.store import outflow_statements as statements
 

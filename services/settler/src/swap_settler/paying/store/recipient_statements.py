@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from swap_runtime.sql import sql
+from swap_runtime.postgres.sql import sql
 
 # Of payments that were alone in their transactions.
 RECIPIENT_REVERTS: Final = """

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from swap_chains.ports import Broadcast
 from swap_runtime.errors import Unavailable
-from swap_runtime.resting import Resting
+from swap_runtime.loop_pacing import LoopPacing
 from swap_settler.paying.usecases.mark_sent import MarkSent, unrefused_hashes
 
 BEAT_SECONDS: Final = 1.0
@@ -36,7 +36,7 @@ class BufferSentAttempts:
         """
         self._mark_sent = mark_sent
         self._now = now
-        self._resting = Resting(REST)
+        self._pacing = LoopPacing(REST)
         self._sent_at: dict[str, float] = {}
         self._has_attempts = asyncio.Event()
 
@@ -57,7 +57,7 @@ class BufferSentAttempts:
         except TimeoutError:
             return
         self._has_attempts.clear()
-        self._resting.begin()
+        self._pacing.begin()
         sent_at, self._sent_at = self._sent_at, {}
         now = self._now()
         try:
@@ -67,4 +67,4 @@ class BufferSentAttempts:
             self._has_attempts.set()
             await asyncio.sleep(RETRY_SECONDS)
             raise
-        await self._resting.rest()
+        await self._pacing.pause()

@@ -31,6 +31,7 @@ from swap_settler.paying.ports import (
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts, lock_owners
 from swap_settler.paying.usecases.end_relays import EndRelays
 from swap_settler.paying.usecases.lane_calls import LaneCalls
+from swap_settler.paying.usecases.spent_ids import find_spent_ids
 
 ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 
@@ -219,12 +220,9 @@ class CloseSlots:
         return paid
 
     async def _paid(self, payments: Sequence[Payment], *, at: Block | None) -> frozenset[UUID]:
-        calls = [self._calls.is_paid(payment.paid_id) for payment in payments]
-        answers = await self._chain.simulate(calls, sender=self._signer, at=at)
-        if not all(answer.succeeded for answer in answers):
-            raise Unavailable("no node tells whether the Treasury has paid it for another")
-        results = zip(payments, answers, strict=True)
-        return frozenset(p.intent_id for p, answer in results if int.from_bytes(answer.data, "big"))
+        ids = [payment.paid_id for payment in payments]
+        spent = await find_spent_ids(self._chain, self._calls.treasury, ids, at=at)
+        return frozenset(p.intent_id for p in payments if p.paid_id in spent)
 
     async def _ends(
         self,

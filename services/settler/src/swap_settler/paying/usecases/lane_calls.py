@@ -10,7 +10,6 @@ from swap_chains.evm.codec import (
     OUTFLOW_AVAILABLE,
     OUTFLOW_LIMIT,
     address_word,
-    encode_is_paid,
     encode_pay,
     encode_pay_batch,
 )
@@ -65,10 +64,6 @@ class LaneCalls:
     def capacity(self, token: str) -> Call:
         """Ask what the Treasury would ever pay of a token at once."""
         return self._asking(OUTFLOW_LIMIT, token)
-
-    def is_paid(self, paid_id: int) -> Call:
-        """Ask whether the Treasury has paid an id, whoever it paid."""
-        return Call(self.treasury, value=0, data=encode_is_paid(paid_id), gas_limit=VIEW_GAS)
 
     def _asking(self, function: bytes, token: str) -> Call:
         data = function + address_word(token)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from aiohttp import web
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from swap_runtime.admin_routes import Order
+from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, read_id, wrong
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
@@ -34,20 +35,20 @@ class RecoveryAdmin:
         self._finish_recovery = finish_recovery
         self._prove_recovery = prove_recovery
 
-    async def show(self, _: web.Request) -> web.Response:
+    async def show(self, _: Request) -> Response:
         """Answer `GET /admin/recovery`."""
         found = await self._finish_recovery.find()
         if found is None:
             nothing: list[object] = []
             names = ("recoveries", "networks", "signers", "addresses", "forgotten", "retained")
-            return web.json_response(dict.fromkeys(names, nothing))
+            return JSONResponse(dict.fromkeys(names, nothing))
         proofs = await self._prove_recovery.look(found)
         is_open = found.ended is None
         forgotten = await self._finish_recovery.list_forgotten(found.began_at)
         retained = await self._finish_recovery.list_retained()
         held = await self._finish_recovery.count_held()
         uncounted = await self._prove_recovery.count_addresses(found) if is_open else {}
-        return web.json_response(
+        return JSONResponse(
             {
                 "recoveries": [_shown(found, held)],
                 "networks": [_shown_network(one) for one in proofs.networks] if is_open else [],
@@ -58,23 +59,23 @@ class RecoveryAdmin:
             }
         )
 
-    async def finish(self, order: Order) -> web.Response:
+    async def finish(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/{id}/finish`."""
         try:
             id, form = read_id(order, of="a recovery"), read_form(order, OrderForm)
         except ValueError as error:
             return wrong(error)
         await self._finish_recovery(id, by=order.by, reason=form.reason)
-        return web.json_response({"finished": id})
+        return JSONResponse({"finished": id})
 
-    async def release(self, order: Order) -> web.Response:
+    async def release(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/retained/{id}/release`."""
         try:
             id, form = read_id(order, of="a retained hold"), read_form(order, OrderForm)
         except ValueError as error:
             return wrong(error)
         await self._finish_recovery.release(id, by=order.by, reason=form.reason)
-        return web.json_response({"released": id})
+        return JSONResponse({"released": id})
 
 
 def _shown(recovery: Recovery, held: int) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from swap_runtime.database import Engine, Transaction, reading, transaction
-from swap_runtime.sql import Row
+from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.sql import Row
 from swap_settler.model.store import holds
 from swap_settler.recovery.decide.recovery import Incarnation
 from swap_settler.recovery.ports import KnownNonce, Registered

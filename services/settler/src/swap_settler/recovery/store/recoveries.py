@@ -8,10 +8,10 @@ from uuid import UUID
 
 from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import NATIVE
-from swap_runtime.columns import columns
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.operator_log import log_order
-from swap_runtime.sql import Row
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.columns import columns
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import Row
 from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
 from swap_settler.recovery.decide.recovery import (

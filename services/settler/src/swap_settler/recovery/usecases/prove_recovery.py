@@ -9,20 +9,18 @@ from uuid import UUID
 
 from swap_chains.errors import ChainError
 from swap_chains.events import Block
-from swap_chains.evm.codec import encode_is_operator, encode_is_paid
+from swap_chains.evm.codec import encode_is_operator
 from swap_chains.ports import Call, ChainReader
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Unavailable
+from swap_settler.paying.usecases.spent_ids import VIEW_CALLER, VIEW_GAS, find_spent_ids
 from swap_settler.recovery import observe
 from swap_settler.recovery.decide.recovery import PaymentId, Proofs, Recovery
 from swap_settler.recovery.ports import Findings, Recoveries, RecoveryProofs
 from swap_settler.recovery.usecases.payment_ids import payment_ids
 
-VIEW_GAS: Final = 100_000
 SWAPS_AT_ONCE: Final = 100
-CALLS_AT_ONCE: Final = 200
 FIRST: Final = UUID(int=0)
-VIEW_CALLER: Final = "0x" + "0" * 40  # a view returns the same to every caller
 BY: Final = "settler"
 
 
@@ -192,19 +190,9 @@ class ProveRecovery:
         spent: set[tuple[str, int]] = set()
         for network, final in finals.items():
             own = [one.paid_id for one in ids if one.network == network]
-            for start in range(0, len(own), CALLS_AT_ONCE):
-                some = own[start : start + CALLS_AT_ONCE]
-                spent |= {(network, id) for id in await self._paid(network, some, final)}
+            chain, treasury = self._chains[network], self._treasuries[network]
+            spent |= {(network, id) for id in await find_spent_ids(chain, treasury, own, at=final)}
         return frozenset(spent)
-
-    async def _paid(self, network: str, ids: Sequence[int], final: Block) -> Sequence[int]:
-        treasury = self._treasuries[network]
-        calls = [Call(treasury, 0, encode_is_paid(id), VIEW_GAS) for id in ids]
-        answers = await self._chains[network].simulate(calls, sender=VIEW_CALLER, at=final)
-        if not all(answer.succeeded for answer in answers):
-            raise Unavailable(f"no node of {network} tells which payments were made")
-        results = zip(ids, answers, strict=True)
-        return [id for id, answer in results if int.from_bytes(answer.data, "big")]
 
     async def _end(self, recovery: Recovery, found: Findings, checked_ids: int) -> bool:
         crashpoint("settler.before_recovery_end")

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.postgres.database import forbid_open_transaction
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.settling import observe
 from swap_settler.settling.decide.requotes import Refused

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from swap_contracts.topics import DEPOSIT_CHANGED
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 from swap_settler.settling.usecases.settle_deposits import SettleDeposits
 
 

@@ -1,8 +1,8 @@
 """Consumes `payout.changed.v1`."""
 
 from swap_contracts.topics import PAYOUT_CHANGED
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 
 

@@ -1,8 +1,8 @@
 """Consumes `swap.requests.v1`."""
 
 from swap_contracts.topics import SWAP_REQUESTS
-from swap_runtime.consuming import Subscriptions, consume
-from swap_runtime.parking import Parking
+from swap_runtime.messaging.consuming import Subscriptions, consume
+from swap_runtime.messaging.parking import Parking
 from swap_settler.settling.usecases.request_swaps import RequestSwaps
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 from swap_settler.model.store import due_statements as statements
 from swap_settler.settling.ports import DueRefund
 

@@ -8,8 +8,8 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine, reading, transaction
-from swap_runtime.sql import sql
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.clocks import stopped, stopped_or_silent
 from swap_settler.model.store.holds import HELD
 from swap_settler.model.store.statements import IS_TAKEN, MAY_BE_OUT

@@ -22,7 +22,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import NATIVE, Catalogue, UnknownNetwork
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable, Unprocessable
-from swap_runtime.outbox import Outgoing
+from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.gasless.decide.relaying import submit
 from swap_settler.gasless.usecases.submissions import to_submitted_signature
 from swap_settler.model import observe_changes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swap_runtime.database import Engine, reading
+from swap_runtime.postgres.database import Engine, reading
 from swap_settler.model.store import sweep_statements as statements
 
 

@@ -1,0 +1,145 @@
+"""Orders that await a second operator, in Postgres: each is carried out at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+from swap_runtime.errors import Refused
+from swap_runtime.operators.admin_routes import Order
+from swap_runtime.operators.operator_log import INSERT, LoggedOrder, Outcome
+from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.postgres.sql import Row, sql
+
+LISTED_MAX: Final = 500
+COLUMNS: Final = """
+id, action, target, body, why, reason, proposed_by, proposed_at, expires_at, ended_by, ended_at,
+outcome, expires_at <= now() AS is_expired
+"""
+PROPOSE: Final = sql("""
+INSERT INTO operator_proposal (id, action, target, body, why, reason, proposed_by, expires_at)
+VALUES (:id, :action, CAST(CAST(:target AS text) AS jsonb), :body, :why, :reason, :by,
+        now() + CAST(:lifetime AS interval))
+""")
+FIND: Final = sql(f"SELECT {COLUMNS} FROM operator_proposal WHERE id = :id")
+LIST_OPEN: Final = sql(f"""
+SELECT {COLUMNS} FROM operator_proposal WHERE ended_at IS NULL AND expires_at > now()
+ORDER BY proposed_at, id LIMIT :limit
+""")
+END: Final = sql("""
+UPDATE operator_proposal SET ended_by = :by, ended_at = now(), outcome = :outcome
+WHERE id = :id AND ended_at IS NULL AND expires_at > now()
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    id: UUID
+    action: str
+    target: Mapping[str, str]
+    body: bytes
+    why: str  # what makes it need a second operator
+    reason: str | None
+    proposed_by: str
+    proposed_at: datetime
+    expires_at: datetime
+    outcome: str | None  # None: it is open, or expired
+    is_expired: bool
+
+    def require_open(self) -> None:
+        """
+        :raises Refused: when it was approved or rejected, or has expired.
+        """
+        if self.outcome is not None:
+            raise Refused(f"proposal {self.id} was {self.outcome}")
+        if self.is_expired:
+            raise Refused(f"proposal {self.id} has expired: order it again")
+
+
+class Proposals:
+    def __init__(self, engine: Engine, *, lifetime: timedelta) -> None:
+        self._engine = engine
+        self._lifetime = lifetime
+
+    async def propose(self, id: UUID, order: Order, logged: LoggedOrder, *, why: str) -> None:
+        """Store an order instead of carrying it out, with its row of the log."""
+        values = {
+            "id": id,
+            "action": logged.action,
+            "target": orjson.dumps(dict(order.target)).decode(),
+            "body": order.body.decode(),
+            "why": why,
+            "reason": logged.reason,
+            "by": logged.operator.name,
+            "lifetime": self._lifetime,
+        }
+        async with transaction(self._engine) as connection:
+            connection.post(PROPOSE, values)
+            connection.post(INSERT, logged.row(Outcome.PROPOSED, why))
+            logged.logged_in = connection
+
+    async def find(self, id: UUID) -> Proposal | None:
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(FIND, {"id": id})).one_or_none()
+        return None if row is None else _to_proposal(row)
+
+    async def list_open(self) -> Sequence[Proposal]:
+        async with reading(self._engine) as connection:
+            return [
+                _to_proposal(row)
+                for row in await connection.execute(LIST_OPEN, {"limit": LISTED_MAX})
+            ]
+
+    async def reject(self, id: UUID, logged: LoggedOrder) -> None:
+        """
+        :raises Refused: when it is not open any more.
+        """
+        async with transaction(self._engine) as connection:
+            await end_proposal(connection, id, by=logged.operator.name, outcome="rejected")
+            connection.post(INSERT, logged.row(Outcome.DONE))
+            logged.logged_in = connection
+
+
+async def end_proposal(connection: Transaction, id: UUID, *, by: str, outcome: str) -> None:
+    """End it in the caller's transaction. Its row is locked: a second caller finds it ended.
+
+    :raises Refused: when it is not open any more.
+    """
+    ended = await connection.execute(END, {"id": id, "by": by, "outcome": outcome})
+    if not ended.changed:
+        raise Refused(f"proposal {id} was approved or rejected, or has expired")
+
+
+def shown(proposal: Proposal) -> Mapping[str, Any]:
+    return {
+        "id": str(proposal.id),
+        "action": proposal.action,
+        "target": dict(proposal.target),
+        "order": orjson.loads(proposal.body) if proposal.body else {},
+        "why": proposal.why,
+        "reason": proposal.reason,
+        "proposed_by": proposal.proposed_by,
+        "proposed_at": proposal.proposed_at.isoformat(),
+        "expires_at": proposal.expires_at.isoformat(),
+    }
+
+
+def _to_proposal(row: Row) -> Proposal:
+    return Proposal(
+        id=row.id,
+        action=row.action,
+        target=row.target,
+        body=row.body.encode(),
+        why=row.why,
+        reason=row.reason,
+        proposed_by=row.proposed_by,
+        proposed_at=row.proposed_at,
+        expires_at=row.expires_at,
+        outcome=row.outcome,
+        is_expired=row.is_expired,
+    )

@@ -1,0 +1,378 @@
+"""The door to Postgres: one pool per process, one way to open a transaction.
+
+Nothing may call out (RPC, HTTP, Kafka) while a transaction is open: it would hold locks for as
+long as somebody else likes. Kafka and HTTP clients ask `forbid_open_transaction` first; the chains'
+JSON-RPC, which does not know this package, is handed it as `before_call`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import Any, Final
+
+import psycopg
+from psycopg.types.array import ListBinaryDumper
+from pydantic import SecretStr
+
+from swap_runtime.errors import Unavailable
+from swap_runtime.handling import forbid_in_handler
+from swap_runtime.postgres.pipelined_connection import BoundStatement, PipelinedConnection
+from swap_runtime.postgres.pool import Pool, PoolExhausted
+from swap_runtime.postgres.sql import Rows, Statement
+
+# Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
+# read-only after a failover, rollback, resources, wrong state, operator, system.
+SERVER_STATES: Final = frozenset({"08", "25", "40", "53", "55", "57", "58"})
+# Every statement here finds its rows by key, and a prepared statement keeps its plan for as long as
+# its connection lives: one made while a table was new would read the whole of it ever after.
+STABLE_PLANS: Final = (
+    "enable_seqscan",
+    "enable_hashjoin",
+    "enable_mergejoin",
+    "enable_material",
+    "jit",
+)
+# And it is planned once: of all that Postgres does for a statement, planning is a tenth and more.
+PLANNED_ONCE: Final = "plan_cache_mode=force_generic_plan"
+
+
+class TransactionOpen(Exception):
+    """Somebody called out while this task had a transaction open: a bug, never a state."""
+
+
+class TransactionAborted(Exception):
+    """A statement failed, and whoever caught that went on: COMMIT would keep nothing. A bug."""
+
+
+class _Open:
+    """A flag that tasks started inside a transaction share with it, so that they see it end."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+
+
+_open: ContextVar[_Open | None] = ContextVar("open_transaction", default=None)
+StatementListener = Callable[[str], None]
+WakeListener = Callable[[Collection[str]], None]
+
+
+_BEGIN: Final = BoundStatement("BEGIN", is_prepared=True)
+_COMMIT: Final = BoundStatement("COMMIT", is_prepared=True)
+Question = tuple[Statement, Mapping[str, Any]]
+
+
+class PostedStatement:
+    """What became of a statement that was posted, known once it has left."""
+
+    def __init__(self) -> None:
+        self._rows: Rows | None = None
+
+    @property
+    def changed(self) -> int:
+        """How many rows it wrote."""
+        assert self._rows is not None, "it has not left yet"
+        return self._rows.changed
+
+    def resolve(self, rows: Rows) -> None:
+        self._rows = rows
+
+
+class Connection:
+    """One connection for as long as it is lent."""
+
+    def __init__(
+        self, pipelined: PipelinedConnection, statement_listener: StatementListener | None
+    ) -> None:
+        self._pipelined = pipelined
+        self._statement_listener = statement_listener
+        self._waiting: list[BoundStatement] = []
+        self._posted: list[PostedStatement] = []  # the last of what waits, in the same order
+
+    async def execute(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> Rows:
+        """Run one statement and return all of its rows.
+
+        :raises psycopg.Error: what Postgres says, of this statement or of one that waited.
+        """
+        (rows,) = await self._exchange([self._bind(statement, values)])
+        return rows
+
+    async def ask(self, *questions: Question) -> Sequence[Rows]:
+        """Run several statements in one round trip and return the rows of each.
+
+        :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
+        """
+        return await self._exchange([self._bind(*question) for question in questions])
+
+    def _bind(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> BoundStatement:
+        text = statement.text if isinstance(statement, Statement) else statement
+        if self._statement_listener is not None:
+            self._statement_listener(text)
+        if isinstance(statement, Statement):
+            ordered = statement.ordered(values or {})
+            return BoundStatement(
+                text,
+                ordered,
+                is_prepared=True,
+                is_binary=statement.is_binary,
+                arrays=statement.arrays,
+            )
+        return BoundStatement(text)
+
+    async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:
+        """Send everything that waits and what is asked, and return the answers to the latter."""
+        leaving, posted = [*self._waiting, *statements], self._posted
+        dumped = [
+            self._pipelined.dump(each) for each in leaving
+        ]  # or else all that waits still does
+        self._waiting, self._posted = [], []
+        answers = await self._pipelined.exchange(dumped)
+        first_requested = len(leaving) - len(statements)
+        for one, rows in zip(
+            posted, answers[first_requested - len(posted) : first_requested], strict=True
+        ):
+            one.resolve(rows)
+        return answers[first_requested:]
+
+    async def scalars(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> list[Any]:
+        """Return the first column."""
+        return [row[0] for row in await self.execute(statement, values)]
+
+    async def scalar(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the first column of the first row, None where there is no row."""
+        rows = await self.execute(statement, values)
+        return rows[0][0] if rows else None
+
+
+class Transaction(Connection):
+    """One connection while it has a transaction, which begins with the first statement."""
+
+    def __init__(
+        self, pipelined: PipelinedConnection, statement_listener: StatementListener | None
+    ) -> None:
+        super().__init__(pipelined, statement_listener)
+        self._waiting = [_BEGIN]
+        self.wakes: set[str] = set()
+
+    def post(
+        self, statement: Statement, values: Mapping[str, Any] | None = None
+    ) -> PostedStatement:
+        """Let a statement leave with what is asked next, or with COMMIT.
+
+        In the order of all others; what it did wrong is raised there.
+        """
+        self._waiting.append(self._bind(statement, values))
+        self._posted.append(PostedStatement())
+        return self._posted[-1]
+
+    def wake(self, channel: str) -> None:
+        """Wake whoever waits for this, in this process or another, once it is committed."""
+        self.wakes.add(channel)
+
+    async def commit(self) -> None:
+        """Commit, with what waits; nothing where nothing was asked and nothing waits.
+
+        :raises TransactionAborted: when a statement of the transaction failed.
+        """
+        if self._pipelined.is_aborted:
+            raise TransactionAborted
+        if self._waiting != [_BEGIN]:
+            await self._exchange([_COMMIT])
+            if self._statement_listener is not None:
+                self._statement_listener("COMMIT")
+
+    async def roll_back(self) -> None:
+        """Undo everything; a connection that is lost has nothing to undo."""
+        self._waiting, self._posted = [], []
+        await self._pipelined.roll_back()
+
+
+class Engine:
+    """A process's connections to Postgres."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.statement_listener: StatementListener | None = (
+            None  # told every statement, and each end of a transaction
+        )
+        self.wake_listener: WakeListener = lambda _: None  # told what a commit wakes
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[Connection]:
+        """Lend a connection; each statement is a transaction of its own."""
+        pipelined = await self._pool.acquire()
+        try:
+            yield Connection(pipelined, self.statement_listener)
+        finally:
+            await self._pool.release(pipelined)
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        """Lend a connection for one transaction: committed at the end, or rolled back.
+
+        BEGIN leaves with the first statement.
+        """
+        pipelined = await self._pool.acquire()
+        connection = Transaction(pipelined, self.statement_listener)
+        try:
+            try:
+                yield connection
+                await connection.commit()
+            except BaseException:
+                await connection.roll_back()
+                raise
+            self.wake_listener(connection.wakes)
+        finally:
+            await self._pool.release(pipelined)
+
+    async def dispose(self) -> None:
+        """Close every connection."""
+        await self._pool.close()
+
+
+def create_engine(
+    url: SecretStr,
+    *,
+    application_name: str,
+    pool_size: int = 5,
+    statement_timeout: timedelta = timedelta(seconds=15),
+    lock_timeout: timedelta = timedelta(seconds=5),
+    pool_timeout: timedelta = timedelta(seconds=5),
+) -> Engine:
+    """Return the process's connections. The first is made when it is first used."""
+    timeouts = {
+        "statement_timeout": statement_timeout,
+        "lock_timeout": lock_timeout,
+        "idle_in_transaction_session_timeout": statement_timeout,
+    }
+    options = [f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items()]
+    options += [f"-c {name}=off" for name in STABLE_PLANS] + [f"-c {PLANNED_ONCE}"]
+
+    async def connect() -> PipelinedConnection:
+        connection = await psycopg.AsyncConnection.connect(
+            url.get_secret_value().replace("+psycopg", "", 1),
+            autocommit=True,
+            application_name=application_name,
+            client_encoding="utf8",  # as arrays leave, whatever the database keeps text in
+            options=" ".join((*options, "-c timezone=UTC")),
+            connect_timeout=5,
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=3,
+            tcp_user_timeout=20_000,
+        )
+        # As text every byte of a document would be looked at twice, by us and by the server.
+        # Of two dumpers that would do, the one registered last is taken.
+        connection.adapters.register_dumper(list, ListBinaryDumper)
+        return PipelinedConnection(connection)
+
+    return Engine(Pool(connect, size=pool_size, timeout=pool_timeout))
+
+
+@asynccontextmanager
+async def transaction(engine: Engine) -> AsyncIterator[Transaction]:
+    """Commit what is done inside, or nothing of it.
+
+    :raises Unavailable: when Postgres is away or the transaction lost a race; the whole of it
+        may be tried again. After a connection lost during COMMIT nobody knows whether it
+        committed: what is tried again must find its own marks.
+    """
+    with _unavailable(), _marked_open():
+        async with engine.begin() as connection:
+            yield connection
+
+
+@asynccontextmanager
+async def reading(engine: Engine) -> AsyncIterator[Connection]:
+    """Lend a connection for single statements that only read, without BEGIN and COMMIT.
+
+    :raises Unavailable: when Postgres is away.
+    """
+    with _unavailable(), _marked_open():
+        async with engine.connect() as connection:
+            yield connection
+
+
+async def execute_alone(
+    engine: Engine,
+    statement: Statement,
+    values: Mapping[str, Any] | None = None,
+    *,
+    wakes: Collection[str] = (),
+) -> Rows:
+    """Run one statement that is a transaction by itself: one round trip instead of three.
+
+    :param wakes: what it wakes, once it is committed.
+    :raises Unavailable: as `transaction` does, and as little is known after a lost connection.
+    """
+    with _unavailable(), _marked_open():
+        async with engine.connect() as connection:
+            rows = await connection.execute(statement, values)
+        if engine.statement_listener is not None:
+            engine.statement_listener("COMMIT")
+        engine.wake_listener(wakes)
+        return rows
+
+
+def forbid_open_transaction(what: str) -> None:
+    """Refuse to call out while this task has a transaction open, or handles a batch.
+
+    :raises TransactionOpen: always a bug of the caller.
+    :raises RequestInHandler: likewise.
+    """
+    forbid_in_handler(what)
+    state = _open.get()
+    if state is not None and state.is_open:
+        raise TransactionOpen(what)
+
+
+async def ping(engine: Engine) -> None:
+    """
+    :raises Unavailable: when Postgres does not answer.
+    """
+    async with reading(engine) as connection:
+        await connection.execute("SELECT 1")
+
+
+def is_unavailable(error: psycopg.Error) -> bool:
+    """Tell a server that cannot now from a statement that never will."""
+    return (error.sqlstate or "")[:2] in SERVER_STATES or isinstance(
+        error, psycopg.OperationalError | psycopg.InterfaceError
+    )
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    try:
+        yield
+    except PoolExhausted as error:
+        raise Unavailable("postgres: no free connection") from error
+    except psycopg.Error as error:
+        if is_unavailable(error):
+            raise Unavailable("postgres") from error
+        raise
+
+
+@contextmanager
+def _marked_open() -> Iterator[None]:
+    before, state = _open.get(), _Open()
+    _open.set(state)
+    try:
+        yield
+    finally:
+        state.is_open = False
+        _open.set(before)
+
+
+def _milliseconds(value: timedelta) -> int:
+    return int(value / timedelta(milliseconds=1))

@@ -1,0 +1,113 @@
+"""Brings a service's schema up to date.
+
+    python -m swap_runtime.postgres.migrate services/settler/migrations
+    python -m swap_runtime.postgres.migrate --wait services/settler/migrations
+
+A migrations folder holds `versions/*.py` and nothing else. The service's name is the folder above
+it; the address comes from that service's own variable (`SWAP_SETTLER__DATABASE_URL`, or
+`SWAP_SETTLER__DATABASE_URL_FILE`). With `--wait` nothing is changed: the process ends once another
+one has brought the schema up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import structlog
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
+
+from swap_runtime.setting_files import read_variable
+from swap_runtime.telemetry.logging import configure_logging
+
+ENVIRONMENT: Final = Path(__file__).parent / "alembic_env"
+WAIT: Final = "--wait"
+POLL_SECONDS: Final = 1
+log = structlog.get_logger()
+
+
+def migrate(migrations: Path, url: str, *, revision: str = "head") -> None:
+    """Run what has not run yet; replicas that start together wait for one another.
+
+    :raises Exception: as Alembic or Postgres does; nothing of a failed revision stays.
+    """
+    config = _config(migrations)
+    config.attributes["url"] = url
+    command.upgrade(config, revision)
+
+
+def is_up_to_date(migrations: Path, url: str) -> bool:
+    """Return whether the schema has every revision of the folder, or is of a later release.
+
+    A later release only adds, so that the code of this one still runs on its schema: a rollback
+    waits for nothing.
+
+    :raises OperationalError: when Postgres does not answer, or does not accept the login.
+    """
+    scripts = ScriptDirectory.from_config(_config(migrations))
+    known = {script.revision for script in scripts.walk_revisions()}
+    engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 5})
+    with engine.connect() as connection:
+        current = set(MigrationContext.configure(connection).get_current_heads())
+    return bool(current) and (set(scripts.get_heads()) <= current or not current <= known)
+
+
+def bring_up_to_date(migrations: Path, url: str) -> None:
+    """Migrate, unless the schema is of a later release: a rollback runs its migrations too."""
+    if not is_up_to_date(migrations, url):
+        migrate(migrations, url)
+
+
+def wait_until_migrated(migrations: Path, url: str) -> None:
+    """Return once the schema is up to date; a database that is away is tried again."""
+    reason = None
+    while True:
+        try:
+            if is_up_to_date(migrations, url):
+                return
+            missing = "the schema is not up to date"
+        except OperationalError as error:
+            missing = f"no database: {error.orig}"
+        if missing != reason:
+            log.info("waiting for migrations", reason=missing)
+        reason = missing
+        time.sleep(POLL_SECONDS)
+
+
+def _config(migrations: Path) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(ENVIRONMENT))
+    config.set_main_option("version_locations", str(migrations.resolve() / "versions"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def main(arguments: list[str]) -> int:
+    """Migrate each folder given, or wait until another process has."""
+    configure_logging("migrate")
+    folders = [argument for argument in arguments if argument != WAIT]
+    if not folders:
+        sys.stderr.write(
+            "usage: python -m swap_runtime.postgres.migrate [--wait] services/<name>/migrations…\n"
+        )
+        return 2
+    run = wait_until_migrated if WAIT in arguments else bring_up_to_date
+    for folder in folders:
+        migrations = Path(folder).resolve()
+        service = migrations.parent.name.replace("-", "_")
+        url = read_variable(os.environ, f"SWAP_{service.upper()}__DATABASE_URL")
+        run(migrations, url)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

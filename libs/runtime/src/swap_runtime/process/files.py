@@ -1,0 +1,25 @@
+"""How many files, and so connections, this process may have open."""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+from typing import Final
+
+FILES_MAX: Final = 65_536
+
+
+def raise_file_limit(wanted: int = FILES_MAX) -> int:
+    """Ask for as many as the system lets a process have, and return that.
+
+    Many systems give 1024 to who does not ask: too few for some thousand clients that each keep a
+    connection. A system that refuses leaves it at what it was: nobody fails to start for that.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    with suppress(ValueError, OSError):  # some have a bound that they do not tell
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        return allowed
+    return soft

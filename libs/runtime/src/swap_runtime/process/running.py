@@ -1,0 +1,250 @@
+"""Starts what a service is made of, watches it, and stops it in order."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import secrets
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+import uvloop
+
+from swap_runtime.errors import Unavailable
+from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.http.internal import Internal
+from swap_runtime.messaging.parked_routes import ParkedRoutes
+from swap_runtime.operators.order_desk import OrderDesk
+from swap_runtime.operators.proposals import Proposals
+from swap_runtime.postgres.database import ping
+from swap_runtime.postgres.maintenance import Maintenance
+from swap_runtime.postgres.schema_version import SchemaTooOld, require_schema
+from swap_runtime.process.components import Build, Close, Service
+from swap_runtime.process.files import raise_file_limit
+from swap_runtime.process.kafka_side import KafkaSide
+from swap_runtime.process.supervision import PAUSES, Supervised, cancelled
+from swap_runtime.telemetry.logging import configure_logging
+
+MAINTENANCE_INTERVAL: Final = timedelta(hours=1)
+MEASURE_INTERVAL: Final = timedelta(seconds=10)
+CHECK_SECONDS: Final = 2
+COLLECT_AFTER: Final = 50_000  # objects made and not yet freed; Python begins at 700
+log = structlog.get_logger()
+
+
+def run_service(create: Callable[[], Service], build: Build) -> None:
+    """Run one process until SIGTERM or SIGINT.
+
+    :raises SystemExit: with the process's code.
+    """
+
+    async def main() -> int:
+        service = create()
+        configure_logging(service.name, level=service.group.log_level)
+        raise_file_limit()
+        await build(service)
+        running = Running(service)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, running.stop)
+        return await running.run()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        sys.exit(runner.run(main()))
+
+
+class Running:
+    """One process from start to end."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._kafka = KafkaSide(service)
+        operators = service.settings.known_operators(clock=service.clock)
+        if any(route.needs_second for route in service.order_routes) and not operators.can_approve:
+            log.warning("one operator alone: orders above the amount cannot be approved")
+        self._internal = Internal(
+            operators=operators,
+            desk=OrderDesk(
+                service.engine,
+                operators=operators,
+                proposals=Proposals(
+                    service.engine, lifetime=service.settings.operator.proposal_lifetime
+                ),
+                new_id=_random_id,
+            ),
+            alive=self._problems,
+            ready=self._lacks,
+            notes=self._kafka.notes,
+            admin=(*ParkedRoutes(service.engine).routes(), *service.admin_routes),
+            orders=service.order_routes,
+        )
+        self._servers: list[AsgiServer] = []
+        self._running: dict[Supervised, asyncio.Task[None]] = {}
+        self._has_started = False
+        self._stop_requested = asyncio.Event()
+        self.internal_port = 0
+        self.ports: list[int] = []
+
+    async def run(self) -> int:
+        """Run until told to stop (0) or until a part that must not die has died (1)."""
+        code = 1
+        try:
+            code = await self._until_stopped(self._start_and_watch())
+        except SchemaTooOld as error:
+            log.error("cannot go on", reason=str(error))
+        except Exception:
+            log.exception("cannot go on")
+        finally:
+            await self._stop()
+        log.info("stopped", code=code)
+        return code
+
+    def stop(self) -> None:
+        """Ask for the end, as SIGTERM does."""
+        self._stop_requested.set()
+
+    async def _until_stopped(self, work: Coroutine[Any, Any, int]) -> int:
+        working = asyncio.create_task(work)
+        stop_requested = asyncio.create_task(self._stop_requested.wait())
+        await asyncio.wait({working, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
+        stop_requested.cancel()
+        if working.done():
+            return working.result()
+        await cancelled(working)
+        return 0
+
+    async def _start_and_watch(self) -> int:
+        service = self._service
+        self.internal_port = await self._internal.start(
+            service.group.host, service.group.internal_port
+        )
+        log.info("internal port open", port=self.internal_port)
+        await self._run_when_available("postgres", self._require_schema)
+        await self._start_maintenance()
+        for begin in service.starters:
+            await self._run_when_available("start", begin)
+        self._kafka.build()
+        service.task("wakes", service.wakes.listen)
+        service.task("wake others", service.wakes.notify_processes)
+        for task in service.tasks:
+            self._running[task] = asyncio.create_task(task.keep_running(), name=task.name)
+        await self._serve()
+        _tune_garbage_collector()
+        self._has_started = True
+        log.info("started", tasks=[task.name for task in service.tasks])
+        # Unlike `gather` it leaves the tasks alone when the wait itself is cancelled.
+        ended, _ = await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_EXCEPTION)
+        for item in ended:
+            item.result()
+        return 0
+
+    async def _require_schema(self) -> None:
+        """
+        :raises SchemaTooOld: when the service's migrations have not run.
+        """
+        service = self._service
+        await ping(service.engine)
+        if service.schema_revision is not None:
+            await require_schema(service.engine, service.name, needed=service.schema_revision)
+
+    async def _start_maintenance(self) -> None:
+        """Put the tables in order before anything writes, and keep them so."""
+        service = self._service
+        maintenance = Maintenance(service.engine, consumers=self._kafka.groups)
+        await self._run_when_available("maintenance", maintenance.reset_restored_xids)
+        await self._run_when_available("maintenance", maintenance.create_partitions)
+        service.every("maintenance", MAINTENANCE_INTERVAL, maintenance)
+        service.every("measure", MEASURE_INTERVAL, maintenance.measure)
+
+    async def _serve(self) -> None:
+        for application in self._service.asgi:
+            server = AsgiServer(*application)
+            self.ports.append(await server.start())
+            self._servers.append(server)
+            log.info("serving", port=self.ports[-1])
+
+    async def _run_when_available(self, what: str, begin: Close) -> None:
+        """Do it as soon as it can be done: nothing works without it."""
+        tries = 0
+        while True:
+            try:
+                return await begin()
+            except Unavailable as error:
+                log.warning("waiting to start", what=what, reason=str(error))
+            await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
+            tries += 1
+
+    async def _stop(self) -> None:
+        timeout = self._service.settings.watchdog.stop_timeout
+        self._stop_requested.set()
+        try:
+            async with asyncio.timeout(timeout.total_seconds()):
+                await self._stop_in_order(timeout)
+        except TimeoutError:
+            log.error("did not stop in time")
+        await self._internal.stop()
+        await self._service.engine.dispose()
+
+    async def _stop_in_order(self, at_most: timedelta) -> None:
+        """Nothing new comes in, what runs ends, what waits goes out, then clients close."""
+        for server in self._servers:
+            await _run_logging_errors(server.stop)
+        await _run_logging_errors(self._kafka.stop_consuming)
+        for rounds in self._service.rounds:
+            rounds.stop()
+        ending = [running for task, running in self._running.items() if task.ends_after_stop]
+        if ending:
+            await asyncio.wait(ending, timeout=at_most.total_seconds() / 2)
+        for running in self._running.values():
+            await cancelled(running)
+        await _run_logging_errors(self._kafka.stop_publishing)
+        for close in reversed(self._service.closers):
+            await _run_logging_errors(close)
+
+    def _problems(self) -> dict[str, str]:
+        stuck_after = self._service.settings.watchdog.stuck_after.total_seconds()
+        silent = {
+            task.name: f"silent for {task.silence_seconds:.0f} s"
+            for task in self._running
+            if task.silence_seconds > stuck_after and not self._running[task].done()
+        }
+        return silent | self._kafka.problems()
+
+    async def _lacks(self) -> dict[str, str]:
+        if self._stop_requested.is_set() or not self._has_started:
+            return {"process": "stopping" if self._stop_requested.is_set() else "starting"}
+        lacks = self._kafka.lacks()
+        checks = {"postgres": lambda: ping(self._service.engine)} | self._service.checks
+        for name, check in checks.items():
+            try:
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await check()
+            except Exception as error:
+                lacks[name] = f"{type(error).__name__}: {error}"
+        return lacks
+
+
+def _random_id() -> UUID:
+    return UUID(bytes=secrets.token_bytes(16), version=4)
+
+
+def _tune_garbage_collector() -> None:
+    """Keep what a process is made of out of every collection, and collect less often.
+
+    A batch makes some ten thousand objects that live as long as it does; none of them is garbage.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)
+
+
+async def _run_logging_errors(step: Close) -> None:
+    """Go on with the stop whatever one part of it says."""
+    try:
+        await step()
+    except Exception:
+        log.exception("stopping failed")

@@ -1,0 +1,102 @@
+"""Who may call an endpoint, and how often: by key, by access token, or anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from swap_api.domain.keys import Caller, Scope
+from swap_api.domain.members import member_caller
+from swap_api.domain.rate_limits import Kind
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.http.clients import Clients
+from swap_api.http.endpoints import Context, Endpoint
+from swap_api.http.exchange import Exchange
+from swap_api.http.requests import Request
+from swap_api.usecases.identify_caller import IdentifyCaller
+from swap_api.usecases.identify_member import IdentifyMember
+from swap_api.usecases.limit_requests import LimitRequests
+from swap_runtime.errors import Unavailable
+
+FOR_MEMBERS: Final = (Scope.MEMBER, Scope.PERSON)
+
+
+class Admission:
+    def __init__(
+        self,
+        *,
+        identify_caller: IdentifyCaller,
+        identify_member: IdentifyMember,
+        limit_requests: LimitRequests,
+        clients: Clients,
+        key_headers: Sequence[str],
+        anybody: Caller,
+    ) -> None:
+        self._identify_caller = identify_caller
+        self._identify_member = identify_member
+        self._limit_requests = limit_requests
+        self._clients = clients
+        self._key_headers = tuple(name.lower() for name in key_headers)
+        self._anybody = anybody
+
+    async def admit(self, exchange: Exchange, endpoint: Endpoint) -> Context:
+        """
+        :raises ApiRefusal: without a key that opens the endpoint, and when it is asked too often.
+        """
+        request = exchange.request
+        if endpoint.scope in FOR_MEMBERS:
+            return await self._admit_member(exchange, endpoint)
+        caller = await self._caller(request, endpoint)
+        exchange.app_id = caller.app_id if endpoint.scope is not Scope.NOBODY else None
+        client = self._clients.bucket(request) if caller.is_publishable else ""
+        exchange.add_standing(
+            await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
+        )
+        caller.require(endpoint.scope)
+        return Context(caller, client, exchange.request_id)
+
+    async def count_stray(self, exchange: Exchange) -> None:
+        """Count a keyed request that leads nowhere as a read; without a key it is not counted.
+
+        :raises RateLimited: when it is one too many.
+        """
+        request = exchange.request
+        key = self._key_of(request)
+        if key is None:
+            return
+        try:
+            caller = await self._identify_caller(key, from_memory=False)
+        except (ApiRefusal, Unavailable):
+            return  # that nothing is there is true whoever asks
+        client = self._clients.bucket(request) if caller.is_publishable else ""
+        exchange.add_standing(await self._limit_requests(caller, client, Kind.READ))
+
+    async def _admit_member(self, exchange: Exchange, endpoint: Endpoint) -> Context:
+        """
+        :raises ApiRefusal: without a member's access token, and when it is asked too often.
+        """
+        request = exchange.request
+        token = _bearer(request)
+        if token and endpoint.body is not None:
+            await request.json_body()  # first: who is removed while it comes is nobody after it
+        actor = await self._identify_member(token)
+        caller, client = member_caller(actor, self._anybody.environment)
+        exchange.add_standing(
+            await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
+        )
+        return Context(caller, client, exchange.request_id, actor.asking(exchange.request_id))
+
+    async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:
+        if endpoint.scope is Scope.NOBODY:
+            return self._anybody
+        return await self._identify_caller(
+            self._key_of(request), from_memory=endpoint.needs_process_alone
+        )
+
+    def _key_of(self, request: Request) -> str | None:
+        return next(filter(None, map(request.header, self._key_headers)), None)
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, token = (request.header("authorization") or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None

@@ -1,0 +1,69 @@
+"""Builds the application of the public port: a part of the wiring with a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+
+from starlette.applications import Starlette
+
+from swap_api.adapters.random_ids import request_ids
+from swap_api.domain.keys import Caller
+from swap_api.domain.rate_limits import Rates
+from swap_api.http.admission import Admission
+from swap_api.http.app import EndpointApps, Page, public_app
+from swap_api.http.clients import Clients
+from swap_api.http.cors import CorsRules
+from swap_api.http.endpoints import Endpoint
+from swap_api.http.error_page import error_page
+from swap_api.http.errors import DEFAULT_DOCS, Errors
+from swap_api.http.reference import reference_pages
+from swap_api.http.responses import JsonResponse
+from swap_api.http.shipped_openapi import shipped_openapi
+from swap_api.ports import Callers, Counters
+from swap_api.settings import ApiGroup
+from swap_api.usecases.identify_caller import IdentifyCaller
+from swap_api.usecases.identify_member import IdentifyMember
+from swap_api.usecases.limit_requests import LimitRequests
+
+
+def build_public_app(
+    endpoints: Sequence[Endpoint],
+    group: ApiGroup,
+    *,
+    callers: Callers,
+    counters: Counters,
+    apps: EndpointApps,
+    identify_member: IdentifyMember,
+    anybody: Caller,
+) -> Starlette:
+    """
+    :param endpoints: with the weights that the settings give them.
+    """
+    rates = Rates(**group.rates.model_dump(exclude={"weights"}))
+    admission = Admission(
+        identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
+        identify_member=identify_member,
+        limit_requests=LimitRequests(counters, rates, is_lifted=group.limits_lifted),
+        clients=Clients(group.trusted_proxies),
+        key_headers=group.key_headers,
+        anybody=anybody,
+    )
+    return public_app(
+        endpoints,
+        {path: cache(page) for path, page in _pages(group).items()},
+        apps=apps,
+        admission=admission,
+        cors=CorsRules(group.cors_origins, group.key_headers),
+        errors=Errors(group.docs_url),
+        new_request_id=request_ids(),
+    )
+
+
+def _pages(group: ApiGroup) -> Mapping[str, Page]:
+    def document() -> JsonResponse:
+        release = version("swap-api")
+        return JsonResponse(shipped_openapi(key_headers=group.key_headers, version=release))
+
+    return {"/openapi.json": document, DEFAULT_DOCS: error_page, **reference_pages()}
