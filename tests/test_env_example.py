@@ -23,6 +23,10 @@ REQUIRED = {
     "SWAP_QUOTER__PRICES_FILE": "prices.json",
     "SWAP_SETTLER__QUOTER_URL": "http://quoter",
     "SWAP_NOTIFIER__SECRET_KEYS": '["a2V5"]',
+    "SWAP_DASHBOARD__PORT": "1",
+    "SWAP_DASHBOARD__PUBLIC_URL": "http://dashboard",
+    "SWAP_DASHBOARD__API_URL": "http://api",
+    "SWAP_DASHBOARD__SECRET_KEYS": '["a2V5"]',
 }
 SERVICES = {
     "api": "ApiSettings",
@@ -30,6 +34,7 @@ SERVICES = {
     "chain_watcher": "ChainWatcherSettings",
     "settler": "SettlerSettings",
     "notifier": "NotifierSettings",
+    "dashboard": "DashboardSettings",
 }
 
 

@@ -10,7 +10,9 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("service", ["api", "quoter", "chain_watcher", "settler", "notifier"])
+@pytest.mark.parametrize(
+    "service", ["api", "quoter", "chain_watcher", "settler", "notifier", "dashboard"]
+)
 def test_a_missing_setting_is_logged_without_its_neighbours(service: str) -> None:
     there = {name: value for name, value in os.environ.items() if not name.startswith("SWAP_")}
     secrets = {

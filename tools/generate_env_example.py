@@ -16,6 +16,7 @@ CLASSES = {
     "chain_watcher": "swap_chain_watcher.settings:ChainWatcherSettings",
     "settler": "swap_settler.settings:SettlerSettings",
     "notifier": "swap_notifier.settings:NotifierSettings",
+    "dashboard": "swap_dashboard.settings:DashboardSettings",
 }
 HEAD = """# Every setting of every service, with its default where it has one.
 # Durations are ISO 8601. A line without `#` must be given. An empty value counts as absent.

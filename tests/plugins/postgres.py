@@ -28,7 +28,7 @@ from tests.plugins.processes import Program, free_port
 
 ROOT = Path(__file__).parents[2]
 ROLES = ROOT / "deploy/postgres/roles.sql"
-SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
+SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier", "dashboard")
 PASSWORD = "test"
 # As root a server refuses to run: a user namespace gives it another name for the same id.
 AS_SOMEBODY = (

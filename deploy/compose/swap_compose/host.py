@@ -31,7 +31,7 @@ from swap_stack.files import read_json, write_json
 from swap_stack.keys import Secrets, development_keys, load_or_make
 from swap_stack.liquidity import wait_until_quoted
 from swap_stack.operators import describe_operators
-from swap_stack.services import SERVICES
+from swap_stack.services import ON_KAFKA
 from swap_stack.stack_file import VERSION, describe_network
 
 STACK_FILE = HOST / "stack.json"
@@ -77,7 +77,7 @@ async def keep_stack_file(ports: HostPorts) -> None:
         partners=read_json(STACK.partners_file),
         environ=os.environ,
     )
-    for service in SERVICES:
+    for service in ON_KAFKA:
         await _wait_until_ready(service)
     # Here the gateway has another name than for whoever reads the file.
     await wait_until_quoted({**description, "gateway": {"url": GATEWAY_URL}})
@@ -122,7 +122,7 @@ def describe(
                 "internal_url": ports.services.internal_url(name),
                 "log": f"docker compose logs {name.replace('_', '-')}",
             }
-            for name in SERVICES
+            for name in ON_KAFKA
         ],
         "postgres": {
             "url": postgres_url("postgres", secrets.postgres_password),

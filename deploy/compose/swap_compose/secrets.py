@@ -14,7 +14,7 @@ from swap_stack.database import FORGET_VIEWS
 from swap_stack.files import PRIVATE, write_json
 from swap_stack.keys import Secrets, key_of, load_or_make
 from swap_stack.operators import operator_settings
-from swap_stack.services import SERVICES
+from swap_stack.services import ON_KAFKA
 
 DATABASE = "swap"
 ROLES = Path("/roles.sql")
@@ -26,7 +26,7 @@ def make_secrets() -> None:
     write_private(POSTGRES_PASSWORD, secrets.postgres_password)
     write_private(STACK.var / "pgpass", f"*:*:*:postgres:{secrets.postgres_password}\n")
     write_private(STACK.var / "roles.psql", roles_script(secrets))
-    for name in SERVICES:
+    for name in ON_KAFKA:
         write_json(SERVICE_SECRETS / f"{name}.json", service_secrets(name, secrets, os.environ))
 
 

@@ -13,9 +13,9 @@ from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_domain.catalogue import NATIVE
-from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.domain.endpoints import to_secret
 from swap_notifier.domain.outcomes import Answer, Claimed
+from swap_runtime.sealing import Sealing
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRET, OLD_SECRET = to_secret(b"n" * 32), to_secret(b"o" * 32)

@@ -22,7 +22,7 @@ from swap_runtime.settings import KafkaSettings, SharedSettings, WatchdogSetting
 from swap_stack.keys import Secrets, load_or_make
 from swap_stack.parts.anvil import CHAINS
 from swap_stack.sandbox.settings import Settings as SandboxSettings
-from swap_stack.services import SERVICES
+from swap_stack.services import ON_KAFKA
 
 ROOT = Path(__file__).parents[4]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -80,7 +80,7 @@ def secrets(tmp_path: Path) -> Secrets:
     return load_or_make(tmp_path / "secrets.json")
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", ON_KAFKA)
 def test_a_service_is_told_all_it_needs(
     service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_service_is_told_all_it_needs(
     assert set(settings.node_urls()) == {chain.network for chain in CHAINS} == set(NODE_URLS)
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", ON_KAFKA)
 def test_a_service_is_told_nothing_that_it_does_not_know(service: str, secrets: Secrets) -> None:
     """A setting of another name would be passed over in silence."""
     stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
@@ -119,7 +119,7 @@ def is_setting(model: type[BaseModel], name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", ON_KAFKA)
 def test_a_service_holds_no_operators_token(service: str, secrets: Secrets) -> None:
     told = " ".join(service_secrets(service, secrets, {}).values())
 
@@ -195,7 +195,7 @@ def test_every_job_that_is_started_exists() -> None:
 def test_every_service_is_started() -> None:
     commands = [one["command"] for one in OURS.values() if "command" in one]
 
-    assert {words[3] for words in commands if "swap_compose.run" in words} == set(SERVICES)
+    assert {words[3] for words in commands if "swap_compose.run" in words} == set(ON_KAFKA)
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
@@ -238,7 +238,7 @@ def test_the_images_say_by_number_that_they_are_not_root() -> None:
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", ON_KAFKA)
 def test_a_service_is_given_the_time_that_its_stop_may_take(service: str) -> None:
     given = COMPOSE["services"][service.replace("_", "-")]["stop_grace_period"]
 
@@ -253,7 +253,7 @@ def test_the_image_builds_without_what_an_old_builder_lacks() -> None:
 class TestSecuredKafka:
     """A Kafka elsewhere that asks for TLS and a login, named by the variables of the host."""
 
-    @pytest.mark.parametrize("service", SERVICES)
+    @pytest.mark.parametrize("service", ON_KAFKA)
     def test_a_service_logs_in_as_its_postgres_role(
         self, service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import structlog
 import typer
 
+from swap_stack.account import make_link
 from swap_stack.daemon import StackError
 from swap_stack.demo.demo import demo as demo_
 from swap_stack.demo.demo import swap as swap_
@@ -43,7 +44,8 @@ Result = TypeVar("Result")
 def up() -> None:
     """Start everything on this machine; return when it is ready."""
     report = Report()
-    show(run(up_(default_places(), Options.from_environment(), report)), report)
+    stack = run(up_(default_places(), Options.from_environment(), report))
+    show(stack, report, link=run(make_link(stack)))
 
 
 @app.command()

@@ -14,7 +14,7 @@ from swap_stack.files import read_json, write_json
 
 # The mnemonic every development chain knows. What these accounts own exists on this machine only.
 MNEMONIC = "test test test test test test test test test test test junk"
-LOGIN_ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier", "auditor")
+LOGIN_ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier", "dashboard", "auditor")
 # Of Kafka, where KAFKA_SECURITY=scram: the services, the operator, and the broker itself.
 PRINCIPALS = ("api", "quoter", "chain_watcher", "settler", "notifier", "operator", "broker")
 USERS = 5
@@ -37,6 +37,8 @@ class Secrets:
     api_token: str  # the api's own, at the notifier
     key_pepper: str  # API keys are stored as a hash with it
     webhook_key: str  # webhook secrets are stored sealed with it
+    dashboard_key: str  # members' access tokens are stored sealed with it
+    dashboard_password: str  # of the account that the stack makes
     signer_key: str  # the hot key; it holds gas money and operates the Treasuries
 
 
@@ -55,9 +57,12 @@ def load_or_make(path: Path) -> Secrets:
         api_token=secrets.token_urlsafe(32),
         key_pepper=secrets.token_urlsafe(32),
         webhook_key=b64encode(secrets.token_bytes(32)).decode(),
+        dashboard_key=b64encode(secrets.token_bytes(32)).decode(),
+        dashboard_password=secrets.token_urlsafe(16),
         signer_key="0x" + secrets.token_hex(32),
     )
     kept = {**asdict(made), **told}
+    kept["role_passwords"] = {**made.role_passwords, **kept["role_passwords"]}
     if kept != told:
         write_json(path, kept)
     return Secrets(**kept)

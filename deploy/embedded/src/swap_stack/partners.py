@@ -36,7 +36,7 @@ class Operator:
     """Runs `swapctl` against the services of one stack."""
 
     def __init__(self, ports: ServicePorts, token: str) -> None:
-        urls = {URL_VARIABLES[name]: ports.internal_url(name) for name in ports.internal}
+        urls = {variable: ports.internal_url(name) for name, variable in URL_VARIABLES.items()}
         self._env: Mapping[str, str] = {**urls, "SWAP_OPERATOR__TOKEN": token}
 
     def run(self, *words: str) -> dict[str, Any]:

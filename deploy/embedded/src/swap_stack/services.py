@@ -12,8 +12,10 @@ from typing import Any
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 
-SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
-WITH_PUBLIC_PORT = ("api", "quoter")
+# They exchange messages; the dashboard asks the api alone.
+ON_KAFKA = ("api", "quoter", "chain_watcher", "settler", "notifier")
+SERVICES = (*ON_KAFKA, "dashboard")
+WITH_PUBLIC_PORT = ("api", "quoter", "dashboard")
 
 
 @dataclass(frozen=True, slots=True)

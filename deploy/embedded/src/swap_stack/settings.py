@@ -63,6 +63,9 @@ def make_settings(
         "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),
         "SWAP_NOTIFIER__SECRET_KEYS": orjson.dumps([secrets.webhook_key]).decode(),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
+        "SWAP_DASHBOARD__PUBLIC_URL": ports.public_url("dashboard"),
+        "SWAP_DASHBOARD__API_URL": ports.public_url("api"),
+        "SWAP_DASHBOARD__SECRET_KEYS": orjson.dumps([secrets.dashboard_key]).decode(),
         **ONE_OPERATOR,
         # Only what costs time: a payment that cannot be made is given up after two tries.
         "SWAP_SETTLER__PAYOUT_ATTEMPTS_MAX": "2",

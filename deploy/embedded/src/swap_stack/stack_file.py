@@ -56,6 +56,7 @@ def describe(
     keys: DevelopmentKeys,
     catalogue: Catalogue,
     partners: list[dict[str, Any]],
+    account: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     """Return everything but the services, whose pids change."""
     postgres = parts.postgres
@@ -65,7 +66,7 @@ def describe(
         "machine only.",
         "broker": parts.broker_choice.kind,
         "gateway": {"url": ports.public_url("api")},
-        "dashboard": None,
+        "dashboard": account,
         "partners": partners,
         "networks": [describe_network(network, keys) for network in catalogue.networks.values()],
         "postgres": {

@@ -14,6 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.messaging.topics import ensure_topics
+from swap_stack.account import make_account
 from swap_stack.catalogue import (
     PRICES,
     RunningChain,
@@ -48,7 +49,7 @@ from swap_stack.ports import Ports
 from swap_stack.processes import Registry
 from swap_stack.report import Report
 from swap_stack.sandbox.settings import SANDBOX, TEST
-from swap_stack.services import SERVICES, ServicePorts, ServiceProcess, make_plan
+from swap_stack.services import ON_KAFKA, ServicePorts, ServiceProcess, make_plan
 from swap_stack.settings import client_settings, make_settings
 from swap_stack.stack_file import describe, write_stack_file
 
@@ -86,6 +87,7 @@ class Start:
         settings = self._settings(written)
         services = await self._launch(settings)
         partners = await self._partners()
+        account = await self._account(partners)
         await self._play(catalogue.environment, partners)
         description = describe(
             parts=self._parts,
@@ -94,6 +96,7 @@ class Start:
             keys=self._keys,
             catalogue=catalogue,
             partners=partners,
+            account=account,
         )
         if partners and not self._options.without and self._options.catalogue is None:
             with self._report.timed("liquidity", "quoted in every token"):
@@ -185,6 +188,14 @@ class Start:
             await receiver.ready()
         return partners
 
+    async def _account(self, partners: list[dict[str, Any]]) -> dict[str, str] | None:
+        """Return the account of the dashboard as var/stack.json names it."""
+        if not partners or "dashboard" in self._options.without:
+            return None
+        operator = Operator(self._service_ports, self._secrets.operator_token)
+        with self._report.timed("account", self._service_ports.public_url("dashboard")):
+            return await make_account(operator, self._service_ports, self._secrets)
+
     async def _play(self, environment: str, partners: list[dict[str, Any]]) -> None:
         """Start the sandbox, unless real money could be there."""
         if not partners or environment != TEST:
@@ -196,7 +207,7 @@ class Start:
             await self._sandbox.ready()
 
     async def _launch(self, settings: Mapping[str, str]) -> tuple[ServiceProcess, ...]:
-        clients = {name: client_settings(self._parts.broker.client(name)) for name in SERVICES}
+        clients = {name: client_settings(self._parts.broker.client(name)) for name in ON_KAFKA}
         plan = make_plan(self._places, settings, clients, without=self._options.without)
         supervisor = Supervisor(self._places, self._registry)
         await supervisor.start_with(plan)

@@ -9,8 +9,11 @@ from swap_stack.next_steps import AFTER_UP, show_next
 from swap_stack.report import Report
 
 
-def show(stack: Mapping[str, Any], report: Report) -> None:
-    """Print what runs, the keys to send, where to go and what to do next."""
+def show(stack: Mapping[str, Any], report: Report, *, link: str | None = None) -> None:
+    """Print what runs, the keys to send, where to go and what to do next.
+
+    :param link: signs a browser in to the dashboard, once.
+    """
     for service in stack["services"]:
         report.say(service["name"], f"pid {service['pid']}, {service['internal_url']}")
     for partner in stack["partners"]:
@@ -18,4 +21,7 @@ def show(stack: Mapping[str, Any], report: Report) -> None:
     gateway = stack["gateway"]["url"]
     report.say("ready", f"{gateway} (everything else: var/stack.json)")
     report.say("reference", f"{gateway}/docs")
+    if link is not None:
+        report.say("dashboard", f"{stack['dashboard']['url']} as {stack['dashboard']['email']}")
+        report.console.print(f"  sign in, once: {link}", highlight=False, soft_wrap=True)
     show_next(report.console, AFTER_UP)

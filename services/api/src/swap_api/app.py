@@ -48,6 +48,7 @@ from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import Endpoint, weighed
 from swap_api.http.errors import Errors
 from swap_api.http.history import HistoryEndpoints
+from swap_api.http.managed_swaps import ManagedSwapEndpoints
 from swap_api.http.management_table import management
 from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.pricing import PricingEndpoints
@@ -244,9 +245,10 @@ class Building:
         errors = Errors(group.docs_url)
         routes = self._management.routes()
         asking = self._catalogue, self._fetch_price, self._rendering
+        swap_endpoints, history = self._swap_endpoints(idempotency), self._history_endpoints()
         declared = endpoints(
-            self._swap_endpoints(idempotency),
-            self._history_endpoints(),
+            swap_endpoints,
+            history,
             PricingEndpoints(
                 read_quote=ReadQuote(*asking, self._guards.screen_parties),
                 read_ranges=ReadRanges(*asking),
@@ -266,6 +268,9 @@ class Building:
                 )
             ),
             **routes,
+            swaps_of_members=ManagedSwapEndpoints(
+                self._management.manage_partners, swap_endpoints, history
+            ),
         )
         managing = management(**routes)
         table = weighed(declared, group.rates.weights)

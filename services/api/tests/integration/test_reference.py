@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from api_harness import Harness
-from browser import find_browser, opened
 
 from swap_runtime.http.asgi import AsgiServer
+from tests.support.browser import find_browser, opened
 
 pytestmark = pytest.mark.connected
 BROWSER = find_browser()

@@ -26,7 +26,6 @@ from swap_domain.catalogue import NATIVE
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.guard import SystemNames
 from swap_notifier.adapters.messages import PostgresMessages
-from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.http.admin import EndpointRoutes
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.list_sent import ListSent
@@ -36,6 +35,7 @@ from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.operators.admin_routes import Handler
 from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.sealing import Sealing
 from tests.support.serving import served
 
 SEALING = Sealing.with_keys([b64encode(b"k" * 32).decode()])

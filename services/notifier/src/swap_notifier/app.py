@@ -22,7 +22,6 @@ from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.guard import SystemNames, guarded_connector, raise_resolver_threads
 from swap_notifier.adapters.http_sender import HttpSender
 from swap_notifier.adapters.messages import PostgresMessages
-from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.adapters.statements import MESSAGES_DUE
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.windows import Windows
@@ -45,6 +44,7 @@ from swap_runtime.catalogue import load_catalogue
 from swap_runtime.postgres.wake import Wake
 from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
+from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0008"  # the last of the migrations

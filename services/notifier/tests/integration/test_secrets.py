@@ -14,12 +14,12 @@ from pydantic import SecretStr
 from services.notifier.tests.factories import NOW, OLD_SECRET, SECRET, a_swap, sealed
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
-from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import Endpoint, SecretStorage, to_secret
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.seal_secrets import SealSecrets
 from swap_runtime.postgres.database import create_engine
+from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected

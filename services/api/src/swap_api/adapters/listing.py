@@ -16,6 +16,11 @@ PLANNED_FOR_VALUES: Final = sql("SET LOCAL plan_cache_mode = force_custom_plan")
 # Each has an index that starts with the app and the address and ends in the order of the list.
 ADDRESS_COLUMNS: Final = ("destination_address", "source_address", "refund_address")
 
+# A page behind a swap costs the same however far down the list it is. Of no swap of the app: empty.
+BEHIND: Final = """(created_at, id) < (
+  SELECT start.created_at, start.id FROM swap AS start
+  WHERE start.id = :starting_after AND start.app_id = :app_id)"""
+
 Filled = tuple[Statement, Mapping[str, Any]]
 
 
@@ -24,7 +29,11 @@ def page_statement(wanted: SwapFilter) -> Filled:
     values = _values(wanted)
     values |= {"offset": wanted.offset, "limit": wanted.page_size + 1}
     values["reach"] = wanted.offset + wanted.page_size + 1
-    ids = _matching(wanted, f"{NEWEST_FIRST} LIMIT :reach")
+    conditions = _conditions(wanted)
+    if wanted.starting_after is not None:
+        conditions.append(BEHIND)
+        values["starting_after"] = wanted.starting_after
+    ids = _matching(wanted, conditions, f"{NEWEST_FIRST} LIMIT :reach")
     # Ids first: the documents of the pages before are not touched.
     statement = f"""
 SELECT {SHOWN} FROM swap WHERE id IN (
@@ -35,13 +44,12 @@ SELECT {SHOWN} FROM swap WHERE id IN (
 
 def count_statement(wanted: SwapFilter) -> Filled:
     """Count what matches, up to a bound, so that a long history costs no more than a short one."""
-    ids = _matching(wanted, "LIMIT :reach")
+    ids = _matching(wanted, _conditions(wanted), "LIMIT :reach")
     statement = f"SELECT count(*) FROM (SELECT 1 FROM ({ids}) AS matching LIMIT :reach) AS counted"
     return sql(statement), {**_values(wanted), "reach": COUNTED_MAX}
 
 
-def _matching(wanted: SwapFilter, end: str) -> str:
-    conditions = _conditions(wanted)
+def _matching(wanted: SwapFilter, conditions: list[str], end: str) -> str:
     if not wanted.addresses:
         return f"SELECT id, created_at FROM swap WHERE {' AND '.join(conditions)} {end}"
     # Each address is looked up: with several at once no index gives the order of the list.

@@ -51,6 +51,7 @@ class SwapFilter:
     reference_id: str | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
+    starting_after: UUID | None = None  # a swap of the list; the page begins behind it
 
     @property
     def hides_expired(self) -> bool:

@@ -235,6 +235,15 @@ class ListParameters(FilterParameters):
     address: Texts = Field(default=[], description="Source, destination or refund address")
 
 
+class ManagedListParameters(ListParameters):
+    """What the list of members takes beside it."""
+
+    starting_after: UUID | None = Field(
+        default=None,
+        description="A swap of the list: the page begins behind it. Takes the place of `page`",
+    )
+
+
 class AliasParameters(FilterParameters):
     """What the alias takes in place of `address`."""
 

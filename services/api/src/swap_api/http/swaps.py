@@ -22,6 +22,7 @@ from swap_api.http.parameters import (
     AliasParameters,
     FilterParameters,
     ListParameters,
+    ManagedListParameters,
     RefundAddressBody,
     RouteParameters,
     SpeedUpBody,
@@ -137,6 +138,12 @@ class SwapEndpoints:
             raise forbidden("A publishable key lists swaps by address only; send an address")
         return _listed(await self._list_swaps(wanted), wanted, request)
 
+    async def list_behind(self, request: Request, context: Context) -> Response:
+        """Answer the list of members, which may begin behind a swap."""
+        asked = parse_query(ManagedListParameters, request.query)
+        wanted = self._filter(asked, asked.address, context, starting_after=asked.starting_after)
+        return _listed(await self._list_swaps(wanted), wanted, request)
+
     async def list_by_addresses(self, request: Request, context: Context) -> Response:
         """Answer the alias that takes `addresses`, and nothing without one."""
         asked = parse_query(AliasParameters, request.query)
@@ -146,7 +153,12 @@ class SwapEndpoints:
         return _listed(await self._list_swaps(wanted), wanted, request)
 
     def _filter(
-        self, asked: FilterParameters, addresses: Sequence[str], context: Context
+        self,
+        asked: FilterParameters,
+        addresses: Sequence[str],
+        context: Context,
+        *,
+        starting_after: UUID | None = None,
     ) -> SwapFilter:
         return SwapFilter(
             app_id=context.caller.app_id,
@@ -159,6 +171,7 @@ class SwapEndpoints:
             reference_id=asked.reference_id,
             created_after=asked.created_after,
             created_before=asked.created_before,
+            starting_after=starting_after,
         )
 
 

@@ -12,6 +12,7 @@ from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.idempotent_requests import REPLAYED_HEADERS, make_idempotent
+from swap_api.http.managed_swaps import ManagedSwapEndpoints, managed_swaps
 from swap_api.http.management import ManagementEndpoints
 from swap_api.http.management_addresses import PAGED
 from swap_api.http.management_table import management
@@ -95,6 +96,7 @@ def endpoints(
     managed: ManagementEndpoints,
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
+    swaps_of_members: ManagedSwapEndpoints,
 ) -> list[Endpoint]:
     """Return every address of the public port but the document that describes them."""
     for_members = (
@@ -110,6 +112,7 @@ def endpoints(
         *_pricing(pricing),
         *_catalogue(catalogue),
         *map(make_idempotent, for_members),
+        *managed_swaps(swaps_of_members),
     ]
 
 

@@ -11,11 +11,11 @@ from swap_notifier import observe
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import outcome_row, to_claimed
-from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.outcomes import FAILING_MAX, Claimed, DisabledReason, Outcome
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, execute_alone, transaction
 from swap_runtime.postgres.sql import Row
+from swap_runtime.sealing import Sealing, Unreadable
 
 
 class PostgresDeliveries:
@@ -55,7 +55,7 @@ class PostgresDeliveries:
             if one is None:
                 continue
             try:
-                secrets.append(self._sealing.open(one, endpoint_id=row.endpoint_id))
+                secrets.append(self._sealing.open(one, owner_id=row.endpoint_id))
             except Unreadable as error:
                 observe.secret_unreadable(row.endpoint_id, str(error))
                 break

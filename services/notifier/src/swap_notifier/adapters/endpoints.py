@@ -12,7 +12,6 @@ from uuid import UUID
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import to_endpoint
-from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.endpoints import Endpoint, SecretStorage
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
@@ -20,6 +19,7 @@ from swap_notifier.ports import DisabledByOperator, TooMany
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
+from swap_runtime.sealing import Sealing, Unreadable
 
 SECRETS: Final = ("secret", "previous_secret", "earlier_secret")
 
@@ -33,7 +33,7 @@ class PostgresEndpoints:
         async with transaction(self._engine) as connection:
             if most is not None:
                 await _keep_within(connection, endpoint, most)
-            sealed = self._sealing.seal(secret, endpoint_id=endpoint.id)
+            sealed = self._sealing.seal(secret, owner_id=endpoint.id)
             values = {**asdict(endpoint), "secret": sealed}
             connection.post(statements.ADD_ENDPOINT, values)
             await log_order(connection)
@@ -54,7 +54,7 @@ class PostgresEndpoints:
     async def rotate(
         self, endpoint_id: UUID, *, secret: str, at: datetime, until: datetime
     ) -> bool:
-        sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
+        sealed = self._sealing.seal(secret, owner_id=endpoint_id)
         values = {"id": endpoint_id, "secret": sealed, "at": at, "until": until}
         async with transaction(self._engine) as connection:
             is_rotated = bool(await connection.execute(statements.ROTATE, values))
@@ -111,10 +111,10 @@ class PostgresEndpoints:
         if sealed is None or self._sealing.is_current(sealed):
             return sealed
         try:
-            secret = self._sealing.open(sealed, endpoint_id=endpoint_id)
+            secret = self._sealing.open(sealed, owner_id=endpoint_id)
         except Unreadable:
             return sealed
-        return self._sealing.seal(secret, endpoint_id=endpoint_id)
+        return self._sealing.seal(secret, owner_id=endpoint_id)
 
     async def count_secrets(self) -> Mapping[SecretStorage, int]:
         count: Counter[SecretStorage] = Counter()

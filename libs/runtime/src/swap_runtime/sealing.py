@@ -1,4 +1,4 @@
-"""Secrets at rest: AES-256-GCM, bound to the endpoint that they belong to."""
+"""Secrets at rest: AES-256-GCM, bound to what they belong to."""
 
 from __future__ import annotations
 
@@ -64,21 +64,21 @@ class Sealing:
         """Whether the first key sealed it."""
         return sealed.startswith(f"{FORM}.{self.first_key_id}.")
 
-    def seal(self, secret: str, *, endpoint_id: UUID) -> str:
+    def seal(self, secret: str, *, owner_id: UUID) -> str:
         nonce = token_bytes(NONCE_BYTES)
         cipher = AES.new(self._keys[self.first_key_id], AES.MODE_GCM, nonce=nonce)
-        cipher.update(endpoint_id.bytes)
+        cipher.update(owner_id.bytes)
         text, tag = cipher.encrypt_and_digest(secret.encode())
         body = urlsafe_b64encode(nonce + tag + text).decode()
         return f"{FORM}.{self.first_key_id}.{body}"
 
-    def open(self, sealed: str, *, endpoint_id: UUID) -> str:
+    def open(self, sealed: str, *, owner_id: UUID) -> str:
         """
-        :raises Unreadable: when none of the keys opens it for this endpoint.
+        :raises Unreadable: when none of the keys opens it for this owner.
         """
-        return self._opened(sealed, endpoint_id)
+        return self._opened(sealed, owner_id)
 
-    def _open(self, sealed: str, endpoint_id: UUID) -> str:
+    def _open(self, sealed: str, owner_id: UUID) -> str:
         form, _, rest = sealed.partition(".")
         if not rest:
             return sealed
@@ -90,10 +90,10 @@ class Sealing:
             nonce, text = content[:NONCE_BYTES], content[NONCE_BYTES + TAG_BYTES :]
             tag = content[NONCE_BYTES : NONCE_BYTES + TAG_BYTES]
             cipher = AES.new(self._keys[key_id], AES.MODE_GCM, nonce=nonce)
-            cipher.update(endpoint_id.bytes)
+            cipher.update(owner_id.bytes)
             return cipher.decrypt_and_verify(text, tag).decode()
         except ValueError as error:
-            raise Unreadable(f"key {key_id} does not open it for this endpoint") from error
+            raise Unreadable(f"key {key_id} does not open it for this owner") from error
 
 
 def _id_of(key: bytes) -> str:

@@ -5,15 +5,15 @@ from uuid import UUID
 
 import pytest
 
-from services.notifier.tests.factories import SECRET
-from swap_notifier.adapters.sealing import Sealing, Unreadable
+from swap_runtime.sealing import Sealing, Unreadable
 
+SECRET = "whsec_c2VjcmV0"
 NEW, OLD = b"n" * 32, b"o" * 32
 OURS, ANOTHERS = UUID(int=1), UUID(int=2)
 
 
 def sealed_with(*keys: bytes) -> str:
-    return Sealing(keys).seal(SECRET, endpoint_id=OURS)
+    return Sealing(keys).seal(SECRET, owner_id=OURS)
 
 
 class TestSealing:
@@ -22,7 +22,7 @@ class TestSealing:
 
         assert SECRET not in sealed
         assert "whsec" not in sealed
-        assert Sealing([NEW]).open(sealed, endpoint_id=OURS) == SECRET
+        assert Sealing([NEW]).open(sealed, owner_id=OURS) == SECRET
 
     def test_is_another_text_every_time(self) -> None:
         assert sealed_with(NEW) != sealed_with(NEW)
@@ -31,28 +31,28 @@ class TestSealing:
         sealed = sealed_with(OLD)
         both = Sealing([NEW, OLD])
 
-        assert both.open(sealed, endpoint_id=OURS) == SECRET
+        assert both.open(sealed, owner_id=OURS) == SECRET
         assert not both.is_current(sealed)
-        anew = both.seal(SECRET, endpoint_id=OURS)
+        anew = both.seal(SECRET, owner_id=OURS)
         assert both.is_current(anew)
-        assert Sealing([NEW]).open(anew, endpoint_id=OURS) == SECRET
+        assert Sealing([NEW]).open(anew, owner_id=OURS) == SECRET
 
     @pytest.mark.parametrize(
-        ("sealed", "endpoint_id"),
+        ("sealed", "owner_id"),
         [
             pytest.param(sealed_with(OLD), OURS, id="with a key that is gone"),
-            pytest.param(sealed_with(NEW), ANOTHERS, id="for another endpoint"),
+            pytest.param(sealed_with(NEW), ANOTHERS, id="for another owner"),
             pytest.param(sealed_with(NEW)[:-8] + "AAAAAAA=", OURS, id="and changed since"),
             pytest.param(sealed_with(NEW)[:30], OURS, id="and cut off"),
             pytest.param("v2" + sealed_with(NEW)[2:], OURS, id="in a form to come"),
         ],
     )
-    def test_opens_nothing_that_was_sealed(self, sealed: str, endpoint_id: UUID) -> None:
+    def test_opens_nothing_that_was_sealed(self, sealed: str, owner_id: UUID) -> None:
         with pytest.raises(Unreadable):
-            Sealing([NEW]).open(sealed, endpoint_id=endpoint_id)
+            Sealing([NEW]).open(sealed, owner_id=owner_id)
 
     def test_reads_what_was_stored_before_anything_was_sealed(self) -> None:
-        assert Sealing([NEW]).open(SECRET, endpoint_id=OURS) == SECRET
+        assert Sealing([NEW]).open(SECRET, owner_id=OURS) == SECRET
 
     @pytest.mark.parametrize("texts", [[], ["short"], ["no base64!"], [b64encode(b"k" * 16)]])
     def test_takes_only_whole_keys_and_shows_none(self, texts: list[str]) -> None:

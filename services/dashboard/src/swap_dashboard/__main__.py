@@ -1,0 +1,3 @@
+from swap_dashboard.app import main
+
+main()

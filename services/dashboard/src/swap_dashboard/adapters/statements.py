@@ -1,0 +1,107 @@
+"""Every statement of the dashboard's tables."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from swap_runtime.postgres.sql import sql
+
+ADD_ACCOUNT: Final = sql("""
+INSERT INTO account (id, email, password_hash, created_at)
+VALUES (:id, :email, :password_hash, :at) ON CONFLICT (email) DO NOTHING
+""")
+FIND_ACCOUNT: Final = sql("SELECT id, email, password_hash FROM account WHERE email = :email")
+FIND_ACCOUNT_BY_ID: Final = sql("SELECT id, email, password_hash FROM account WHERE id = :id")
+SET_PASSWORD: Final = sql("UPDATE account SET password_hash = :password_hash WHERE id = :id")
+
+ADD_MEMBERSHIP: Final = sql("""
+INSERT INTO membership (id, account_id, organization_id, organization_name, member_id,
+                        sealed_token, token_id, token_expires_at, created_at)
+VALUES (:id, :account_id, :organization_id, :organization_name, :member_id,
+        :sealed_token, :token_id, :token_expires_at, :at)
+ON CONFLICT (account_id, organization_id) DO NOTHING
+""")
+REMOVE_MEMBERSHIP: Final = sql("""
+DELETE FROM membership WHERE account_id = :account_id AND organization_id = :organization_id
+""")
+MEMBERSHIPS: Final = sql("""
+SELECT id, account_id, organization_id, organization_name, token_expires_at FROM membership
+WHERE account_id = :account_id ORDER BY created_at, id
+""")
+SEALED_TOKEN: Final = sql("SELECT sealed_token FROM membership WHERE id = :id")
+REPLACE_TOKEN: Final = sql("""
+UPDATE membership SET sealed_token = :sealed_token, token_id = :token_id,
+                      token_expires_at = :token_expires_at
+WHERE id = :id
+""")
+
+ADD_SESSION: Final = sql("""
+INSERT INTO session (token_hash, id, account_id, membership_id, created_at, last_seen_at,
+                     expires_at, browser, address)
+VALUES (:token_hash, :id, :account_id, :membership_id, :created_at, :last_seen_at,
+        :expires_at, :browser, :address)
+""")
+SESSION: Final = """session.id, session.account_id, account.email, session.membership_id,
+       session.created_at, session.last_seen_at, session.expires_at, session.browser,
+       session.address"""
+FIND_SESSION: Final = sql(f"""
+SELECT {SESSION} FROM session JOIN account ON account.id = session.account_id
+WHERE session.token_hash = :token_hash AND session.expires_at > :at
+  AND session.last_seen_at > :idle_since
+""")
+NOTE_SEEN: Final = sql("UPDATE session SET last_seen_at = :at WHERE id = :id")
+OPEN_SESSIONS: Final = sql(f"""
+SELECT {SESSION} FROM session JOIN account ON account.id = session.account_id
+WHERE session.account_id = :account_id AND session.expires_at > :at
+  AND session.last_seen_at > :idle_since
+ORDER BY session.last_seen_at DESC
+""")
+USE_MEMBERSHIP: Final = sql("""
+UPDATE session SET membership_id = membership.id FROM membership
+WHERE session.id = :id AND membership.id = :membership_id
+  AND membership.account_id = session.account_id
+""")
+END_SESSION: Final = sql("DELETE FROM session WHERE id = :id AND account_id = :account_id")
+END_ALL: Final = sql("""
+DELETE FROM session
+WHERE account_id = :account_id AND (CAST(:but AS uuid) IS NULL OR id <> CAST(:but AS uuid))
+""")
+FORGET_SESSIONS: Final = sql("""
+DELETE FROM session WHERE expires_at <= :at OR last_seen_at <= :idle_since
+""")
+
+ADD_LINK: Final = sql("""
+INSERT INTO sign_in_link (token_hash, account_id, expires_at)
+VALUES (:token_hash, :account_id, :expires_at)
+""")
+LINK_EMAIL: Final = sql("""
+SELECT account.email FROM sign_in_link JOIN account ON account.id = sign_in_link.account_id
+WHERE sign_in_link.token_hash = :token_hash AND sign_in_link.expires_at > :at
+""")
+TAKE_LINK: Final = sql("""
+DELETE FROM sign_in_link WHERE token_hash = :token_hash AND expires_at > :at RETURNING account_id
+""")
+
+# Counted before the password is compared: a hundred at once are a hundred failures.
+BEGIN_ATTEMPT: Final = sql("""
+INSERT INTO sign_in_failure AS known (key, failures, blocked_until, last_at)
+VALUES (:key, 1, :at, :at)
+ON CONFLICT (key) DO UPDATE SET
+  failures = CASE WHEN known.last_at < :forgotten THEN 1 ELSE known.failures + 1 END,
+  blocked_until = CASE
+    WHEN known.last_at < :forgotten OR known.failures < :free THEN :at
+    ELSE CAST(:at AS timestamptz) + make_interval(secs =>
+      least(CAST(:pause_max AS float8), power(2, known.failures - CAST(:free AS int) + 1)))
+  END,
+  last_at = :at
+WHERE known.blocked_until <= :at
+RETURNING failures
+""")
+BLOCKED_UNTIL: Final = sql("SELECT blocked_until FROM sign_in_failure WHERE key = :key")
+# What was counted before the attempt is taken back; of the email all of it.
+CLEAR_FAILURES: Final = sql("DELETE FROM sign_in_failure WHERE key = :key")
+TAKE_BACK: Final = sql("""
+UPDATE sign_in_failure SET failures = greatest(failures - 1, 0), blocked_until = last_at
+WHERE key = :key
+""")
+FORGET_FAILURES: Final = sql("DELETE FROM sign_in_failure WHERE last_at < :before")

@@ -1,0 +1,202 @@
+"""Builds the dashboard. The only module that knows every concrete class."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from starlette.applications import Starlette
+
+from swap_dashboard.adapters.accounts import PostgresAccounts
+from swap_dashboard.adapters.api import HttpApi, to_token
+from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.adapters.sessions import PostgresSessions, PostgresSignInLinks
+from swap_dashboard.adapters.throttling import PostgresThrottle
+from swap_dashboard.http.account import AccountPages
+from swap_dashboard.http.admin import AccountRoutes
+from swap_dashboard.http.cookies import Cookies
+from swap_dashboard.http.forms import Forms
+from swap_dashboard.http.keys import KeyPages
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.organization import OrganizationPages
+from swap_dashboard.http.rendering import Pages
+from swap_dashboard.http.sign_in import SignInPages
+from swap_dashboard.http.site import STATIC, build_site
+from swap_dashboard.http.start import StartPages
+from swap_dashboard.http.swaps import SwapPages
+from swap_dashboard.http.visitors import Visitors
+from swap_dashboard.http.webhooks import WebhookPages
+from swap_dashboard.ports import Api, Passwords
+from swap_dashboard.settings import DashboardGroup, DashboardSettings
+from swap_dashboard.usecases.accept_invitation import AcceptInvitation
+from swap_dashboard.usecases.change_password import ChangePassword
+from swap_dashboard.usecases.forget_old import ForgetOld
+from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
+from swap_dashboard.usecases.open_session import FindSession, OpenSession
+from swap_dashboard.usecases.renew_token import RenewToken
+from swap_dashboard.usecases.sign_in import SignIn, SignInByLink
+from swap_runtime.process.service import Service, run
+from swap_runtime.sealing import Sealing
+from swap_runtime.telemetry.logging import configure_logging
+
+SCHEMA_REVISION: Final = "0001"  # the last of the migrations
+FORGET_INTERVAL: Final = timedelta(hours=1)
+TOKEN_BYTES: Final = 32
+
+
+def main() -> None:
+    configure_logging("dashboard")  # first: a wrong setting is logged, too
+    settings = DashboardSettings()  # type: ignore[call-arg]  # the environment fills it
+    run(
+        "dashboard",
+        settings,
+        settings.dashboard,
+        build,
+        publishes=False,
+        schema_revision=SCHEMA_REVISION,
+    )
+
+
+async def build(service: Service) -> None:
+    group = service.group
+    assert isinstance(group, DashboardGroup)
+    api = HttpApi(group.api_url, answer_seconds=group.api_timeout.total_seconds())
+    parts = Building(service, group, api, Argon2Passwords()).parts()
+    service.serve(parts.site, port=group.port, idle_timeout=group.idle_timeout)
+    parts.admin.add_to(service)
+    service.every("forget-old", FORGET_INTERVAL, parts.forget_old)
+    service.on_stop(api.close)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the ports are made of."""
+
+    site: Starlette
+    admin: AccountRoutes
+    forget_old: ForgetOld
+    make_sign_in_link: MakeSignInLink
+
+
+class Building:
+    """The pieces that several parts share."""
+
+    def __init__(
+        self, service: Service, group: DashboardGroup, api: Api, passwords: Passwords
+    ) -> None:
+        clock = service.clock
+        self._clock, self._group, self._api = clock, group, api
+        self._passwords = passwords
+        keys = [key.get_secret_value() for key in group.secret_keys]
+        self._accounts = PostgresAccounts(service.engine, Sealing.with_keys(keys))
+        self._sessions = PostgresSessions(service.engine)
+        self._links = PostgresSignInLinks(service.engine)
+        self._throttle = PostgresThrottle(service.engine)
+        self._is_https = group.public_url.startswith("https:")
+        self._cookies = Cookies(is_https=self._is_https)
+        self._forms = Forms(public_url=group.public_url)
+        self._layout = Layout(Pages(clock=clock, version=static_version()))
+        self._find_session = FindSession(self._sessions, idle=group.session_idle, clock=clock)
+        self._open_session = OpenSession(
+            self._accounts,
+            self._sessions,
+            RenewToken(self._accounts, api, to_token=to_token, clock=clock),
+            lifetime=group.session_lifetime,
+            clock=clock,
+            new_id=uuid4,
+            new_token=new_token,
+        )
+        self._accept_invitation = AcceptInvitation(
+            self._accounts, api, passwords, clock=clock, new_id=uuid4
+        )
+        self._visitors = Visitors(
+            self._accounts,
+            self._find_session,
+            api,
+            self._cookies,
+            trusted_proxies=group.trusted_proxies,
+        )
+
+    def parts(self) -> Parts:
+        layout, visitors = self._layout, self._visitors
+        member_forms = MemberForms(visitors, self._forms)
+        sections = (
+            StartPages(layout, visitors),
+            self._sign_in_pages(),
+            self._account_pages(),
+            SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),
+            WebhookPages(layout, visitors, member_forms),
+            KeyPages(layout, visitors, member_forms),
+            OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
+        )
+        make_sign_in_link = MakeSignInLink(
+            self._accounts,
+            self._links,
+            public_url=self._group.public_url,
+            lifetime=self._group.link_lifetime,
+            clock=self._clock,
+            new_token=new_token,
+        )
+        return Parts(
+            site=build_site(sections, layout, is_https=self._is_https),
+            admin=AccountRoutes(
+                accept_invitation=self._accept_invitation, make_sign_in_link=make_sign_in_link
+            ),
+            forget_old=ForgetOld(
+                self._sessions, self._throttle, idle=self._group.session_idle, clock=self._clock
+            ),
+            make_sign_in_link=make_sign_in_link,
+        )
+
+    def _sign_in_pages(self) -> SignInPages:
+        return SignInPages(
+            self._layout,
+            self._visitors,
+            self._forms,
+            self._cookies,
+            sign_in=SignIn(
+                self._accounts,
+                self._passwords,
+                self._throttle,
+                self._open_session,
+                clock=self._clock,
+            ),
+            sign_in_by_link=SignInByLink(
+                self._accounts, self._links, self._open_session, clock=self._clock
+            ),
+            accept_invitation=self._accept_invitation,
+            open_session=self._open_session,
+            sessions=self._sessions,
+        )
+
+    def _account_pages(self) -> AccountPages:
+        return AccountPages(
+            self._layout,
+            self._visitors,
+            self._forms,
+            self._cookies,
+            sessions=self._sessions,
+            find_session=self._find_session,
+            change_password=ChangePassword(
+                self._accounts, self._passwords, self._sessions, self._throttle, clock=self._clock
+            ),
+        )
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def static_version() -> str:
+    """Return a name for the content of the static files."""
+    digest = sha256()
+    for path in sorted(Path(str(STATIC)).rglob("*")):
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]

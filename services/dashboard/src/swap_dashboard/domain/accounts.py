@@ -1,0 +1,76 @@
+"""Who signs in: accounts, the organizations that they act in, and their sessions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+EMAIL_MAX: Final = 254
+PASSWORD_MIN: Final = 12
+PASSWORD_MAX: Final = 256
+EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[a-z0-9.-]{1,189}")
+
+
+class AccountRefused(Exception):
+    """An email or a password cannot be used; the text says why, for its owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person with a password."""
+
+    id: UUID
+    email: str
+    password_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """One organization that an account acts in."""
+
+    id: UUID
+    account_id: UUID
+    organization_id: UUID
+    organization_name: str  # when it was joined, for lists alone
+    token_expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One browser that is signed in."""
+
+    id: UUID
+    account_id: UUID
+    email: str
+    membership_id: UUID | None
+    created_at: datetime
+    last_seen_at: datetime
+    expires_at: datetime
+    browser: str
+    address: str
+
+
+def to_email(text: str) -> str:
+    """Return an address as it is stored and compared.
+
+    :raises AccountRefused: when it is no address.
+    """
+    email = text.strip().casefold()
+    if len(email) > EMAIL_MAX or not EMAIL.fullmatch(email):
+        raise AccountRefused("This is not an email address.")
+    return email
+
+
+def check_password(password: str, email: str) -> None:
+    """
+    :raises AccountRefused: when it is too short, too long, or says the email again.
+    """
+    if len(password) < PASSWORD_MIN:
+        raise AccountRefused(f"Use {PASSWORD_MIN} characters or more.")
+    if len(password) > PASSWORD_MAX:
+        raise AccountRefused(f"Use {PASSWORD_MAX} characters or fewer.")
+    if len(set(password)) < PASSWORD_MIN // 3 or email.partition("@")[0] in password.casefold():
+        raise AccountRefused("This password is easy to guess. Use several words.")

@@ -1,0 +1,31 @@
+"""How long a sign-in is refused after failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final
+
+PAUSE_MAX: Final = timedelta(minutes=15)
+FORGOTTEN_AFTER: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What failures are counted by: an email, or the address of a client."""
+
+    key: bytes
+    free: int  # failures without a pause
+
+
+def counted_by(email: str, address: str) -> tuple[Counted, Counted]:
+    """Return both: one guesses at many accounts, many guess at one.
+
+    An unknown email is counted as a known one, so that the pause tells nothing.
+    """
+    return Counted(_key("email", email), 5), Counted(_key("address", address), 30)
+
+
+def _key(kind: str, text: str) -> bytes:
+    return sha256(f"{kind}/{text}".encode()).digest()

@@ -1,0 +1,122 @@
+"""The account of who is signed in: password, sessions, organizations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard import observe
+from swap_dashboard.domain.accounts import AccountRefused
+from swap_dashboard.http.cookies import Cookies
+from swap_dashboard.http.forms import Forms
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.visitors import OrganizationNeeded, Visitor, Visitors, to_uuid
+from swap_dashboard.ports import ApiRefused, Sessions
+from swap_dashboard.usecases.change_password import ChangePassword
+from swap_dashboard.usecases.open_session import FindSession
+from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
+
+
+class AccountPages:
+    def __init__(
+        self,
+        layout: Layout,
+        visitors: Visitors,
+        forms: Forms,
+        cookies: Cookies,
+        *,
+        sessions: Sessions,
+        find_session: FindSession,
+        change_password: ChangePassword,
+    ) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._forms = forms
+        self._cookies = cookies
+        self._sessions = sessions
+        self._find_session = find_session
+        self._change_password = change_password
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/account", self.show),
+            Route("/account/password", self.set_password, methods=["POST"]),
+            Route("/account/sessions/{session_id}/end", self.end_session, methods=["POST"]),
+            Route("/account/sign-out-everywhere", self.end_all, methods=["POST"]),
+            Route("/account/organization", self.use_membership, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        return await self._page(await self._visitors.require(request))
+
+    async def set_password(self, request: Request) -> Response:
+        visitor, fields = await self._form(request)
+        try:
+            await self._change_password(
+                visitor.session, fields.get("known", ""), fields.get("wanted", "")
+            )
+        except SignInRefused:
+            return await self._page(visitor, problem="The present password is another one.")
+        except SignInBlocked as blocked:
+            return await self._page(
+                visitor, problem=f"Too many attempts. Try again in {blocked.seconds} s."
+            )
+        except AccountRefused as error:
+            return await self._page(visitor, problem=str(error))
+        return await self._page(visitor, done="The password is changed. Other sessions ended.")
+
+    async def end_session(self, request: Request) -> Response:
+        visitor, _ = await self._form(request)
+        session_id = to_uuid(request.path_params["session_id"])
+        account_id = visitor.session.account_id
+        open_ones = await self._find_session.list_open(account_id)
+        for session in open_ones:
+            if str(session.id) == session_id:
+                await self._sessions.end(session.id, account_id)
+        return RedirectResponse("/account", status_code=303)
+
+    async def end_all(self, request: Request) -> Response:
+        visitor, _ = await self._form(request)
+        account_id = visitor.session.account_id
+        observe.sessions_ended(account_id, await self._sessions.end_all(account_id))
+        response = RedirectResponse("/sign-in", status_code=303)
+        self._cookies.remove_session(response)
+        return response
+
+    async def use_membership(self, request: Request) -> Response:
+        visitor, fields = await self._form(request)
+        wanted = to_uuid(fields.get("membership", ""))
+        for membership in visitor.memberships:
+            if str(membership.id) == wanted:
+                await self._sessions.use_membership(visitor.session.id, membership.id)
+                return RedirectResponse("/", status_code=303)
+        raise ApiRefused(404, "NOT_FOUND", "There is no such organization")
+
+    async def _form(self, request: Request) -> tuple[Visitor, dict[str, str]]:
+        visitor = await self._visitors.require(request)
+        return visitor, dict(await self._forms.read(request, visitor.token))
+
+    async def _page(
+        self, visitor: Visitor, *, problem: str | None = None, done: str | None = None
+    ) -> Response:
+        values: dict[str, Any] = {
+            "sessions": await self._find_session.list_open(visitor.session.account_id),
+            "problem": problem,
+            "done": done,
+        }
+        status = 422 if problem else 200
+        try:
+            member = await self._visitors.member_of(visitor)
+        except OrganizationNeeded:
+            values |= {"has_no_organization": True}
+            return self._layout.of_visitor(
+                "account.html", values, visitor=visitor, title="Account", status=status
+            )
+        values |= {"has_no_organization": False}
+        return self._layout.of_member(
+            "account.html", values, member=member, title="Account", section="account", status=status
+        )

@@ -1,0 +1,112 @@
+"""What operators may do, below `/admin` of the internal port."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from swap_dashboard.domain.accounts import AccountRefused
+from swap_dashboard.ports import ApiAway, ApiRefused, EmailTaken
+from swap_dashboard.usecases.accept_invitation import AcceptInvitation
+from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
+from swap_runtime.process.service import Service
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class NewAccount(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    invitation: SecretStr
+    email: str
+    password: SecretStr
+
+
+class NewMember(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    invitation: SecretStr
+    email: str
+
+
+class LinkFor(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    email: str
+
+
+class AccountRoutes:
+    """Accounts without a browser, and links for who lost a password."""
+
+    def __init__(
+        self, *, accept_invitation: AcceptInvitation, make_sign_in_link: MakeSignInLink
+    ) -> None:
+        self._accept_invitation = accept_invitation
+        self._make_sign_in_link = make_sign_in_link
+
+    def add_to(self, service: Service) -> None:
+        service.admin("POST", "/accounts", self.add)
+        service.admin("POST", "/memberships", self.add_membership)
+        service.admin("POST", "/sign-in-links", self.link)
+
+    async def add(self, request: Request) -> Response:
+        body = await _read(NewAccount, request)
+        try:
+            account = await self._accept_invitation.with_new_account(
+                body.invitation.get_secret_value(), body.email, body.password.get_secret_value()
+            )
+        except EmailTaken:
+            return _refusal("there is an account of this email", 409)
+        except (AccountRefused, ApiRefused) as error:
+            return _refusal(str(error), 422)
+        except ApiAway as error:
+            return _refusal(str(error), 503)
+        return JSONResponse({"id": str(account.id), "email": account.email})
+
+    async def add_membership(self, request: Request) -> Response:
+        body = await _read(NewMember, request)
+        try:
+            membership_id = await self._accept_invitation.for_email(
+                body.invitation.get_secret_value(), body.email
+            )
+        except (AccountRefused, ApiRefused) as error:
+            return _refusal(str(error), 422)
+        except ApiAway as error:
+            return _refusal(str(error), 503)
+        if membership_id is None:
+            return _refusal("there is no account of this email", 404)
+        return JSONResponse({"id": str(membership_id)})
+
+    async def link(self, request: Request) -> Response:
+        body = await _read(LinkFor, request)
+        try:
+            link = await self._make_sign_in_link(body.email)
+        except AccountRefused as error:
+            return _refusal(str(error), 422)
+        if link is None:
+            return _refusal("there is no account of this email", 404)
+        return JSONResponse({"link": link})
+
+
+async def _read(model: type[Body], request: Request) -> Body:
+    try:
+        return model.model_validate(orjson.loads(await request.body()))
+    except (orjson.JSONDecodeError, ValidationError) as error:
+        raise HTTPException(422, _reason(error)) from None
+
+
+def _reason(error: Exception) -> str:
+    """Name the fields at fault, and nothing of what they held."""
+    if not isinstance(error, ValidationError):
+        return "the body must be JSON"
+    fields: list[Any] = [one["loc"] for one in error.errors(include_input=False)]
+    return f"at fault: {fields}"
+
+
+def _refusal(reason: str, status: int) -> Response:
+    return JSONResponse({"error": reason}, status_code=status)

@@ -1,0 +1,101 @@
+"""An app's API keys: make, replace, revoke."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.paging import Page, page_of
+from swap_dashboard.http.visitors import Member, Visitors, to_uuid
+from swap_dashboard.ports import ApiRefused
+
+KINDS: Final = ("secret", "publishable")
+OVERLAPS: Final = {"0": 0, "hour": 3600, "day": 86400, "week": 7 * 86400}
+
+
+class KeyPages:
+    def __init__(self, layout: Layout, visitors: Visitors, member_forms: MemberForms) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._forms = member_forms
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/apps/{app_id}/keys", self.show),
+            Route("/apps/{app_id}/keys", self.add, methods=["POST"]),
+            Route("/apps/{app_id}/keys/{key_id}/rotate", self.rotate, methods=["POST"]),
+            Route("/apps/{app_id}/keys/{key_id}/revoke", self.revoke, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        return await self._page(member, _app_of(member, request), number=page_of(request))
+
+    async def add(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app = _app_of(member, request)
+        kind = fields.get("kind", "")
+        body = {"kind": kind if kind in KINDS else KINDS[0], "label": fields.get("label") or None}
+        return await self._issue(member, app, f"/apps/{app['id']}/keys", body)
+
+    async def rotate(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app, key_id = _app_of(member, request), to_uuid(request.path_params["key_id"])
+        body = {"overlap_seconds": OVERLAPS.get(fields.get("overlap", ""), OVERLAPS["day"])}
+        return await self._issue(member, app, f"/keys/{key_id}/rotate", body)
+
+    async def revoke(self, request: Request) -> Response:
+        member, _ = await self._forms.read(request)
+        app, key_id = _app_of(member, request), to_uuid(request.path_params["key_id"])
+        try:
+            await member.api.post(f"/keys/{key_id}/revoke")
+        except ApiRefused as error:
+            return await self._page(member, app, problem=error.message)
+        return RedirectResponse(f"/apps/{app['id']}/keys", status_code=303)
+
+    async def _issue(
+        self, member: Member, app: Mapping[str, Any], path: str, body: Mapping[str, Any]
+    ) -> Response:
+        try:
+            made = (await member.api.post(path, body)).data
+        except ApiRefused as error:
+            return await self._page(member, app, problem=error.message)
+        return await self._page(member, app, key=made["key"])
+
+    async def _page(
+        self,
+        member: Member,
+        app: Mapping[str, Any],
+        *,
+        number: int = 1,
+        key: str | None = None,
+        problem: str | None = None,
+    ) -> Response:
+        path = f"/apps/{app['id']}/keys"
+        listed = await member.api.get(path, {"page": number, "page_size": 50})
+        values = {
+            "keys": listed.data,
+            "pager": Page.of(path, number, listed),
+            "key": key,
+            "problem": problem,
+            "may_work": member.may_work_on(app),
+        }
+        return self._layout.of_member(
+            "keys.html",
+            values,
+            member=member,
+            app=app,
+            title="API keys",
+            section="keys",
+            status=422 if problem else 200,
+        )
+
+
+def _app_of(member: Member, request: Request) -> Mapping[str, Any]:
+    return member.app(to_uuid(request.path_params["app_id"]))

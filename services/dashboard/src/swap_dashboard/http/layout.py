@@ -1,0 +1,76 @@
+"""What stands around every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import HTMLResponse
+
+from swap_dashboard.http.rendering import Pages
+from swap_dashboard.http.visitors import Member, Visitor
+
+
+class Layout:
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def plain(
+        self,
+        page: str,
+        values: Mapping[str, Any],
+        *,
+        title: str,
+        status: int = 200,
+        form_token: str = "",
+    ) -> HTMLResponse:
+        """Render a page that needs nobody signed in."""
+        around = {"title": title, "form_token": form_token}
+        return self._pages.render(page, {**around, **values}, status=status)
+
+    def of_visitor(
+        self,
+        page: str,
+        values: Mapping[str, Any],
+        *,
+        visitor: Visitor,
+        title: str,
+        status: int = 200,
+    ) -> HTMLResponse:
+        """Render a page about the account, whatever organization it acts in."""
+        around = {
+            "title": title,
+            "form_token": visitor.form_token,
+            "session": visitor.session,
+            "memberships": visitor.memberships,
+        }
+        return self._pages.render(page, {**around, **values}, status=status)
+
+    def of_member(
+        self,
+        page: str,
+        values: Mapping[str, Any],
+        *,
+        member: Member,
+        title: str,
+        section: str,
+        app: Mapping[str, Any] | None = None,
+        status: int = 200,
+    ) -> HTMLResponse:
+        """Render a page of an organization, with the way to all others.
+
+        :param section: the part of the site that is marked as the present one.
+        """
+        shown = app or (member.apps[0] if member.apps else None)
+        around = {
+            "title": title,
+            "section": section,
+            "form_token": member.visitor.form_token,
+            "session": member.visitor.session,
+            "memberships": member.visitor.memberships,
+            "member": member,
+            "me": member.me,
+            "apps": member.apps,
+            "app": shown,
+        }
+        return self._pages.render(page, {**around, **values}, status=status)

@@ -1,0 +1,143 @@
+"""An organization: its members, invitations, apps, and what was changed by whom."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.paging import Page, page_of
+from swap_dashboard.http.visitors import RANKS, Member, Visitors, to_uuid
+from swap_dashboard.ports import ApiRefused
+
+LISTED: Final = 100
+CHANGES: Final = 50
+ENVIRONMENTS: Final = ("test", "live")
+
+
+class OrganizationPages:
+    def __init__(
+        self, layout: Layout, visitors: Visitors, member_forms: MemberForms, *, public_url: str
+    ) -> None:
+        """
+        :param public_url: what links of invitations begin with.
+        """
+        self._layout = layout
+        self._visitors = visitors
+        self._forms = member_forms
+        self._public_url = public_url
+
+    def routes(self) -> Sequence[BaseRoute]:
+        base = "/organization"
+        return [
+            Route(base, self.show),
+            Route(base, self.rename, methods=["POST"]),
+            Route(f"{base}/changes", self.changes),
+            Route(f"{base}/apps", self.add_app, methods=["POST"]),
+            Route(f"{base}/invitations", self.invite, methods=["POST"]),
+            Route(f"{base}/invitations/{{id}}/revoke", self.uninvite, methods=["POST"]),
+            Route(f"{base}/members/{{id}}/role", self.change_role, methods=["POST"]),
+            Route(f"{base}/members/{{id}}/remove", self.remove, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        return await self._page(await self._visitors.member(request))
+
+    async def rename(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        path = f"/organizations/{member.organization_id}"
+        return await self._order(member, path, {"name": fields.get("name", "")})
+
+    async def add_app(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        environment = fields.get("environment", "")
+        body = {
+            "name": fields.get("name", ""),
+            "environment": environment if environment in ENVIRONMENTS else ENVIRONMENTS[0],
+        }
+        try:
+            made = await member.api.post(f"/organizations/{member.organization_id}/apps", body)
+        except ApiRefused as error:
+            return await self._page(member, problem=error.message)
+        return RedirectResponse(f"/apps/{made.data['id']}/keys", status_code=303)
+
+    async def invite(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        role = fields.get("role", "")
+        body = {"name": fields.get("name", ""), "role": role if role in RANKS else RANKS[0]}
+        path = f"/organizations/{member.organization_id}/invitations"
+        try:
+            made = await member.api.post(path, body)
+        except ApiRefused as error:
+            return await self._page(member, problem=error.message)
+        return await self._page(
+            member, link=f"{self._public_url}/join?invitation={made.data['token']}"
+        )
+
+    async def uninvite(self, request: Request) -> Response:
+        member, _ = await self._forms.read(request)
+        invitation_id = to_uuid(request.path_params["id"])
+        return await self._order(member, f"/invitations/{invitation_id}/revoke", {})
+
+    async def change_role(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        path = f"/members/{to_uuid(request.path_params['id'])}/role"
+        return await self._order(member, path, {"role": fields.get("role", "")})
+
+    async def remove(self, request: Request) -> Response:
+        member, _ = await self._forms.read(request)
+        path = f"/members/{to_uuid(request.path_params['id'])}/remove"
+        return await self._order(member, path, {})
+
+    async def changes(self, request: Request) -> Response:
+        member, number = await self._visitors.member(request), page_of(request)
+        path = f"/organizations/{member.organization_id}/changes"
+        listed = await member.api.get(path, {"page": number, "page_size": CHANGES})
+        values = {
+            "changes": listed.data,
+            "pager": Page.of("/organization/changes", number, listed),
+        }
+        return self._layout.of_member(
+            "changes.html", values, member=member, title="Log of changes", section="changes"
+        )
+
+    async def _order(self, member: Member, path: str, body: Mapping[str, Any]) -> Response:
+        try:
+            await member.api.post(path, body)
+        except ApiRefused as error:
+            return await self._page(member, problem=error.message)
+        return RedirectResponse("/organization", status_code=303)
+
+    async def _page(
+        self, member: Member, *, problem: str | None = None, link: str | None = None
+    ) -> Response:
+        path, window = f"/organizations/{member.organization_id}", {"page_size": LISTED}
+        members = member.api.get(f"{path}/members", window)
+        if member.may("admin"):
+            listed, invited = await asyncio.gather(
+                members, member.api.get(f"{path}/invitations", window)
+            )
+            invitations = invited.data
+        else:
+            listed, invitations = await members, None
+        values = {
+            "members": listed.data,
+            "invitations": invitations,
+            "roles": [role for role in reversed(RANKS) if role != "owner" or member.may("owner")],
+            "problem": problem,
+            "link": link,
+        }
+        return self._layout.of_member(
+            "organization.html",
+            values,
+            member=member,
+            title="Organization",
+            section="organization",
+            status=422 if problem else 200,
+        )

@@ -1,0 +1,34 @@
+"""Lists by pages, where the api has no other way through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+
+from swap_dashboard.ports import Answered
+
+DIGITS_MAX: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where the pages around this one are."""
+
+    before: str | None
+    after: str | None
+
+    @classmethod
+    def of(cls, path: str, number: int, answered: Answered) -> Page:
+        return cls(
+            f"{path}?page={number - 1}" if number > 1 else None,
+            f"{path}?page={number + 1}" if answered.has_more else None,
+        )
+
+
+def page_of(request: Request) -> int:
+    """Return the number of the address; the first where it is none."""
+    text = request.query_params.get("page", "")
+    is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+    return max(1, int(text)) if is_number else 1

@@ -1,0 +1,142 @@
+"""Pages from templates: every value escaped, numbers and moments the same on every page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from importlib.resources import files
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from swap_dashboard.ports import Clock
+
+PAGES: Final = files("swap_dashboard") / "pages"
+DIGITS_MAX: Final = 8  # of a fraction, in tables
+NONE: Final = "\N{EN DASH}"
+MINUTE_SECONDS: Final = 60
+CUT: Final = (8, 6)  # characters of a long id that stay
+# Status: its words, and the kind of badge.
+STATUSES: Final[Mapping[str, tuple[str, str]]] = {
+    "user_transfer_pending": ("Waiting for deposit", "waiting"),
+    "ls_transfer_pending": ("Paying out", "active"),
+    "completed": ("Completed", "good"),
+    "failed": ("Failed", "bad"),
+    "expired": ("Expired", "quiet"),
+    "pending_refund": ("Refunding", "warning"),
+    "refunded": ("Refunded", "quiet"),
+}
+STATUS_ORDER: Final = tuple(STATUSES)
+TRANSACTION_NAMES: Final = {
+    "input": "Deposit",
+    "output": "Payout",
+    "refuel": "Refuel",
+    "refund": "Refund",
+    "provider_refund": "Provider refund",
+}
+TRANSACTION_KINDS: Final = {"completed": "good", "pending": "active", "initiated": "waiting"}
+
+
+class Pages:
+    def __init__(self, *, clock: Clock, version: str) -> None:
+        """
+        :param version: of the static files: a browser keeps them until it changes.
+        """
+        self._clock = clock
+        self._environment = Environment(
+            loader=FileSystemLoader(str(PAGES)),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {
+            "amount": amount,
+            "usd": usd,
+            "cut": cut,
+            "moment": moment,
+            "age": self._age,
+            "duration": duration,
+            "pretty": pretty,
+            "status_words": lambda status: STATUSES.get(status, (status, "quiet"))[0],
+            "status_kind": lambda status: STATUSES.get(status, (status, "quiet"))[1],
+        }
+        self._environment.globals |= {
+            "version": version,
+            "transaction_names": TRANSACTION_NAMES,
+            "transaction_kinds": TRANSACTION_KINDS,
+            "statuses": STATUSES,
+        }
+
+    def render(
+        self,
+        name: str,
+        values: Mapping[str, Any],
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+    ) -> HTMLResponse:
+        text = self._environment.get_template(name).render(**values)
+        return HTMLResponse(text, status_code=status, headers=dict(headers or {}))
+
+    def _age(self, value: str | datetime) -> str:
+        return age(self._clock() - to_moment(value))
+
+
+def to_moment(value: str | datetime) -> datetime:
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def moment(value: str | datetime) -> str:
+    return to_moment(value).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def age(span: timedelta) -> str:
+    """Return how long ago or until when, in one unit."""
+    seconds = int(abs(span.total_seconds()))
+    units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+    length, unit = next(((s, u) for s, u in units if seconds >= s), (1, "s"))
+    shown = f"{seconds // length} {unit}"
+    return f"in {shown}" if span < timedelta(0) else f"{shown} ago"
+
+
+def duration(span: timedelta) -> str:
+    seconds = span.total_seconds()
+    if seconds < MINUTE_SECONDS:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), MINUTE_SECONDS)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = ((days, "d"), (hours, "h"), (minutes, "min"), (rest, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number)
+
+
+def amount(value: Any, digits: int = DIGITS_MAX) -> str:
+    """Return a number as people read it: no exponent, thousands apart, no zeros at the end."""
+    if value is None:
+        return NONE
+    exact = Decimal(str(value))
+    text = f"{exact:,.{digits}f}"
+    whole, _, fraction = text.partition(".")
+    fraction = fraction.rstrip("0")
+    shown = f"{whole}.{fraction}" if fraction else whole
+    return f"{exact:.2e}" if exact and shown in ("0", "-0") else shown
+
+
+def usd(value: Any) -> str:
+    return NONE if value is None else f"${Decimal(str(value)):,.2f}"
+
+
+def cut(text: str | None, head: int = CUT[0], tail: int = CUT[1]) -> str:
+    """Cut a long id in the middle: both of its ends tell it from others."""
+    if not text:
+        return NONE
+    return text if len(text) <= head + tail + 1 else f"{text[:head]}…{text[-tail:]}"
+
+
+def pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

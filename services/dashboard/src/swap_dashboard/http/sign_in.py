@@ -1,0 +1,186 @@
+"""Signing in, by password or by a link, joining by an invitation, and signing out."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.domain.accounts import AccountRefused
+from swap_dashboard.domain.paths import own_path
+from swap_dashboard.http.cookies import Cookies, form_token
+from swap_dashboard.http.forms import Forms
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.visitors import Visitors
+from swap_dashboard.ports import ApiRefused, EmailTaken, Sessions
+from swap_dashboard.usecases.accept_invitation import AcceptInvitation
+from swap_dashboard.usecases.open_session import OpenSession
+from swap_dashboard.usecases.sign_in import SignIn, SignInBlocked, SignInByLink, SignInRefused
+
+WRONG: Final = "No account has this email with this password."
+LINK_ENDED: Final = "This link was used already, or it expired. Ask for another one."
+SECRET_BYTES: Final = 32
+
+
+class SignInPages:
+    def __init__(
+        self,
+        layout: Layout,
+        visitors: Visitors,
+        forms: Forms,
+        cookies: Cookies,
+        *,
+        sign_in: SignIn,
+        sign_in_by_link: SignInByLink,
+        accept_invitation: AcceptInvitation,
+        open_session: OpenSession,
+        sessions: Sessions,
+    ) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._forms = forms
+        self._cookies = cookies
+        self._sign_in = sign_in
+        self._sign_in_by_link = sign_in_by_link
+        self._accept_invitation = accept_invitation
+        self._open_session = open_session
+        self._sessions = sessions
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/sign-in", self.show),
+            Route("/sign-in", self.submit, methods=["POST"]),
+            Route("/sign-in/link", self.show_link),
+            Route("/sign-in/link", self.submit_link, methods=["POST"]),
+            Route("/join", self.show_join),
+            Route("/join", self.submit_join, methods=["POST"]),
+            Route("/sign-out", self.sign_out, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        target = own_path(request.query_params.get("next", "/"))
+        if await self._visitors.find(request) is not None:
+            return RedirectResponse(target, status_code=303)
+        return self._form(request, "sign_in.html", {"next": target}, title="Sign in")
+
+    async def submit(self, request: Request) -> Response:
+        fields = await self._forms.read(request, self._cookies.form(request))
+        email, target = fields.get("email", ""), own_path(fields.get("next", "/"))
+        browser = self._visitors.browser(request)
+        try:
+            token = await self._sign_in(email, fields.get("password", ""), browser)
+        except SignInRefused:
+            problem, status = WRONG, 401
+        except SignInBlocked as blocked:
+            problem = f"Too many attempts. Try again in {blocked.seconds} s."
+            status = 429
+        else:
+            return await self._begin(request, token, target)
+        values = {"next": target, "email": email, "problem": problem}
+        return self._form(request, "sign_in.html", values, title="Sign in", status=status)
+
+    async def show_link(self, request: Request) -> Response:
+        """Show who is signed in by it: only the button takes it, for some programs open links."""
+        link = request.query_params.get("token", "")
+        email = await self._sign_in_by_link.email_of(link)
+        if email is None:
+            values = {"status": 410, "text": LINK_ENDED, "request_id": None}
+            return self._layout.plain("error.html", values, title="Link ended", status=410)
+        return self._form(request, "link.html", {"email": email, "link": link}, title="Sign in")
+
+    async def submit_link(self, request: Request) -> Response:
+        fields = await self._forms.read(request, self._cookies.form(request))
+        browser = self._visitors.browser(request)
+        try:
+            token = await self._sign_in_by_link(fields.get("token", ""), browser)
+        except SignInRefused:
+            values = {"status": 410, "text": LINK_ENDED, "request_id": None}
+            return self._layout.plain("error.html", values, title="Link ended", status=410)
+        return await self._begin(request, token, "/")
+
+    async def show_join(self, request: Request) -> Response:
+        invitation = request.query_params.get("invitation", "")
+        visitor = await self._visitors.find(request)
+        values = {"invitation": invitation, "joins_as": visitor and visitor.session.email}
+        if visitor is not None:
+            values["form_token"] = visitor.form_token
+        return self._form(request, "join.html", values, title="Accept an invitation")
+
+    async def submit_join(self, request: Request) -> Response:
+        visitor = await self._visitors.find(request)
+        secret = visitor.token if visitor else self._cookies.form(request)
+        fields = await self._forms.read(request, secret)
+        invitation = fields.get("invitation", "")
+        try:
+            if visitor is not None:
+                session = visitor.session
+                joined = await self._accept_invitation.for_account(invitation, session.account_id)
+                await self._sessions.use_membership(session.id, joined)
+                return RedirectResponse("/", status_code=303)
+            return await self._join(request, fields)
+        except EmailTaken:
+            problem = "There is an account of this email. Sign in, and open the invitation again."
+        except (AccountRefused, ApiRefused) as error:
+            problem = error.message if isinstance(error, ApiRefused) else str(error)
+        values = {
+            "invitation": invitation,
+            "email": fields.get("email", ""),
+            "problem": problem,
+            "joins_as": visitor and visitor.session.email,
+        }
+        if visitor is not None:
+            values["form_token"] = visitor.form_token
+        return self._form(request, "join.html", values, title="Accept an invitation", status=422)
+
+    async def sign_out(self, request: Request) -> Response:
+        visitor = await self._visitors.require(request)
+        await self._forms.read(request, visitor.token)
+        await self._sessions.end(visitor.session.id, visitor.session.account_id)
+        response = RedirectResponse("/sign-in", status_code=303)
+        self._cookies.remove_session(response)
+        return response
+
+    async def _join(self, request: Request, fields: Mapping[str, str]) -> Response:
+        account = await self._accept_invitation.with_new_account(
+            fields.get("invitation", ""), fields.get("email", ""), fields.get("password", "")
+        )
+        browser = self._visitors.browser(request)
+        token = await self._open_session(account, browser, by="invitation")
+        return await self._begin(request, token, "/")
+
+    async def _begin(self, request: Request, token: str, target: str) -> Response:
+        """Send the browser on with a new session; the one it came with ends."""
+        visitor = await self._visitors.find(request)
+        if visitor is not None:
+            await self._sessions.end(visitor.session.id, visitor.session.account_id)
+        response = RedirectResponse(target, status_code=303)
+        self._cookies.write_session(response, token)
+        return response
+
+    def _form(
+        self,
+        request: Request,
+        page: str,
+        values: Mapping[str, object],
+        *,
+        title: str,
+        status: int = 200,
+    ) -> Response:
+        """Render a form that is bound to the form cookie of the browser."""
+        secret = self._cookies.form(request)
+        fresh = "" if secret else secrets.token_urlsafe(SECRET_BYTES)
+        empty = {"problem": None, "email": ""}
+        response = self._layout.plain(
+            page,
+            {**empty, **values},
+            title=title,
+            status=status,
+            form_token=form_token(secret or fresh),
+        )
+        if fresh:
+            self._cookies.write_form(response, fresh)
+        return response

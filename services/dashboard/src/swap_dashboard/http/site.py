@@ -1,0 +1,111 @@
+"""The addresses of the dashboard, and what an error looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any, Final, Protocol
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from swap_dashboard import observe
+from swap_dashboard.http.forms import FormRefused
+from swap_dashboard.http.headers import SecurityHeaders
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.visitors import OrganizationNeeded, SignInNeeded
+from swap_dashboard.ports import ApiAway, ApiRefused
+from swap_runtime.errors import Unavailable
+
+STATIC: Final = files("swap_dashboard") / "static"
+CACHED: Final = "public, max-age=31536000, immutable"
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Section(Protocol):
+    """Some of the pages."""
+
+    def routes(self) -> Sequence[BaseRoute]: ...
+
+
+class VersionedFiles(StaticFiles):
+    """Files whose address changes with their content, so that browsers may keep them."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        if response.status_code in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
+            response.headers["cache-control"] = CACHED
+        return response
+
+
+class ErrorPages:
+    """What a reader is shown when there is no page."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    async def sign_in(self, request: Request, _: Exception) -> Response:
+        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        if request.method != "GET":
+            path = "/"
+        return RedirectResponse(f"/sign-in?next={quote(path)}", status_code=303)
+
+    async def organization(self, request: Request, _: Exception) -> Response:
+        return RedirectResponse("/account", status_code=303)
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, ApiRefused)
+        return await self._page(request, error.status, error.message, metadata=error.metadata)
+
+    async def form(self, request: Request, error: Exception) -> Response:
+        return await self._page(request, 403, str(error))
+
+    async def away(self, request: Request, error: Exception) -> Response:
+        return await self._page(
+            request, 503, "The service does not answer right now. Try again in a moment."
+        )
+
+    async def http(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        text = (
+            "There is no such page." if error.status_code == HTTPStatus.NOT_FOUND else error.detail
+        )
+        return await self._page(request, error.status_code, text)
+
+    async def broken(self, request: Request, error: Exception) -> Response:
+        observe.answer_failed(request.url.path, error)
+        return await self._page(request, 500, "Something went wrong on our side. It is logged.")
+
+    async def _page(
+        self, request: Request, status: int, text: str, metadata: Mapping[str, Any] | None = None
+    ) -> Response:
+        values = {"status": status, "text": text, "request_id": (metadata or {}).get("request_id")}
+        return self._layout.plain("error.html", values, title="Not possible", status=status)
+
+
+def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -> Starlette:
+    errors = ErrorPages(layout)
+    static = Mount("/static", VersionedFiles(directory=str(STATIC)))
+    routes = [*(route for section in sections for route in section.routes()), static]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(SecurityHeaders, is_https=is_https)],
+        exception_handlers={
+            SignInNeeded: errors.sign_in,
+            OrganizationNeeded: errors.organization,
+            ApiRefused: errors.refused,
+            FormRefused: errors.form,
+            ApiAway: errors.away,
+            Unavailable: errors.away,
+            HTTPException: errors.http,
+            Exception: errors.broken,
+        },
+    )

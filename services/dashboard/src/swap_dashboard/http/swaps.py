@@ -1,0 +1,180 @@
+"""An app's swaps: the list with its filters, and one swap with everything that it is made of."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from http import HTTPStatus
+from itertools import pairwise, zip_longest
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.domain.search import Searched, classify
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.rendering import STATUS_ORDER, to_moment
+from swap_dashboard.http.visitors import Member, Visitors, to_uuid
+from swap_dashboard.ports import Answered, ApiAway, ApiRefused
+
+PAGE_SIZE: Final = 25
+SEARCH_MAX: Final = 256
+DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+EVENT_ID: Final = re.compile(r"\d{1,18}")
+
+
+class SwapPages:
+    def __init__(self, layout: Layout, visitors: Visitors, *, api_url: str) -> None:
+        """
+        :param api_url: what commands to copy name.
+        """
+        self._layout = layout
+        self._visitors = visitors
+        self._api_url = api_url
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/apps/{app_id}/swaps", self.list_all),
+            Route("/apps/{app_id}/swaps/{swap_id}", self.show),
+            Route("/apps/{app_id}/swaps/{swap_id}/live", self.follow),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        app = member.app(to_uuid(request.path_params["app_id"]))
+        filters = read_filters(request)
+        path = f"/apps/{app['id']}/swaps"
+        try:
+            found = await _find_by_identity(member, path, filters["q"])
+            if found is not None:
+                return RedirectResponse(f"{path}/{found}", status_code=303)
+            answered = await member.api.get(path, query_of(filters))
+        except ApiRefused as error:
+            answered = _nothing_if_misspelled(error)
+        swaps = [item["swap"] | {"quote": item["quote"]} for item in answered.data]
+        values = {
+            "swaps": swaps,
+            "total": answered.total,
+            "filters": filters,
+            "status_order": STATUS_ORDER,
+            "next_link": self._behind(path, filters, swaps) if answered.has_more else None,
+            "first_link": _link(path, filters) if filters["starting_after"] else None,
+            "is_filtered": any(filters[name] for name in ("q", "status", "since", "until")),
+        }
+        return self._layout.of_member(
+            "swaps.html", values, member=member, app=app, title="Swaps", section="swaps"
+        )
+
+    async def show(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        app = member.app(to_uuid(request.path_params["app_id"]))
+        swap_id = to_uuid(request.path_params["swap_id"])
+        path = f"/apps/{app['id']}/swaps/{swap_id}"
+        read, events, ledger = await asyncio.gather(
+            member.api.get(path), member.api.get(f"{path}/events"), member.api.get(f"{path}/ledger")
+        )
+        values = {
+            "document": read.data,
+            "swap": read.data["swap"],
+            "quote": read.data["quote"],
+            "timeline": timeline_of(events.data),
+            "ledger": ledger.data,
+            "curl": f"curl -H 'Authorization: Bearer TOKEN' {self._api_url}/management/v1{path}",
+        }
+        return self._layout.of_member(
+            "swap.html", values, member=member, app=app, title="Swap", section="swaps"
+        )
+
+    async def follow(self, request: Request) -> Response:
+        """Pass a swap's events on as they come, until the api ends its stream."""
+        member = await self._visitors.member(request)
+        app = member.app(to_uuid(request.path_params["app_id"]))
+        swap_id = to_uuid(request.path_params["swap_id"])
+        last = request.headers.get("last-event-id", "")
+        events = member.api.stream(
+            f"/apps/{app['id']}/swaps/{swap_id}/events", last if EVENT_ID.fullmatch(last) else ""
+        )
+        return StreamingResponse(_until_away(events), media_type="text/event-stream")
+
+    def _behind(
+        self, path: str, filters: Mapping[str, Any], swaps: Sequence[Mapping[str, Any]]
+    ) -> str:
+        return _link(path, filters, starting_after=swaps[-1]["id"])
+
+
+def read_filters(request: Request) -> dict[str, Any]:
+    """Return the filters of the address; what cannot be one is left out."""
+    query = request.query_params
+    after = query.get("starting_after", "")
+    days = {name: query.get(name, "") for name in ("since", "until")}
+    return {
+        "q": query.get("q", "").strip()[:SEARCH_MAX],
+        "status": [one for one in query.getlist("status") if one in STATUS_ORDER],
+        **{name: day if DAY.fullmatch(day) else "" for name, day in days.items()},
+        "starting_after": to_uuid(after) if after else "",
+    }
+
+
+def query_of(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the api is asked."""
+    text = filters["q"]
+    is_address = classify(text) is Searched.ADDRESS
+    return {
+        "page_size": PAGE_SIZE,
+        "include_expired": "true",
+        "statuses": ",".join(filters["status"]),
+        "address": text if is_address else "",
+        "reference_id": "" if is_address else text,
+        "created_after": filters["since"] and f"{filters['since']}T00:00:00Z",
+        "created_before": filters["until"] and f"{filters['until']}T23:59:59.999999Z",
+        "starting_after": filters["starting_after"],
+    }
+
+
+def timeline_of(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events with how long each state lasted, until the next event."""
+    spans = [to_moment(after["at"]) - to_moment(before["at"]) for before, after in pairwise(events)]
+    return [
+        {**event, "moved": event["type"] != "swap.updated", "lasted": lasted}
+        for event, lasted in zip_longest(events, spans)
+    ]
+
+
+async def _find_by_identity(member: Member, path: str, text: str) -> str | None:
+    """Return the swap that an id or a transaction's hash names."""
+    match classify(text):
+        case Searched.SWAP:
+            address = f"{path}/{text.casefold()}"
+        case Searched.TRANSACTION:
+            address = f"{path}/by_transaction_hash/{text}"
+        case _:
+            return None
+    try:
+        return str((await member.api.get(address)).data["swap"]["id"])
+    except ApiRefused as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return None
+        raise
+
+
+def _nothing_if_misspelled(error: ApiRefused) -> Answered:
+    """Show an empty list where the filters cannot match: a mistake in an address is not an end."""
+    if error.code == "VALIDATION_ERROR":
+        return Answered([], 0)
+    raise error
+
+
+def _link(path: str, filters: Mapping[str, Any], **more: str) -> str:
+    shown = {**filters, "starting_after": "", **more}
+    return f"{path}?{urlencode({k: v for k, v in shown.items() if v}, doseq=True)}"
+
+
+async def _until_away(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    try:
+        async for piece in events:
+            yield piece
+    except (ApiAway, ApiRefused):
+        return  # the browser comes again

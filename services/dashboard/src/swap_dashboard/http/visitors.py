@@ -1,0 +1,160 @@
+"""Who asks: a browser with a session, and what its member may."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.requests import Request
+
+from swap_dashboard.domain.accounts import Membership, Session
+from swap_dashboard.http.cookies import Cookies, form_token
+from swap_dashboard.ports import Accounts, Api, ApiRefused, MemberApi
+from swap_dashboard.usecases.open_session import Browser, FindSession
+
+APPS_MAX: Final = 100
+RANKS: Final = ("viewer", "developer", "admin", "owner")
+
+
+class SignInNeeded(Exception):
+    """Nobody is signed in, or the session ended."""
+
+
+class OrganizationNeeded(Exception):
+    """The account is a member of no organization, or its membership ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A person who is signed in."""
+
+    session: Session
+    token: str
+    memberships: Sequence[Membership]
+
+    @property
+    def form_token(self) -> str:
+        return form_token(self.token)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A person who is signed in, in the organization that the session acts in."""
+
+    visitor: Visitor
+    api: MemberApi
+    me: Mapping[str, Any]
+    apps: Sequence[Mapping[str, Any]] = field(default=())
+
+    @property
+    def organization_id(self) -> str:
+        return str(self.me["organization"]["id"])
+
+    def may(self, role: str) -> bool:
+        return RANKS.index(self.me["role"]) >= RANKS.index(role)
+
+    def may_work_on(self, app: Mapping[str, Any]) -> bool:
+        return self.may("developer" if app["environment"] == "test" else "admin")
+
+    def app(self, app_id: str) -> Mapping[str, Any]:
+        """
+        :raises ApiRefused: as the api does of what does not exist.
+        """
+        found = next((app for app in self.apps if app["id"] == app_id), None)
+        if found is None:
+            raise ApiRefused(404, "NOT_FOUND", "There is no such app")
+        return found
+
+
+class Visitors:
+    def __init__(
+        self,
+        accounts: Accounts,
+        find_session: FindSession,
+        api: Api,
+        cookies: Cookies,
+        *,
+        trusted_proxies: Sequence[str],
+    ) -> None:
+        self._accounts = accounts
+        self._find_session = find_session
+        self._api = api
+        self._cookies = cookies
+        self._proxies = [ipaddress.ip_network(proxy) for proxy in trusted_proxies]
+
+    async def find(self, request: Request) -> Visitor | None:
+        token = self._cookies.session(request)
+        session = await self._find_session(token) if token else None
+        if session is None:
+            return None
+        return Visitor(session, token, await self._accounts.memberships(session.account_id))
+
+    async def require(self, request: Request) -> Visitor:
+        """
+        :raises SignInNeeded: when nobody is signed in.
+        """
+        visitor = await self.find(request)
+        if visitor is None:
+            raise SignInNeeded
+        return visitor
+
+    async def member(self, request: Request) -> Member:
+        """Return who asks, as the api knows the member now: roles hold at once.
+
+        :raises SignInNeeded: when nobody is signed in.
+        :raises OrganizationNeeded: when the member is gone.
+        """
+        return await self.member_of(await self.require(request))
+
+    async def member_of(self, visitor: Visitor) -> Member:
+        """
+        :raises OrganizationNeeded: when the member is gone.
+        """
+        session = visitor.session
+        acting = next((m for m in visitor.memberships if m.id == session.membership_id), None)
+        if acting is None:
+            raise OrganizationNeeded
+        api = self._api.as_member(await self._accounts.token(acting.id))
+        apps_path = f"/organizations/{acting.organization_id}/apps"
+        try:
+            me, apps = await asyncio.gather(
+                api.get("/me"), api.get(apps_path, {"page_size": APPS_MAX})
+            )
+        except ApiRefused as error:
+            if error.code.startswith("ACCESS_TOKEN_"):
+                raise OrganizationNeeded from None
+            raise
+        return Member(visitor, api, me.data, apps.data)
+
+    def browser(self, request: Request) -> Browser:
+        return Browser(request.headers.get("user-agent", ""), self.address(request))
+
+    def address(self, request: Request) -> str:
+        """Return the client's address; what a proxy says of it only where the proxy is known."""
+        address = request.client.host if request.client else ""
+        forwarded = [part.strip() for part in request.headers.get("x-forwarded-for", "").split(",")]
+        while self._is_proxy(address) and forwarded:
+            address = forwarded.pop() or address
+        return address[:64]
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            parsed = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in proxy for proxy in self._proxies)
+
+
+def to_uuid(text: str) -> str:
+    """Return an id of a path, so that nothing else gets into a path of the api.
+
+    :raises ApiRefused: as the api does of what does not exist.
+    """
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise ApiRefused(404, "NOT_FOUND", "There is nothing at this address") from None

@@ -1,0 +1,185 @@
+"""An app's webhook endpoints, what was sent to them, and what a member may do about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.paging import Page, page_of
+from swap_dashboard.http.visitors import Member, Visitors, to_uuid
+from swap_dashboard.ports import ApiRefused
+
+MESSAGES: Final = 20
+ORDERS: Final = ("enable", "disable", "remove", "test")
+MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
+App = Mapping[str, Any]
+
+
+class WebhookPages:
+    def __init__(self, layout: Layout, visitors: Visitors, member_forms: MemberForms) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._forms = member_forms
+
+    def routes(self) -> Sequence[BaseRoute]:
+        one = "/apps/{app_id}/webhooks/{webhook_id}"
+        return [
+            Route("/apps/{app_id}/webhooks", self.list_all),
+            Route("/apps/{app_id}/webhooks", self.add, methods=["POST"]),
+            Route(one, self.show),
+            Route(f"{one}/rotate", self.rotate, methods=["POST"]),
+            Route(f"{one}/replay", self.replay, methods=["POST"]),
+            Route(f"{one}/messages/{{message_id}}/replay", self.resend, methods=["POST"]),
+            Route(f"{one}/{{order}}", self.order, methods=["POST"]),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        return await self._list(member, _app_of(member, request))
+
+    async def add(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app = _app_of(member, request)
+        body = {
+            "url": fields.get("url", ""),
+            "wants_updates": "wants_updates" in fields,
+            "wants_notices": "wants_notices" in fields,
+        }
+        try:
+            made = (await member.api.post(f"/apps/{app['id']}/webhooks", body)).data
+        except ApiRefused as error:
+            return await self._list(member, app, problem=error.message, url=body["url"])
+        return await self._one(member, app, made, secret=made["secret"])
+
+    async def show(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        app = _app_of(member, request)
+        webhook = await _find(member, app, request)
+        return await self._one(member, app, webhook, page=page_of(request))
+
+    async def rotate(self, request: Request) -> Response:
+        member, _ = await self._forms.read(request)
+        app = _app_of(member, request)
+        webhook = await _find(member, app, request)
+        try:
+            made = (await member.api.post(f"/webhooks/{webhook['id']}/rotate")).data
+        except ApiRefused as error:
+            return await self._one(member, app, webhook, problem=error.message)
+        return await self._one(member, app, webhook, secret=made["secret"])
+
+    async def replay(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app = _app_of(member, request)
+        webhook = await _find(member, app, request)
+        since = fields.get("since", "")
+        if not MOMENT.fullmatch(since):
+            return await self._one(member, app, webhook, problem="Say since when, in UTC.")
+        body = {"since": f"{since}Z", "undelivered_only": "undelivered_only" in fields}
+        try:
+            done = (await member.api.post(f"/webhooks/{webhook['id']}/replay", body)).data
+        except ApiRefused as error:
+            return await self._one(member, app, webhook, problem=error.message)
+        return await self._one(member, app, webhook, done=f"{done['replayed']} are sent again.")
+
+    async def resend(self, request: Request) -> Response:
+        member, _ = await self._forms.read(request)
+        app = _app_of(member, request)
+        webhook = await _find(member, app, request)
+        message_id = request.path_params["message_id"]
+        if not MESSAGE_ID.fullmatch(message_id):
+            raise ApiRefused(404, "NOT_FOUND", "There is no such message")
+        path = f"/webhooks/{webhook['id']}/messages/{message_id}/replay"
+        try:
+            await member.api.post(path)
+        except ApiRefused as error:
+            return await self._one(member, app, webhook, problem=error.message)
+        return await self._one(member, app, webhook, done="The message is sent again.")
+
+    async def order(self, request: Request) -> Response:
+        member, _ = await self._forms.read(request)
+        app = _app_of(member, request)
+        webhook = await _find(member, app, request)
+        order = request.path_params["order"]
+        if order not in ORDERS:
+            raise ApiRefused(404, "NOT_FOUND", "There is nothing at this address")
+        try:
+            await member.api.post(f"/webhooks/{webhook['id']}/{order}")
+        except ApiRefused as error:
+            return await self._one(member, app, webhook, problem=error.message)
+        path = f"/apps/{app['id']}/webhooks"
+        target = path if order == "remove" else f"{path}/{webhook['id']}"
+        return RedirectResponse(target, status_code=303)
+
+    async def _list(
+        self, member: Member, app: App, *, problem: str | None = None, url: object = ""
+    ) -> Response:
+        values = {
+            "webhooks": (await member.api.get(f"/apps/{app['id']}/webhooks")).data,
+            "problem": problem,
+            "url": url,
+            "may_work": member.may_work_on(app),
+        }
+        return self._layout.of_member(
+            "webhooks.html",
+            values,
+            member=member,
+            app=app,
+            title="Webhooks",
+            section="webhooks",
+            status=422 if problem else 200,
+        )
+
+    async def _one(
+        self,
+        member: Member,
+        app: App,
+        webhook: Mapping[str, Any],
+        *,
+        page: int = 1,
+        secret: str | None = None,
+        problem: str | None = None,
+        done: str | None = None,
+    ) -> Response:
+        path = f"/webhooks/{webhook['id']}/messages"
+        sent = await member.api.get(path, {"page": page, "page_size": MESSAGES})
+        values = {
+            "webhook": webhook,
+            "messages": sent.data,
+            "pager": Page.of(f"/apps/{app['id']}{path.removesuffix('/messages')}", page, sent),
+            "secret": secret,
+            "problem": problem,
+            "done": done,
+            "may_work": member.may_work_on(app),
+        }
+        return self._layout.of_member(
+            "webhook.html",
+            values,
+            member=member,
+            app=app,
+            title="Webhook",
+            section="webhooks",
+            status=422 if problem else 200,
+        )
+
+
+def _app_of(member: Member, request: Request) -> App:
+    return member.app(to_uuid(request.path_params["app_id"]))
+
+
+async def _find(member: Member, app: App, request: Request) -> Mapping[str, Any]:
+    """Return an endpoint of this app; one of another app is not found."""
+    wanted = to_uuid(request.path_params["webhook_id"])
+    listed = (await member.api.get(f"/apps/{app['id']}/webhooks")).data
+    found = next((one for one in listed if one["id"] == wanted), None)
+    if found is None:
+        raise ApiRefused(404, "NOT_FOUND", "There is no such endpoint")
+    webhook: Mapping[str, Any] = found
+    return webhook

@@ -1,0 +1,68 @@
+"""What happened, one function per fact: the only place that logs and counts."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import structlog
+
+from swap_runtime.telemetry.metrics import counter, histogram
+
+log = structlog.get_logger()
+
+SIGN_INS = counter("dashboard_sign_ins", "Attempts to sign in, by outcome", ["outcome"])
+PAGES = counter("dashboard_pages", "Answers, by class of status", ["status"])
+TOOK = histogram("dashboard_page_seconds", "How long an answer takes")
+API_AWAY = counter("dashboard_api_away", "Requests that the api did not answer")
+FORGERIES = counter("dashboard_forms_refused", "Forms refused: no token, or from another site")
+
+
+def signed_in(account_id: UUID, *, by: str) -> None:
+    log.info("signed in", account_id=account_id, by=by)
+    SIGN_INS.labels("done").inc()
+
+
+def sign_in_failed() -> None:
+    """Neither email nor address is logged: people type passwords into the wrong field."""
+    log.info("sign-in failed")
+    SIGN_INS.labels("failed").inc()
+
+
+def sign_in_blocked() -> None:
+    log.info("sign-in blocked")
+    SIGN_INS.labels("blocked").inc()
+
+
+def account_added(account_id: UUID, organization_id: UUID) -> None:
+    log.info("account added", account_id=account_id, organization_id=organization_id)
+
+
+def token_renewed(membership_id: UUID) -> None:
+    log.info("access token renewed", membership_id=membership_id)
+
+
+def token_not_renewed(membership_id: UUID, reason: str) -> None:
+    log.warning("access token not renewed", membership_id=membership_id, reason=reason)
+
+
+def sessions_ended(account_id: UUID, number: int) -> None:
+    log.info("sessions ended", account_id=account_id, number=number)
+
+
+def form_refused(path: str) -> None:
+    log.warning("form refused", path=path)
+    FORGERIES.inc()
+
+
+def api_away(path: str, error: Exception) -> None:
+    log.warning("the api does not answer", path=path, error=type(error).__name__)
+    API_AWAY.inc()
+
+
+def answered(status: int, seconds: float) -> None:
+    PAGES.labels(f"{status // 100}xx").inc()
+    TOOK.observe(seconds)
+
+
+def answer_failed(path: str, error: Exception) -> None:
+    log.error("answer failed", path=path, exc_info=error)

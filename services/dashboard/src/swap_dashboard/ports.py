@@ -1,0 +1,188 @@
+"""What the dashboard needs from the outside, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from swap_dashboard.domain.accounts import Account, Membership, Session
+from swap_dashboard.domain.throttling import Counted
+
+Clock = Callable[[], datetime]
+NewId = Callable[[], UUID]
+NewToken = Callable[[], str]
+
+
+class EmailTaken(Exception):
+    """There is an account of this email already."""
+
+
+class ApiAway(Exception):
+    """The api does not answer, or answers that it cannot now."""
+
+
+class ApiRefused(Exception):
+    """The api refuses what a member asks."""
+
+    def __init__(
+        self, status: int, code: str, message: str, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.metadata: Mapping[str, Any] = metadata or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the api answers: the data, and where it is a part of a list, how many there are."""
+
+    data: Any
+    total: int | None = None
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemberToken:
+    """A member's access token before it is sealed."""
+
+    text: str
+    id: UUID
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewMembership:
+    """What an accepted invitation gives."""
+
+    id: UUID
+    organization_id: UUID
+    organization_name: str
+    member_id: UUID
+    token: MemberToken
+
+
+class MemberApi(Protocol):
+    """The api as one member may use it."""
+
+    async def get(self, path: str, query: Mapping[str, Any] | None = None) -> Answered:
+        """
+        :raises ApiRefused: when the api refuses.
+        :raises ApiAway: when it does not answer.
+        """
+        ...
+
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
+        """Send an order, once.
+
+        :raises ApiRefused: when the api refuses.
+        :raises ApiAway: when it does not answer; nobody knows whether it was done.
+        """
+        ...
+
+    def stream(self, path: str, last_event_id: str) -> AsyncIterator[bytes]:
+        """Yield server-sent events as they come.
+
+        :raises ApiRefused: when the api refuses.
+        :raises ApiAway: when it does not answer.
+        """
+        ...
+
+
+class Api(Protocol):
+    """The api of this deployment."""
+
+    def as_member(self, token: str) -> MemberApi: ...
+
+    async def accept(self, invitation: str) -> NewMembership:
+        """
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiAway: when the api does not answer.
+        """
+        ...
+
+
+class Passwords(Protocol):
+    """Hashes passwords, and compares them slowly."""
+
+    async def hash(self, password: str) -> str: ...
+
+    async def matches(self, password_hash: str | None, password: str) -> bool:
+        """Take as long without a hash as with one."""
+        ...
+
+
+class Accounts(Protocol):
+    async def add(self, account: Account, at: datetime) -> None:
+        """
+        :raises EmailTaken: when there is one of the email.
+        """
+        ...
+
+    async def find(self, email: str) -> Account | None: ...
+
+    async def find_by_id(self, account_id: UUID) -> Account: ...
+
+    async def set_password(self, account_id: UUID, password_hash: str) -> None: ...
+
+    async def add_membership(
+        self, account_id: UUID, membership: NewMembership, at: datetime
+    ) -> None:
+        """Store it with its token sealed; of an organization joined before, replace the token."""
+        ...
+
+    async def memberships(self, account_id: UUID) -> Sequence[Membership]: ...
+
+    async def token(self, membership_id: UUID) -> str:
+        """Return the membership's token, opened."""
+        ...
+
+    async def replace_token(self, membership_id: UUID, token: MemberToken) -> None: ...
+
+
+class Sessions(Protocol):
+    async def add(self, session: Session, token_hash: bytes) -> None: ...
+
+    async def find(self, token_hash: bytes, at: datetime, idle_since: datetime) -> Session | None:
+        """Return the session of a token, and note its use; None when it ended."""
+        ...
+
+    async def list_open(
+        self, account_id: UUID, at: datetime, idle_since: datetime
+    ) -> Sequence[Session]: ...
+
+    async def use_membership(self, session_id: UUID, membership_id: UUID) -> bool:
+        """Act in another organization from now on; False when it is not the account's."""
+        ...
+
+    async def end(self, session_id: UUID, account_id: UUID) -> bool: ...
+
+    async def end_all(self, account_id: UUID, *, but: UUID | None = None) -> int: ...
+
+    async def forget_ended(self, at: datetime, idle_since: datetime) -> int: ...
+
+
+class SignInLinks(Protocol):
+    async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None: ...
+
+    async def account_of(self, token_hash: bytes, at: datetime) -> str | None:
+        """Return the email that a link signs in, and leave the link as it is."""
+        ...
+
+    async def take(self, token_hash: bytes, at: datetime) -> UUID | None:
+        """Return whose link it is, the first time."""
+        ...
+
+
+class Throttle(Protocol):
+    async def begin(self, counted: Sequence[Counted], at: datetime) -> datetime | None:
+        """Count an attempt as failed before it is made; return until when it is refused."""
+        ...
+
+    async def succeed(self, counted: Sequence[Counted]) -> None: ...
+
+    async def forget(self, before: datetime) -> int: ...

@@ -1,0 +1,81 @@
+"""What this process reads from its environment."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from swap_runtime.settings import (
+    IDLE_TIMEOUT,
+    KafkaSettings,
+    RedisSettings,
+    ServiceGroup,
+    SharedSettings,
+)
+
+
+class DashboardGroup(ServiceGroup):
+    port: int = Field(description="The public port")
+    public_url: str = Field(
+        description="How browsers reach it, such as https://dashboard.example; no path. With https "
+        "its cookies are sent on https alone"
+    )
+    api_url: str = Field(description="Where the api answers, inside: its public port")
+    api_public_url: str = Field(
+        default="", description="What commands to copy name; without it, API_URL"
+    )
+    secret_keys: tuple[SecretStr, ...] = Field(
+        min_length=1,
+        description="Members' access tokens are stored sealed with the first, read with any: JSON "
+        "list of 32 bytes in base64 each",
+    )
+    idle_timeout: timedelta = Field(
+        default=IDLE_TIMEOUT,
+        gt=timedelta(0),
+        description="Unused connections are kept for so long; more than by the load balancer",
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        default=(), description="Addresses or networks whose X-Forwarded-For is believed: JSON list"
+    )
+    session_idle: timedelta = Field(
+        default=timedelta(hours=12), description="A session that is not used for so long ends"
+    )
+    session_lifetime: timedelta = Field(
+        default=timedelta(days=14), description="No session is longer, however much it is used"
+    )
+    link_lifetime: timedelta = Field(
+        default=timedelta(minutes=15), description="How long a sign-in link opens a session"
+    )
+    api_timeout: timedelta = Field(
+        default=timedelta(seconds=10), description="How long the api may take to answer"
+    )
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_origin(cls, value: str) -> str:
+        parts = urlsplit(value)
+        is_origin = parts.scheme in ("http", "https") and parts.netloc and not parts.path.strip("/")
+        if not is_origin or parts.query or parts.fragment:
+            raise ValueError("must be http(s)://host, with a port or without, and nothing more")
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+class UnusedKafka(KafkaSettings):
+    """The group that all services read; a part of it may stand in the environment."""
+
+    bootstrap_servers: str = ""
+
+
+class UnusedRedis(RedisSettings):
+    url: SecretStr = SecretStr("")
+
+
+class DashboardSettings(SharedSettings):
+    dashboard: DashboardGroup  # SWAP_DASHBOARD__DATABASE_URL, …
+    # It consumes nothing, counts nothing and pays nothing: all it knows, the api answers.
+    kafka: UnusedKafka = UnusedKafka()
+    redis: UnusedRedis = UnusedRedis()
+    catalogue: Path = Path()

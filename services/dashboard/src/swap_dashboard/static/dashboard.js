@@ -1,0 +1,47 @@
+// Copies texts, and loads a page anew when something happened to what it shows.
+"use strict";
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+  } catch {
+    return; // the text stands beside it
+  }
+  const label = button.textContent;
+  button.classList.add("copied");
+  if (label) button.textContent = "Copied";
+  setTimeout(() => {
+    button.classList.remove("copied");
+    if (label) button.textContent = label;
+  }, 1500);
+});
+
+// One menu is open at a time; Escape closes it and gives the focus back.
+document.addEventListener("toggle", (event) => {
+  if (!event.target.matches(".menu") || !event.target.open) return;
+  document.querySelectorAll(".menu[open]").forEach((menu) => {
+    if (menu !== event.target) menu.open = false;
+  });
+}, true);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  document.querySelectorAll(".menu[open]").forEach((menu) => {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+});
+
+const live = document.querySelector("[data-live]");
+if (live) {
+  let last = Number(live.dataset.sequence);
+  const source = new EventSource(live.dataset.live);
+  source.onmessage = (event) => {
+    const sequence = Number(event.lastEventId);
+    if (sequence <= last) return;
+    last = sequence;
+    htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerHTML" });
+  };
+  window.addEventListener("pagehide", () => source.close());
+}

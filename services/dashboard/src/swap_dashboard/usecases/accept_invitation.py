@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+from swap_dashboard import observe
+from swap_dashboard.domain.accounts import Account, check_password, to_email
+from swap_dashboard.ports import Accounts, Api, Clock, EmailTaken, NewId, Passwords
+
+
+class AcceptInvitation:
+    """Take an invitation: make an account, or add an organization to one."""
+
+    def __init__(
+        self, accounts: Accounts, api: Api, passwords: Passwords, *, clock: Clock, new_id: NewId
+    ) -> None:
+        self._accounts = accounts
+        self._api = api
+        self._passwords = passwords
+        self._clock = clock
+        self._new_id = new_id
+
+    async def with_new_account(self, invitation: str, email: str, password: str) -> Account:
+        """Make an account. The invitation is taken last: it can be taken once.
+
+        :raises AccountRefused: when the email or the password cannot be used.
+        :raises EmailTaken: when there is an account: its owner signs in first.
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiAway: when the api does not answer.
+        """
+        email = to_email(email)
+        check_password(password, email)
+        if await self._accounts.find(email) is not None:
+            raise EmailTaken
+        password_hash = await self._passwords.hash(password)
+        account = Account(self._new_id(), email, password_hash)
+        joined = await self._api.accept(invitation)
+        now = self._clock()
+        await self._accounts.add(account, now)
+        await self._accounts.add_membership(account.id, joined, now)
+        observe.account_added(account.id, joined.organization_id)
+        return account
+
+    async def for_account(self, invitation: str, account_id: UUID) -> UUID:
+        """Add an organization to an account, and return the membership.
+
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiAway: when the api does not answer.
+        """
+        joined = await self._api.accept(invitation)
+        await self._accounts.add_membership(account_id, joined, self._clock())
+        return joined.id
+
+    async def for_email(self, invitation: str, email: str) -> UUID | None:
+        """Add an organization to the account of an email; None without an account.
+
+        :raises AccountRefused: when it is no email.
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiAway: when the api does not answer.
+        """
+        account = await self._accounts.find(to_email(email))
+        return None if account is None else await self.for_account(invitation, account.id)

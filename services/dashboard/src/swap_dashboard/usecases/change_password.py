@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from swap_dashboard import observe
+from swap_dashboard.domain.accounts import Session, check_password
+from swap_dashboard.domain.throttling import counted_by
+from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions, Throttle
+from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
+
+
+class ChangePassword:
+    """Change the password of who knows it, and end every other session."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        passwords: Passwords,
+        sessions: Sessions,
+        throttle: Throttle,
+        *,
+        clock: Clock,
+    ) -> None:
+        self._accounts = accounts
+        self._passwords = passwords
+        self._sessions = sessions
+        self._throttle = throttle
+        self._clock = clock
+
+    async def __call__(self, session: Session, known: str, wanted: str) -> None:
+        """
+        :raises SignInBlocked: after too many failures.
+        :raises SignInRefused: when the present password is another one.
+        :raises AccountRefused: when the new one cannot be used.
+        """
+        account = await self._accounts.find_by_id(session.account_id)
+        counted, now = counted_by(account.email, session.address), self._clock()
+        until = await self._throttle.begin(counted, now)
+        if until is not None:
+            raise SignInBlocked(until, int((until - now).total_seconds()) + 1)
+        if not await self._passwords.matches(account.password_hash, known):
+            raise SignInRefused
+        await self._throttle.succeed(counted)
+        check_password(wanted, account.email)
+        await self._accounts.set_password(account.id, await self._passwords.hash(wanted))
+        observe.sessions_ended(account.id, await self._sessions.end_all(account.id, but=session.id))

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from swap_dashboard.domain.throttling import FORGOTTEN_AFTER
+from swap_dashboard.ports import Clock, Sessions, Throttle
+
+
+class ForgetOld:
+    """Delete what has ended: sessions, and failures to sign in."""
+
+    def __init__(
+        self, sessions: Sessions, throttle: Throttle, *, idle: timedelta, clock: Clock
+    ) -> None:
+        self._sessions = sessions
+        self._throttle = throttle
+        self._idle = idle
+        self._clock = clock
+
+    async def __call__(self) -> None:
+        now = self._clock()
+        await self._sessions.forget_ended(now, now - self._idle)
+        await self._throttle.forget(now - FORGOTTEN_AFTER)

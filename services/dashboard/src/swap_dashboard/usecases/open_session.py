@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from swap_dashboard import observe
+from swap_dashboard.domain.accounts import Account, Session
+from swap_dashboard.ports import Accounts, Clock, NewId, NewToken, Sessions
+from swap_dashboard.usecases.renew_token import RenewToken
+
+BROWSER_MAX: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Who asks for a session, by what its owner recognises it by in the list of sessions."""
+
+    name: str
+    address: str
+
+
+class OpenSession:
+    """Open a session with a token of its own, whatever the browser brought."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        sessions: Sessions,
+        renew_token: RenewToken,
+        *,
+        lifetime: timedelta,
+        clock: Clock,
+        new_id: NewId,
+        new_token: NewToken,
+    ) -> None:
+        self._accounts = accounts
+        self._sessions = sessions
+        self._renew_token = renew_token
+        self._lifetime = lifetime
+        self._clock = clock
+        self._new_id = new_id
+        self._new_token = new_token
+
+    async def __call__(self, account: Account, browser: Browser, *, by: str) -> str:
+        """Return the token, which is stored as a hash."""
+        now, token = self._clock(), self._new_token()
+        memberships = await self._accounts.memberships(account.id)
+        session = Session(
+            id=self._new_id(),
+            account_id=account.id,
+            email=account.email,
+            membership_id=memberships[0].id if memberships else None,
+            created_at=now,
+            last_seen_at=now,
+            expires_at=now + self._lifetime,
+            browser=browser.name[:BROWSER_MAX],
+            address=browser.address,
+        )
+        await self._sessions.add(session, hash_token(token))
+        for membership in memberships:
+            await self._renew_token(membership)
+        observe.signed_in(account.id, by=by)
+        return token
+
+
+class FindSession:
+    """Find the session of a browser's token."""
+
+    def __init__(self, sessions: Sessions, *, idle: timedelta, clock: Clock) -> None:
+        self._sessions = sessions
+        self._idle = idle
+        self._clock = clock
+
+    async def __call__(self, token: str) -> Session | None:
+        now = self._clock()
+        return await self._sessions.find(hash_token(token), now, now - self._idle)
+
+    async def list_open(self, account_id: UUID) -> list[Session]:
+        now = self._clock()
+        return list(await self._sessions.list_open(account_id, now, now - self._idle))
+
+
+def hash_token(token: str) -> bytes:
+    """Return what is stored of a token: it has 256 random bits, so one round is enough."""
+    return sha256(token.encode()).digest()

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from datetime import datetime
+
+from swap_dashboard import observe
+from swap_dashboard.domain.accounts import AccountRefused, to_email
+from swap_dashboard.domain.throttling import counted_by
+from swap_dashboard.ports import Accounts, Clock, Passwords, SignInLinks, Throttle
+from swap_dashboard.usecases.open_session import Browser, OpenSession, hash_token
+
+
+class SignInRefused(Exception):
+    """The same for an unknown email and for a wrong password."""
+
+
+class SignInBlocked(Exception):
+    """There were too many failures."""
+
+    def __init__(self, until: datetime, seconds: int) -> None:
+        super().__init__(until)
+        self.seconds = seconds
+
+
+class SignIn:
+    """Sign a person in by a password."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        passwords: Passwords,
+        throttle: Throttle,
+        open_session: OpenSession,
+        *,
+        clock: Clock,
+    ) -> None:
+        self._accounts = accounts
+        self._passwords = passwords
+        self._throttle = throttle
+        self._open_session = open_session
+        self._clock = clock
+
+    async def __call__(self, email: str, password: str, browser: Browser) -> str:
+        """Return the token of a new session.
+
+        :raises SignInBlocked: after too many failures, also with the right password.
+        :raises SignInRefused: when nobody has this email with this password.
+        """
+        email = _readable(email)
+        counted = counted_by(email, browser.address)
+        now = self._clock()
+        until = await self._throttle.begin(counted, now)
+        if until is not None:
+            observe.sign_in_blocked()
+            raise SignInBlocked(until, int((until - now).total_seconds()) + 1)
+        account = await self._accounts.find(email)
+        known = None if account is None else account.password_hash
+        if not await self._passwords.matches(known, password) or account is None:
+            observe.sign_in_failed()
+            raise SignInRefused
+        await self._throttle.succeed(counted)
+        return await self._open_session(account, browser, by="password")
+
+
+class SignInByLink:
+    """Sign a person in by a link that an operator made."""
+
+    def __init__(
+        self, accounts: Accounts, links: SignInLinks, open_session: OpenSession, *, clock: Clock
+    ) -> None:
+        self._accounts = accounts
+        self._links = links
+        self._open_session = open_session
+        self._clock = clock
+
+    async def email_of(self, link: str) -> str | None:
+        """Return whom a link signs in, and leave it as it is."""
+        return await self._links.account_of(hash_token(link), self._clock())
+
+    async def __call__(self, link: str, browser: Browser) -> str:
+        """Take the link and return the token of a new session.
+
+        :raises SignInRefused: when it is unknown, taken or expired.
+        """
+        account_id = await self._links.take(hash_token(link), self._clock())
+        if account_id is None:
+            observe.sign_in_failed()
+            raise SignInRefused
+        account = await self._accounts.find_by_id(account_id)
+        return await self._open_session(account, browser, by="link")
+
+
+def _readable(email: str) -> str:
+    try:
+        return to_email(email)
+    except AccountRefused:
+        return ""  # no account has it

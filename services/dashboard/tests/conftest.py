@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from services.dashboard.tests.shop import Api, Dashboard, an_api
+from swap_runtime.postgres.sql import sql
+from tests.plugins.postgres import Database, emptying
+
+TABLES = "account, membership, session, sign_in_link, sign_in_failure"
+ADDRESS = "http://dashboard.test"
+
+
+@pytest.fixture(scope="module")
+def api(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with an_api(database, tmp_path_factory.mktemp("api")) as made:
+        yield made
+
+
+@pytest.fixture
+async def dashboard(database: Database, api: Api) -> AsyncIterator[Dashboard]:
+    made = Dashboard(database, api, public_url=ADDRESS)
+    async with made.service.engine.begin() as connection:
+        await connection.execute(sql(emptying(TABLES)))
+    yield made
+    await made.close()

@@ -1,0 +1,181 @@
+"""What members change in the dashboard: webhooks, keys, members, apps; and who may not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from services.dashboard.tests.shop import Api, Browser, Dashboard
+
+pytestmark = pytest.mark.connected
+HOOK = "http://127.0.0.1:9999/hooks"
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+KEY = re.compile(r"svc_test_[0-9a-f]{64}")
+HOSTILE = "<script>alert(1)</script>"
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    browser: Browser
+    organization: str
+    app: str
+
+    async def submit(self, path: str, fields: dict[str, str]) -> httpx.Response:
+        return await self.browser.submit(path, fields, page="/organization")
+
+
+async def a_shop(dashboard: Dashboard, api: Api, role: str = "owner") -> Shop:
+    organization = api.an_organization(f"Shop {uuid4().hex}")
+    app = api.an_app(organization)
+    browser = dashboard.browser()
+    await browser.join(api.invite(organization, role), f"{uuid4().hex}@shop.example")
+    return Shop(browser, organization, app)
+
+
+@pytest.fixture
+async def shop(dashboard: Dashboard, api: Api) -> Shop:
+    return await a_shop(dashboard, api)
+
+
+class TestWebhooks:
+    async def test_show_their_secret_once_and_are_tried_and_removed(self, shop: Shop) -> None:
+        path = f"/apps/{shop.app}/webhooks"
+        added = await shop.submit(path, {"url": HOOK})
+        [webhook] = set(re.findall(rf"{path}/([0-9a-f-]+)/test", added.text))
+        tested = await shop.submit(f"{path}/{webhook}/test", {})
+        shown = await shop.browser.get(f"{path}/{webhook}")
+        rotated = await shop.submit(f"{path}/{webhook}/rotate", {})
+        await shop.submit(f"{path}/{webhook}/disable", {})
+        disabled = await shop.browser.get(path)
+        await shop.submit(f"{path}/{webhook}/remove", {})
+        removed = await shop.browser.get(path)
+
+        assert SECRET.search(added.text)
+        assert tested.status_code == 303
+        assert "/replay" in shown.text
+        assert not SECRET.search(shown.text)
+        assert SECRET.findall(rotated.text) != SECRET.findall(added.text)
+        assert "Disabled: owner" in disabled.text
+        assert "No endpoint yet" in removed.text
+
+    async def test_send_again_one_message_or_what_happened_since(self, shop: Shop) -> None:
+        path = f"/apps/{shop.app}/webhooks"
+        added = await shop.submit(path, {"url": HOOK})
+        one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
+        await shop.submit(f"{one}/test", {})
+        message = re.findall(rf"{one}(/messages/[^/]+/replay)", (await shop.browser.get(one)).text)
+
+        resent = await shop.submit(one + message[0], {})
+        since = await shop.submit(f"{one}/replay", {"since": "2026-01-01T00:00"})
+        wrong = await shop.submit(f"{one}/replay", {"since": "yesterday"})
+
+        assert "The message is sent again" in resent.text
+        assert "are sent again" in since.text
+        assert wrong.status_code == 422
+
+    async def test_say_why_a_url_is_refused(self, shop: Shop) -> None:
+        answer = await shop.submit(f"/apps/{shop.app}/webhooks", {"url": f"ftp://{HOSTILE}"})
+
+        assert answer.status_code == 422
+        assert HOSTILE not in answer.text
+
+
+class TestKeys:
+    async def test_are_shown_once_replaced_and_revoked(self, shop: Shop) -> None:
+        path = f"/apps/{shop.app}/keys"
+        made = await shop.submit(path, {"kind": "secret", "label": HOSTILE})
+        [key_id] = set(re.findall(rf"{path}/([0-9a-f-]+)/rotate", made.text))
+        rotated = await shop.submit(f"{path}/{key_id}/rotate", {})
+        revoked = await shop.submit(f"{path}/{key_id}/revoke", {})
+        listed = await shop.browser.get(path)
+
+        assert KEY.search(made.text)
+        assert KEY.findall(rotated.text)[0] != KEY.findall(made.text)[0]
+        assert revoked.status_code == 303
+        assert "Revoked" in listed.text
+        assert not KEY.search(listed.text)
+        assert HOSTILE not in listed.text
+
+
+class TestOrganization:
+    async def test_a_link_lets_somebody_in_with_the_role(
+        self, dashboard: Dashboard, shop: Shop
+    ) -> None:
+        made = await shop.submit("/organization/invitations", {"name": "Eve", "role": "viewer"})
+        invitation = re.findall(r"/join\?invitation=(svc_invite_[0-9a-f]+)", made.text)[0]
+        eve = dashboard.browser()
+        await eve.join(invitation, f"{uuid4().hex}@shop.example")
+
+        page = (await eve.get(f"/apps/{shop.app}/keys")).text
+
+        assert "Make a key" not in page
+        assert "Your role, viewer" in page
+        assert "Eve" in (await shop.browser.get("/organization")).text
+        assert "member.joined" in (await shop.browser.get("/organization/changes")).text
+
+    async def test_an_app_is_made_and_leads_to_its_keys(self, shop: Shop) -> None:
+        answer = await shop.submit("/organization/apps", {"name": HOSTILE, "environment": "test"})
+        page = await shop.browser.get(answer.headers["location"])
+
+        assert answer.status_code == 303
+        assert "No key yet" in page.text
+        assert HOSTILE not in page.text
+
+    async def test_the_last_owner_stays(self, shop: Shop, api: Api) -> None:
+        [owner] = api.operator_get(f"/organizations/{shop.organization}/members")
+
+        answer = await shop.submit(f"/organization/members/{owner['id']}/remove", {})
+
+        assert answer.status_code == 422
+        assert "owner" in answer.text
+
+
+@pytest.mark.parametrize("role", ["viewer", "developer"])
+async def test_what_a_role_may_not_do_is_refused_by_its_form(
+    dashboard: Dashboard, api: Api, role: str
+) -> None:
+    shop = await a_shop(dashboard, api, role)
+    live = api.an_app(shop.organization, "live", "live")
+    orders: list[tuple[str, dict[str, str]]] = [
+        ("/organization/invitations", {"name": "Eve", "role": "owner"}),
+        ("/organization", {"name": "Taken over"}),
+        (f"/apps/{live}/keys", {"kind": "secret"}),
+        (f"/apps/{live}/webhooks", {"url": "https://shop.example"}),
+    ]
+    for path, fields in orders:
+        answer = await shop.submit(path, fields)
+        assert answer.status_code == 422, path
+        assert "This needs the role" in answer.text, path
+
+
+async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, api: Api) -> None:
+    victim, other = await a_shop(dashboard, api), await a_shop(dashboard, api)
+    hook = api.order(f"/apps/{victim.app}/webhooks", {"url": HOOK})["id"]
+    key = api.order(f"/apps/{victim.app}/keys", {"kind": "secret"})["id"]
+    [owner] = api.operator_get(f"/organizations/{victim.organization}/members")
+    paths = [
+        f"/apps/{victim.app}/webhooks",
+        f"/apps/{victim.app}/webhooks/{hook}/remove",
+        f"/apps/{other.app}/webhooks/{hook}/remove",
+        f"/apps/{other.app}/webhooks/{hook}/rotate",
+        f"/apps/{other.app}/webhooks/{hook}/replay",
+        f"/apps/{victim.app}/keys",
+        f"/apps/{other.app}/keys/{key}/revoke",
+        f"/apps/{other.app}/keys/{key}/rotate",
+        f"/organization/members/{owner['id']}/remove",
+        f"/organization/members/{owner['id']}/role",
+    ]
+    for path in paths:
+        answer = await other.submit(path, {"role": "viewer", "since": "2026-01-01T00:00"})
+        assert answer.status_code in (404, 422), path
+    for path in (f"/apps/{victim.app}/webhooks", f"/apps/{victim.app}/keys"):
+        assert (await other.browser.get(path)).status_code == 404, path
+
+    [still] = api.operator_get(f"/organizations/{victim.organization}/members")
+    assert still == owner
+    assert len(api.operator_get(f"/apps/{victim.app}/webhooks")) == 1
+    assert api.operator_get(f"/apps/{victim.app}/keys")[0]["revoked_at"] is None

@@ -1,0 +1,231 @@
+"""The screens in a real browser: light, dark and 360 pixels wide, and what axe finds in them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from services.dashboard.tests.shop import Api, Dashboard, a_swap, a_transaction
+from swap_runtime.http.asgi import AsgiServer
+from tests.plugins.postgres import Database
+from tests.plugins.processes import free_port
+from tests.support.browser import Page, find_browser, opened
+
+BROWSER = find_browser()
+NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
+AXE = Path(__file__).parents[4] / "tools/node/node_modules/axe-core/axe.min.js"
+NO_AXE = "axe-core is not installed (make install-node-tools): nobody has checked the dashboard"
+pytestmark = [
+    pytest.mark.connected,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
+    pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
+]
+# Where the pictures go, for somebody who looks at them.
+PICTURES = os.environ.get("SCREENSHOTS")
+WIDE, NARROW = 1280, 360
+LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+BYTES_MAX = 100 * 1024
+REQUESTS_MAX = 10
+HOSTILE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A dashboard that a browser reaches, with somebody in it."""
+
+    url: str
+    app: str
+    swap: str
+    webhook: str
+    link: str
+
+    def pages(self) -> dict[str, str]:
+        return {
+            "swaps": f"/apps/{self.app}/swaps",
+            "nothing": f"/apps/{self.app}/swaps?q=none",
+            "swap": f"/apps/{self.app}/swaps/{self.swap}",
+            "webhooks": f"/apps/{self.app}/webhooks",
+            "webhook": f"/apps/{self.app}/webhooks/{self.webhook}",
+            "keys": f"/apps/{self.app}/keys",
+            "organization": "/organization",
+            "changes": "/organization/changes",
+            "account": "/account",
+            "missing": "/nowhere",
+        }
+
+
+@pytest.fixture
+async def site(database: Database, api: Api) -> AsyncIterator[Site]:
+    port = free_port()
+    made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}")
+    server = AsgiServer(made.parts.site, "127.0.0.1", port)
+    await server.start()
+    organization = api.an_organization("Shop")
+    app, email = api.an_app(organization, "checkout"), f"{free_port()}@shop.example"
+    swap = await _swaps(api, app)
+    api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})
+    hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
+    api.order(f"/webhooks/{hook}/test", {})
+    await made.browser().join(api.invite(organization), email)
+    link = await made.parts.make_sign_in_link(email)
+    assert link is not None
+    yield Site(made.public_url, app, swap, hook, link)
+    await server.stop()
+    await made.close()
+
+
+async def _swaps(api: Api, app: str) -> str:
+    now = datetime.now(UTC)
+    statuses = (
+        ("user_transfer_pending", "order-1001"),
+        ("ls_transfer_pending", HOSTILE),
+        ("completed", "order-1003 with a long reference that does not fit its column"),
+        ("failed", None),
+        ("expired", "order-1005"),
+        ("pending_refund", "طلب-١٠٠٦"),
+        ("refunded", "order-1007"),
+    )
+    swaps = []
+    for number, (status, reference) in enumerate(statuses):
+        at = now - timedelta(minutes=7 * number + 1)
+        paid = (a_transaction("input"), a_transaction("output", status="pending", block_number=9))
+        swaps.append(
+            a_swap(
+                app,
+                status=status,
+                reference_id=reference,
+                created_at=at,
+                transactions=paid if status in ("completed", "ls_transfer_pending") else (),
+            )
+        )
+    await api.store(*swaps)
+    return str(swaps[1].swap_id)
+
+
+async def sign_in(page: Page, site: Site) -> None:
+    await page.until("!!document.querySelector('button.primary')")
+    await page.value("document.querySelector('button.primary').click()")
+    await page.until("!!document.querySelector('.shell')")
+
+
+async def show(page: Page, url: str) -> None:
+    await page.send("Page.navigate", url=url)
+    await page.until(f"location.href === {json.dumps(url)} && document.readyState === 'complete'")
+
+
+async def look(page: Page, scheme: str, width: int) -> None:
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
+    await page.send("Emulation.setEmulatedMedia", features=features)
+    await page.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=800,
+        deviceScaleFactor=1,
+        mobile=width == NARROW,
+    )
+
+
+async def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        shot = await page.send("Page.captureScreenshot", captureBeyondViewport=True)
+        store(f"{name}.png", base64.b64decode(shot["data"]))
+
+
+def store(name: str, content: bytes) -> None:
+    assert PICTURES is not None
+    folder = Path(PICTURES)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+async def violations(page: Page) -> list[Any]:
+    """Return what axe finds; it is put in over the protocol, for the page allows no script."""
+    await page.value(AXE.read_text() + ";true")
+    run = f"axe.run({json.dumps({'runOnly': RULES})})"
+    await page.value(f"window.found = null; {run}.then(r => {{ window.found = r.violations }}); 1")
+    await page.until("!!window.found")
+    found = await page.value(
+        "JSON.stringify(window.found.map(v => [v.id, v.nodes.map(n => n.html + n.failureSummary)]))"
+    )
+    return list(json.loads(found))
+
+
+async def test_every_screen_is_readable_in_every_look(site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    found, wide = [], []
+    async with opened(BROWSER, tmp_path, site.link) as page:
+        await page.until("!!document.querySelector('button.primary')")
+        for scheme, width in LOOKS:
+            await look(page, scheme, width)
+            found += [("link", scheme, width, one) for one in await violations(page)]
+            await picture(page, f"link-{scheme}-{width}")
+        await sign_in(page, site)
+        for name, path in site.pages().items():
+            await show(page, site.url + path)
+            for scheme, width in LOOKS:
+                await look(page, scheme, width)
+                found += [(name, scheme, width, one) for one in await violations(page)]
+                if await page.value("document.documentElement.scrollWidth > innerWidth"):
+                    wide.append((name, width))
+                await picture(page, f"{name}-{scheme}-{width}")
+        title = await page.value("document.title")
+        hosts = {urlsplit(url).netloc for url in page.requests if url.startswith("http")}
+        complaints = [one for one in page.complaints if "404" not in one]
+
+    assert found == []
+    assert wide == []
+    assert complaints == []
+    assert title != "run"
+    assert hosts == {urlsplit(site.url).netloc}
+
+
+async def test_pages_are_small_and_ask_for_little(site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, site.link) as page:
+        await sign_in(page, site)
+        for path in site.pages().values():
+            page.requests.clear()
+            await show(page, site.url + path)
+            sizes = await page.value(
+                "JSON.stringify(performance.getEntries().filter(e => e.encodedBodySize)"
+                ".map(e => e.encodedBodySize))"
+            )
+            assert sum(json.loads(sizes)) <= BYTES_MAX, path
+            assert len(page.requests) <= REQUESTS_MAX, path
+
+
+async def test_the_keyboard_reaches_everything_and_shows_where_it_is(
+    site: Site, tmp_path: Path
+) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, site.link) as page:
+        await sign_in(page, site)
+        await show(page, f"{site.url}/apps/{site.app}/swaps")
+        names = []
+        for _ in range(40):
+            for kind in ("keyDown", "keyUp"):
+                await page.send("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab",
+                                windowsVirtualKeyCode=9)  # fmt: skip
+            names.append(
+                await page.value(
+                    "document.activeElement.getAttribute('name') "
+                    "|| document.activeElement.textContent.trim()"
+                )
+            )
+
+    assert names[0] == "Skip to content"
+    assert {"q", "since", "until", "status", "Filter"} <= set(names)

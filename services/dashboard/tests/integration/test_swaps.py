@@ -1,0 +1,219 @@
+"""The list of swaps, one swap, and that neither shows what is another's or runs what it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from services.dashboard.tests.shop import Api, Browser, Dashboard, a_swap, a_transaction
+from swap_contracts.swaps import SwapChanged
+
+pytestmark = pytest.mark.connected
+HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'{{7*7}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    browser: Browser
+    organization: str
+    app: str
+    swap: SwapChanged
+
+    @property
+    def path(self) -> str:
+        return f"/apps/{self.app}/swaps"
+
+
+async def a_tenant(dashboard: Dashboard, api: Api, name: str, role: str = "owner") -> Tenant:
+    organization = api.an_organization(name)
+    app = api.an_app(organization, f"app of {name}")
+    deposit = a_transaction("input")
+    swap = a_swap(app, reference_id=f"order of {name}", transactions=(deposit,))
+    await api.store(swap)
+    browser = dashboard.browser()
+    await browser.join(api.invite(organization, role), f"{uuid4().hex}@shop.example")
+    return Tenant(browser, organization, app, swap)
+
+
+@pytest.fixture
+async def tenant(dashboard: Dashboard, api: Api) -> Tenant:
+    return await a_tenant(dashboard, api, f"tenant {uuid4().hex}")
+
+
+class TestList:
+    async def test_shows_the_swaps_of_an_app(self, tenant: Tenant) -> None:
+        page = (await tenant.browser.get(tenant.path)).text
+
+        assert str(tenant.swap.swap_id) in page
+        assert str(tenant.swap.reference_id) in page
+        assert "Waiting for deposit" in page
+        assert "2,996" in page
+
+    @pytest.mark.parametrize("what", ["id", "hash"])
+    async def test_leads_to_the_swap_that_is_named(self, tenant: Tenant, what: str) -> None:
+        named = {
+            "id": str(tenant.swap.swap_id).upper(),
+            "hash": str(tenant.swap.transactions[0].transaction_hash),
+        }
+        answer = await tenant.browser.get(tenant.path, params={"q": named[what]})
+
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"{tenant.path}/{tenant.swap.swap_id}"
+
+    async def test_finds_by_address_and_by_reference(self, api: Api, tenant: Tenant) -> None:
+        other = a_swap(tenant.app, destination_address="0x" + "7" * 40, reference_id="another")
+        await api.store(other)
+        by_address = await tenant.browser.get(tenant.path, params={"q": "0x" + "7" * 40})
+        by_reference = await tenant.browser.get(
+            tenant.path, params={"q": str(tenant.swap.reference_id)}
+        )
+
+        for answer, shown, hidden in (
+            (by_address, other, tenant.swap),
+            (by_reference, tenant.swap, other),
+        ):
+            assert str(shown.swap_id) in answer.text
+            assert str(hidden.swap_id) not in answer.text
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            {"q": "no such reference"},
+            {"q": "0x" + "1" * 64},
+            {"q": str(uuid4())},
+            {"q": HOSTILE},
+            {"status": "completed"},
+            {"since": "2999-01-01"},
+            {"until": "2020-01-01"},
+        ],
+    )
+    async def test_says_when_nothing_matches(self, tenant: Tenant, query: dict[str, str]) -> None:
+        answer = await tenant.browser.get(tenant.path, params=query)
+
+        assert answer.status_code == 200
+        assert "Nothing matches" in answer.text
+
+    @pytest.mark.parametrize(
+        "query",
+        ["status=evil", "since=yesterday", "since=2026-13-45", "q=" + "x" * 5000, "page=-1"],
+    )
+    async def test_bears_filters_that_are_none(self, tenant: Tenant, query: str) -> None:
+        assert (await tenant.browser.get(f"{tenant.path}?{query}")).status_code == 200
+
+    async def test_goes_on_behind_the_last_swap_of_a_page(self, api: Api, tenant: Tenant) -> None:
+        more = [a_swap(tenant.app) for _ in range(30)]
+        await api.store(*more)
+        seen: set[str] = set()
+        path: str | None = tenant.path
+        pages = 0
+        while path:
+            page = (await tenant.browser.get(path)).text
+            pages += 1
+            seen |= {str(s.swap_id) for s in (*more, tenant.swap) if str(s.swap_id) in page}
+            before, found, _ = page.partition('" rel="next"')
+            path = before.rpartition('href="')[2].replace("&amp;", "&") if found else None
+
+        assert pages == 2
+        assert len(seen) == 31
+
+
+class TestSwap:
+    async def test_shows_what_it_is_made_of(self, api: Api, tenant: Tenant) -> None:
+        payout = a_transaction("output", status="pending", block_number=9)
+        paid = a_swap(
+            tenant.app,
+            status="completed",
+            transactions=(tenant.swap.transactions[0], payout),
+            closed_at=datetime.now(UTC),
+        )
+        await api.store(paid)
+
+        page = (await tenant.browser.get(f"{tenant.path}/{paid.swap_id}")).text
+
+        assert "Completed" in page
+        assert str(payout.transaction_hash) in page
+        assert "Quote against delivered" in page
+        assert "curl -H" in page
+        assert "svc_user_" not in page
+
+    async def test_is_unknown_in_another_app(self, api: Api, tenant: Tenant) -> None:
+        other = api.an_app(tenant.organization)
+
+        answer = await tenant.browser.get(f"/apps/{other}/swaps/{tenant.swap.swap_id}")
+
+        assert answer.status_code == 404
+
+    @pytest.mark.parametrize("path", ["x", "..%2f..%2fme", str(uuid4())])
+    async def test_that_is_none_is_not_found(self, tenant: Tenant, path: str) -> None:
+        assert (await tenant.browser.get(f"{tenant.path}/{path}")).status_code == 404
+
+
+class TestHostileText:
+    async def test_is_shown_as_text(self, api: Api, dashboard: Dashboard) -> None:
+        tenant = await a_tenant(dashboard, api, HOSTILE)
+        pages = [
+            tenant.path,
+            f"{tenant.path}?q={HOSTILE}",
+            f"{tenant.path}/{tenant.swap.swap_id}",
+            "/account",
+            f"/sign-in?next={HOSTILE}",
+            f"/join?invitation={HOSTILE}",
+        ]
+        for path in pages:
+            text = (await tenant.browser.get(path)).text
+            assert "<script>alert" not in text, path
+            assert "<img src=x" not in text, path
+            assert "49" not in text.partition("{{7*7}}")[0][-20:], path
+
+        assert "&lt;script&gt;" in (await tenant.browser.get(tenant.path)).text
+
+
+class TestTenants:
+    async def test_see_nothing_of_one_another(self, dashboard: Dashboard, api: Api) -> None:
+        victim = await a_tenant(dashboard, api, f"victim {uuid4().hex}")
+        other = await a_tenant(dashboard, api, f"other {uuid4().hex}")
+        marks = {victim.organization, victim.app, str(victim.swap.reference_id)}
+        hash_ = victim.swap.transactions[0].transaction_hash
+        paths = [
+            *("/", "/account", other.path),
+            f"{other.path}?q={victim.swap.swap_id}",
+            f"{other.path}?q={hash_}",
+            f"{other.path}?starting_after={victim.swap.swap_id}",
+            f"{other.path}/{victim.swap.swap_id}",
+            f"{other.path}/{victim.swap.swap_id}/live",
+            victim.path,
+            f"{victim.path}/{victim.swap.swap_id}",
+            f"{victim.path}/{victim.swap.swap_id}/live",
+        ]
+        for path in paths:
+            answer = await other.browser.get(path, follow_redirects=True)
+            # Links of the page's own address are the asker's words.
+            shown = answer.text.replace(str(victim.swap.swap_id), "")
+            assert not [mark for mark in marks if mark in shown], path
+        for path in paths[8:]:
+            assert (await other.browser.get(path)).status_code == 404, path
+
+    async def test_a_removed_member_sees_nothing_at_once(
+        self, dashboard: Dashboard, api: Api, tenant: Tenant
+    ) -> None:
+        [member] = [
+            one
+            for one in api.operator_get(f"/organizations/{tenant.organization}/members")
+            if one["role"] == "owner"
+        ]
+        api.order(
+            f"/organizations/{tenant.organization}/invitations", {"name": "x", "role": "owner"}
+        )
+        second = dashboard.browser()
+        await second.join(api.invite(tenant.organization), f"{uuid4().hex}@shop.example")
+        api.order(f"/members/{member['id']}/remove", {})
+
+        page = await tenant.browser.get(tenant.path)
+        account = await tenant.browser.get("/account")
+
+        assert (page.status_code, page.headers["location"]) == (303, "/account")
+        assert "You are in no organization now" in account.text
+        assert str(tenant.swap.swap_id) not in account.text

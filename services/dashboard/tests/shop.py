@@ -1,0 +1,337 @@
+"""A real api with organizations in it, and a dashboard in front of it, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import httpx
+from argon2 import PasswordHasher
+from pydantic import SecretStr
+
+from swap_api.adapters.rendering import JsonRendering
+from swap_api.adapters.swaps import PostgresReadModel
+from swap_api.usecases.store_swaps import StoreSwaps
+from swap_chains.evm.codec import checksum_address
+from swap_contracts.quoting import AssetRef, PathStep, Quote
+from swap_contracts.swaps import SwapChanged, SwapTransaction
+from swap_contracts.topics import SWAP_CHANGED
+from swap_dashboard.adapters.api import HttpApi
+from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.app import Building, Parts
+from swap_dashboard.settings import DashboardSettings
+from swap_domain.catalogue import NATIVE
+from swap_runtime.catalogue import load_catalogue
+from swap_runtime.postgres.database import create_engine
+from swap_runtime.process.service import Service
+from swap_runtime.public_catalogue import public_catalogue
+from tests.plugins.postgres import Database
+from tests.plugins.processes import Program, accepts, free_port
+
+OPERATOR: Final = "an operator's token"
+SEALING_KEY: Final = b64encode(b"d" * 32).decode()
+PASSWORD: Final = "correct horse battery"
+QUICK: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+FORM_TOKEN: Final = re.compile(r'name="form_token" value="([^"]+)"')
+TREASURY: Final = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
+DEPOSITORY: Final = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
+SIGNER: Final = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+PAYER: Final = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+RECEIVER: Final = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+COIN: Final = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+E18: Final = 10**18
+SOURCE: Final = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
+DESTINATION: Final = AssetRef(network="BASE_DEVNET", token=COIN, decimals=6)
+
+
+def a_network(name: str, chain_id: int) -> dict[str, Any]:
+    listed = "2026-01-01T00:00:00Z"
+    return {
+        "name": name,
+        "display_name": name.removesuffix("_DEVNET").title(),
+        "chain_id": chain_id,
+        "listing_date": listed,
+        "public_nodes": ["http://127.0.0.1:1"],
+        "start_block": 0,
+        "block_time_milliseconds": 1000,
+        "finality_blocks": 2,
+        "contracts": {"treasury": TREASURY, "depository": DEPOSITORY},
+        "signers": [SIGNER],
+        "funders": [],
+        "gas": {"pay_native": 75000, "pay_erc20": 95000},
+        "max_fee_per_gas": 500 * 10**9,
+        "tokens": [
+            {"symbol": "ETH", "contract": None, "decimals": 18, "listing_date": listed},
+            {"symbol": "USDC", "contract": COIN, "decimals": 6, "listing_date": listed},
+        ],
+    }
+
+
+def a_catalogue() -> dict[str, Any]:
+    return {
+        "environment": "test",
+        "networks": [a_network("ETHEREUM_DEVNET", 31337), a_network("BASE_DEVNET", 31338)],
+        "routes": [
+            {
+                "source": "*",
+                "destination": "*",
+                "service_fee_basis_points": 10,
+                "slippage_ppm": 5000,
+                "min_usd": "1",
+                "max_usd": "50000",
+                "estimated_seconds": 10,
+            }
+        ],
+    }
+
+
+def a_swap(app_id: str, **changes: Any) -> SwapChanged:
+    at = datetime.now(UTC) - timedelta(minutes=1)
+    quote = Quote(
+        source=SOURCE,
+        destination=DESTINATION,
+        requested_base_units=str(E18),
+        receive_base_units="2996000000",
+        min_receive_base_units="2981020000",
+        blockchain_fee_base_units="333333333333334",
+        service_fee_base_units="1000000000000000",
+        total_fee_base_units="1333333333333334",
+        fee_discount_base_units="0",
+        refuel_in_source_base_units=None,
+        refuel_base_units=None,
+        slippage_ppm=5000,
+        source_usd_e18=str(3000 * E18),
+        destination_usd_e18=str(E18),
+        source_native_usd_e18=str(3000 * E18),
+        destination_native_usd_e18=str(3000 * E18),
+        completion_milliseconds=12500,
+        path=(PathStep(provider="SOLVER", order=1),),
+    )
+    values: dict[str, Any] = {
+        "swap_id": uuid4(),
+        "app_id": UUID(app_id),
+        "sequence_number": uuid4().int % 2**53 or 1,
+        "reference_id": None,
+        "method": "depository",
+        "source": SOURCE,
+        "destination": DESTINATION,
+        "source_address": PAYER,
+        "destination_address": RECEIVER,
+        "refund_address": None,
+        "created_at": at,
+        "expires_at": at + timedelta(hours=6),
+        "sequence": 1,
+        "status": "user_transfer_pending",
+        "previous_status": "user_transfer_pending",
+        "changed_at": at,
+        "closed_at": None,
+        "fail_reason": None,
+        "quote": quote,
+        "quote_revision": 0,
+        "quote_expires_at": at + timedelta(minutes=5),
+        "last_requoted_at": None,
+        "quote_locked_at": None,
+        "transactions": (),
+    }
+    return SwapChanged(**{**values, **changes})
+
+
+def a_transaction(kind: str, **changes: Any) -> SwapTransaction:
+    is_input = kind == "input"
+    values: dict[str, Any] = {
+        "type": kind,
+        "status": "completed",
+        "transaction_hash": "0x" + uuid4().hex * 2,
+        "from_address": PAYER if is_input else TREASURY,
+        "to_address": TREASURY if is_input else RECEIVER,
+        "at": datetime.now(UTC) - timedelta(seconds=40),
+        "asset": SOURCE if is_input else DESTINATION,
+        "base_units": str(E18) if is_input else "2996000000",
+        "usd_e18": str(3000 * E18),
+        "block_number": None,
+        "confirmations_required": 3,
+        "fee_base_units": None,
+    }
+    return SwapTransaction(**{**values, **changes})
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The api as a process of its own, on real Postgres."""
+
+    url: str
+    internal_url: str
+    database: Database
+    catalogue_file: Path
+
+    def order(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Do what an operator orders."""
+        return self._ask(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, body)
+
+    def operator_get(self, path: str) -> Any:
+        return self._ask(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, None)
+
+    def as_member(self, token: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self._ask(f"{self.url}/management/v1{path}", token, body)
+
+    def invite(self, organization_id: str, role: str = "owner") -> str:
+        body = {"name": f"{role}@shop.example", "role": role}
+        return str(self.order(f"/organizations/{organization_id}/invitations", body)["token"])
+
+    def an_organization(self, name: str) -> str:
+        return str(self.order("/organizations", {"name": name})["id"])
+
+    def an_app(self, organization_id: str, name: str = "web", environment: str = "test") -> str:
+        body = {"name": name, "environment": environment}
+        return str(self.order(f"/organizations/{organization_id}/apps", body)["id"])
+
+    async def store(self, *swaps: SwapChanged) -> None:
+        """Store swaps as the api does when the settler publishes them."""
+        catalogue = load_catalogue(self.catalogue_file, checksum_address)
+        rendering = JsonRendering(catalogue, public_catalogue(catalogue))
+        engine = create_engine(SecretStr(self.database.url("api")), application_name="test")
+        try:
+            for swap in swaps:
+                message = SWAP_CHANGED.seal(
+                    swap, version=swap.sequence, occurred_at=swap.changed_at, trace_id="trace"
+                )
+                await StoreSwaps(PostgresReadModel(engine, consumer="api"), rendering)([message])
+        finally:
+            await engine.dispose()
+
+    def _ask(self, url: str, token: str, body: Mapping[str, Any] | None) -> Any:
+        headers = {"Authorization": f"Bearer {token}"}
+        method = "GET" if body is None else "POST"
+        answer = httpx.request(method, url, json=body, headers=headers, timeout=20)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+
+@contextmanager
+def an_api(database: Database, folder: Path) -> Iterator[Api]:
+    catalogue_file = folder / "catalogue.json"
+    catalogue_file.write_text(json.dumps(a_catalogue()))
+    port, internal, notifying = free_port(), free_port(), free_port()
+    shared = {
+        **os.environ,
+        "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "SWAP_REDIS__URL": "redis://127.0.0.1:1/0",
+        "SWAP_OPERATOR__TOKEN": OPERATOR,
+        "SWAP_CATALOGUE": str(catalogue_file),
+    }
+    notifier = Program(
+        [sys.executable, "-m", "swap_notifier"],
+        log=folder / "notifier.log",
+        ready=lambda: accepts(notifying),
+        environment={
+            **shared,
+            "SWAP_NOTIFIER__DATABASE_URL": database.url("notifier"),
+            "SWAP_NOTIFIER__INTERNAL_PORT": str(notifying),
+            "SWAP_NOTIFIER__SECRET_KEYS": json.dumps([SEALING_KEY]),
+            "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
+        },
+    )
+    program = Program(
+        [sys.executable, "-m", "swap_api"],
+        log=folder / "api.log",
+        ready=lambda: accepts(port),
+        environment={
+            **shared,
+            "SWAP_API__NOTIFIER_URL": f"http://127.0.0.1:{notifying}",
+            "SWAP_API__DATABASE_URL": database.url("api"),
+            "SWAP_API__PORT": str(port),
+            "SWAP_API__INTERNAL_PORT": str(internal),
+            "SWAP_API__QUOTER_URL": "http://127.0.0.1:1",
+            "SWAP_API__KEY_PEPPER": "a pepper for tests",
+            "SWAP_API__LIMITS_LIFTED": "true",
+        },
+    )
+    notifier.start()
+    program.start()
+    try:
+        yield Api(
+            f"http://127.0.0.1:{port}", f"http://127.0.0.1:{internal}", database, catalogue_file
+        )
+    finally:
+        program.stop()
+        notifier.stop()
+
+
+class Dashboard:
+    """The dashboard in this process, in front of the api, with a clock that a test turns."""
+
+    def __init__(self, database: Database, api: Api, *, public_url: str) -> None:
+        self.ahead = timedelta(0)
+        self.public_url = public_url
+        settings = DashboardSettings.model_validate(
+            {
+                "operator": {"token": OPERATOR},
+                "dashboard": {
+                    "database_url": database.url("dashboard"),
+                    "internal_port": 0,
+                    "port": 0,
+                    "public_url": public_url,
+                    "api_url": api.url,
+                    "secret_keys": [SEALING_KEY],
+                },
+            }
+        )
+        self.service = Service(
+            "dashboard", settings, settings.dashboard, publishes=False, clock=self.clock
+        )
+        self.http = HttpApi(api.url, answer_seconds=10)
+        self.parts: Parts = Building(
+            self.service, settings.dashboard, self.http, Argon2Passwords(QUICK)
+        ).parts()
+
+    def clock(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+    def browser(self, address: str = "203.0.113.7") -> Browser:
+        return Browser(self, address)
+
+    async def close(self) -> None:
+        await self.http.close()
+        await self.service.engine.dispose()
+
+
+class Browser:
+    """A browser without scripts: it keeps cookies, and fills in forms."""
+
+    def __init__(self, dashboard: Dashboard, address: str) -> None:
+        self.client = httpx.AsyncClient(
+            transport=httpx.ASGITransport(dashboard.parts.site, client=(address, 1234)),
+            base_url=dashboard.public_url,
+            headers={"user-agent": "A test"},
+        )
+
+    async def get(self, path: str, **options: Any) -> httpx.Response:
+        return await self.client.get(path, **options)
+
+    async def submit(
+        self, path: str, fields: Mapping[str, str], *, page: str | None = None
+    ) -> httpx.Response:
+        """Send a form with the token that its page gives."""
+        shown = await self.client.get(page or path)
+        found = FORM_TOKEN.search(shown.text)
+        token = found[1] if found else ""
+        return await self.client.post(path, data={**fields, "form_token": token})
+
+    async def join(self, invitation: str, email: str, password: str = PASSWORD) -> None:
+        """Make an account, and stay signed in."""
+        fields = {"invitation": invitation, "email": email, "password": password}
+        answer = await self.submit("/join", fields)
+        assert answer.status_code == 303, answer.text
+
+    async def sign_in(self, email: str, password: str = PASSWORD, **more: str) -> httpx.Response:
+        return await self.submit("/sign-in", {"email": email, "password": password, **more})

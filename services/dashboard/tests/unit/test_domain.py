@@ -1,0 +1,108 @@
+"""What needs no server: emails, passwords, addresses to go on to, searches."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from swap_dashboard.domain.accounts import AccountRefused, check_password, to_email
+from swap_dashboard.domain.paths import own_path
+from swap_dashboard.domain.search import Searched, classify
+from swap_dashboard.http.cookies import form_token, is_form_token
+from swap_dashboard.http.rendering import age, amount, cut, duration
+
+
+class TestEmails:
+    def test_are_compared_in_one_form(self) -> None:
+        assert to_email(" Ada@Shop.Example ") == "ada@shop.example"
+
+    @pytest.mark.parametrize("text", ["", "ada", "a@b c", "a@@b", "a\n@b", "x" * 65 + "@b"])
+    def test_that_are_none_are_refused(self, text: str) -> None:
+        with pytest.raises(AccountRefused):
+            to_email(text)
+
+
+class TestPasswords:
+    @pytest.mark.parametrize("text", ["short", "x" * 257, "aaaaaaaaaaaaaa", "ada-ada-ada-12"])
+    def test_that_are_easy_or_endless_are_refused(self, text: str) -> None:
+        with pytest.raises(AccountRefused):
+            check_password(text, "ada@shop.example")
+
+    def test_of_several_words_are_taken(self) -> None:
+        check_password("correct horse battery", "ada@shop.example")
+
+
+class TestPaths:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "https://evil.example",
+            "//evil.example",
+            "/\\evil.example",
+            "\\\\evil.example",
+            "javascript:alert(1)",
+            "/\t/evil.example",
+            "/\n/evil.example",
+            "evil.example",
+            "",
+        ],
+    )
+    def test_that_lead_elsewhere_lead_home(self, text: str) -> None:
+        assert own_path(text) == "/"
+
+    def test_of_this_site_stay(self) -> None:
+        assert own_path("/apps/1/swaps?q=//x") == "/apps/1/swaps?q=//x"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("0x" + "aB" * 32, Searched.TRANSACTION),
+        ("0x" + "aB" * 20, Searched.ADDRESS),
+        ("6F9619FF-8B86-D011-B42D-00C04FC964FF", Searched.SWAP),
+        ("6f9619ff8b86d011b42d00c04fc964ff", Searched.REFERENCE),
+        ("order-1", Searched.REFERENCE),
+        ("0x12", Searched.REFERENCE),
+    ],
+)
+def test_a_search_is_classified(text: str, kind: Searched) -> None:
+    assert classify(text) is kind
+
+
+class TestFormTokens:
+    def test_are_of_one_browser(self) -> None:
+        assert is_form_token("secret", form_token("secret"))
+        assert not is_form_token("another", form_token("secret"))
+
+    def test_without_a_cookie_there_is_none(self) -> None:
+        assert not is_form_token("", form_token(""))
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            (1.0, "1"),
+            (1234567.5, "1,234,567.5"),
+            (0.00001, "0.00001"),
+            (1e-12, "1.00e-12"),
+            (0, "0"),
+            (-2.5, "-2.5"),
+        ],
+    )
+    def test_have_no_zeros_at_the_end(self, value: float, text: str) -> None:
+        assert amount(value) == text
+
+    def test_that_are_missing_are_a_dash(self) -> None:
+        assert amount(None) == "\N{EN DASH}"
+
+    def test_long_ids_keep_both_ends(self) -> None:
+        assert cut("0x" + "ab" * 32) == "0xababab…ababab"
+        assert cut("short") == "short"
+
+    def test_spans_are_in_units(self) -> None:
+        assert duration(timedelta(seconds=1.26)) == "1.3 s"
+        assert duration(timedelta(hours=2, seconds=5)) == "2 h 5 s"
+        assert age(timedelta(minutes=5)) == "5 min ago"
+        assert age(timedelta(minutes=-5)) == "in 5 min"
