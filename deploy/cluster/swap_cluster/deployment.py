@@ -90,6 +90,14 @@ def _is_available(workload: Mapping[str, Any]) -> bool:
     return bool(is_seen and updated == wanted == available == status.get("replicas"))
 
 
+async def is_settled(deployment: str) -> bool:
+    """Tell whether a Deployment is rolled out, and no pod of an earlier version is left."""
+    found = await get("deployment", deployment, "--namespace", NAMESPACE)
+    name = f"app.kubernetes.io/name={deployment}"
+    pods = (await get("pods", "--namespace", NAMESPACE, f"--selector={name}"))["items"]
+    return _is_available(found) and len(pods) == found["spec"]["replicas"]
+
+
 async def write_addresses() -> None:
     """Write down where each Service is."""
     services = (await get("services", "--namespace", NAMESPACE))["items"]

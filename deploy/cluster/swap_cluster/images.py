@@ -15,6 +15,7 @@ from pathlib import Path
 from swap_cluster.machine import require, why_no_images
 from swap_cluster.parts import ctr
 from swap_cluster.settings import CACHE, PLACES, SOURCE
+from swap_stack.files import read_json, write_json
 from swap_stack.parts.kafka import jars_folder, why_not
 from swap_stack.places import ROOT
 from swap_stack.programs import run_to_end
@@ -40,6 +41,7 @@ AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 OWN = {"swap:local": "services", "swap-anvil:local": "anvil"}  # and the stage of the Dockerfile
 STAND_INS = ("postgres:18", "valkey/valkey:8", "apache/kafka:4.3.0")
 PAUSE = "localhost/pause:1"
+LOADED = PLACES.var / "images.json"
 
 
 async def import_pause() -> None:
@@ -85,23 +87,35 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
     """
     require(why_no_images())
     await _make_base(report)
-    present = await ctr("images", "list", "--quiet")
     for name in names:
         with report.timed(f"image {name}"):
-            full_name = f"docker.io/{name if '/' in name else f'library/{name}'}"
             if name in OWN:
                 await build_own(name, OWN[name])
-            elif full_name in present:
-                continue
-            else:
+            elif not await _identity(name):
                 await _build_stand_in(name)
-            archive = PLACES.var / "image.tar"
-            archive.unlink(missing_ok=True)
-            await _buildah(
-                "push", *_POLICY, f"localhost/{name}", f"docker-archive:{archive}:{full_name}"
-            )
-            await ctr("images", "import", str(archive))
-            archive.unlink()
+            await _load(name)
+
+
+async def _load(name: str) -> None:
+    """Give an image to containerd, unless it has it."""
+    loaded = read_json(LOADED) or {}
+    identity = await _identity(name)
+    if loaded.get(name) == identity:
+        return
+    archive = PLACES.var / "image.tar"
+    archive.unlink(missing_ok=True)
+    full_name = f"docker.io/{name if '/' in name else f'library/{name}'}"
+    target = f"docker-archive:{archive}:{full_name}"
+    await _buildah("push", *_POLICY, f"localhost/{name}", target)
+    await ctr("images", "import", str(archive))
+    archive.unlink()
+    write_json(LOADED, {**loaded, name: identity})
+
+
+async def _identity(name: str) -> str:
+    """Return what tells a built image from another of its name; empty where there is none."""
+    lines = (await _buildah("images", "--format={{.Name}}:{{.Tag}} {{.ID}}")).splitlines()
+    return next((id_ for full, id_ in map(str.split, lines) if full == f"localhost/{name}"), "")
 
 
 async def build_own(name: str, stage: str, **arguments: str) -> None:

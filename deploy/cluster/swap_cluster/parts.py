@@ -77,6 +77,7 @@ def control_plane() -> tuple[ClusterPart, ...]:
                 *(KUBE, "kube-apiserver", f"--etcd-servers={clients}"),
                 *(f"--bind-address={HOST}", f"--advertise-address={HOST}"),
                 *(f"--secure-port={API_PORT}", "--allow-privileged"),
+                "--kubelet-preferred-address-types=InternalIP",
                 *("--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction"),
                 f"--service-cluster-ip-range={SERVICES}",
                 "--service-account-issuer=https://kubernetes.default.svc",

@@ -1,0 +1,47 @@
+"""The cluster of this machine with `overlays/dev`; without one, its tests are skipped, loudly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+from swap_cluster.cluster import start_cluster
+from swap_cluster.deployment import apply_overlay, describe_stack
+from swap_cluster.images import load_images
+from swap_cluster.machine import are_built, why_no_images, why_not
+
+from deploy.cluster.tests.cluster.traffic import Traffic
+from swap_stack.report import Report
+
+
+@pytest.fixture(scope="session")
+def cluster() -> None:
+    """Start the cluster where it does not run; nothing is built here."""
+    reason = why_not() or why_no_images()
+    if reason is None and not are_built():
+        reason = "Kubernetes is not built here: `make cluster-up` does it once."
+    if reason is not None:
+        pytest.skip(f"NOTHING was tested on a cluster: {reason}")
+    asyncio.run(start_cluster(Report()))
+
+
+@pytest.fixture(scope="session")
+def stack(cluster: None) -> dict[str, Any]:
+    """Deploy the overlay with this checkout's image, and describe it as a client sees it."""
+
+    async def deploy() -> dict[str, Any]:
+        report = Report()
+        await load_images(report)
+        await apply_overlay(report)
+        return await describe_stack()
+
+    return asyncio.run(deploy())
+
+
+@pytest.fixture
+async def traffic(stack: dict[str, Any]) -> AsyncIterator[Traffic]:
+    async with aiohttp.ClientSession() as session:
+        yield Traffic(stack, session)

@@ -1,0 +1,67 @@
+"""Each pod is killed while swaps are on their way: every swap ends, and is paid once."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+
+import pytest
+from swap_cluster.deployment import NAMESPACE, is_settled
+from swap_cluster.kubectl import get, kubectl
+from swap_cluster.parts import ctr
+
+from deploy.cluster.tests.cluster.test_rolling_restart import assert_paid_once, longest
+from deploy.cluster.tests.cluster.traffic import Traffic
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+SECONDS_BETWEEN_SWAPS = 1.0
+RECOVERY_SECONDS = 240
+WITH_A_VOLUME = ("postgres", "kafka")
+
+
+async def kill(name: str) -> None:
+    """Kill what runs in the pod of this name, at once.
+
+    Then a pod of a service is deleted, and another one starts. A pod with a volume stays, and its
+    process starts again, as after a crash.
+    """
+    [pod, *_] = (await get("pods", "-n", NAMESPACE, f"--selector=app.kubernetes.io/name={name}"))[
+        "items"
+    ]
+    [container] = pod["status"]["containerStatuses"]
+    await ctr("tasks", "kill", "--signal=SIGKILL", container["containerID"].rpartition("/")[2])
+    if name not in WITH_A_VOLUME:
+        await kubectl("-n", NAMESPACE, "delete", "pod", pod["metadata"]["name"], "--wait=false")
+
+
+async def is_back(name: str) -> bool:
+    """Tell whether one pod is ready, and no other is left."""
+    if name not in WITH_A_VOLUME:
+        return await is_settled(name)
+    found = await get("statefulset", name, "-n", NAMESPACE)
+    return bool(found["status"].get("readyReplicas", 0) == found["spec"]["replicas"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["api", "quoter", "chain-watcher", "settler", "notifier", "valkey", "kafka", "postgres"],
+)
+async def test_a_killed_pod_comes_back_and_every_swap_is_paid_once(
+    name: str, traffic: Traffic
+) -> None:
+    before = [await traffic.send() for _ in range(3)]
+    traffic.add(before)
+    killed_at = time.monotonic()
+    await kill(name)
+    await asyncio.sleep(1)  # its end reaches the API server
+    await until(lambda: is_back(name), within=RECOVERY_SECONDS, every=0.5)
+    recovery = time.monotonic() - killed_at
+    after = [await traffic.send() for _ in range(2)]
+    traffic.add(after)
+    swaps = await traffic.close()
+
+    sys.stdout.write(f"{name}: ready after {recovery:.1f} s, longest swap {longest(swaps):.1f} s\n")
+    assert len(swaps) == len(before) + len(after)
+    assert_paid_once(swaps)

@@ -1,0 +1,68 @@
+"""Each service is replaced while swaps go on: no request fails, and every swap is paid once."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+from swap_cluster.deployment import NAMESPACE, is_settled
+from swap_cluster.kubectl import kubectl
+
+from deploy.cluster.tests.cluster.lease_watch import LeaseWatch
+from deploy.cluster.tests.cluster.traffic import ClosedSwap, Traffic
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
+SERVICES = ("chain-watcher", "quoter", "settler", "notifier", "api")
+SECONDS_BETWEEN_SWAPS = 1.0
+CALM_SECONDS = 20
+ROLLOUT_SECONDS = 300
+
+
+async def restart(service: str) -> None:
+    """Replace a service's pods, and wait until the last of the old ones is gone."""
+    await kubectl("--namespace", NAMESPACE, "rollout", "restart", f"deployment/{service}")
+    await until(lambda: is_settled(service), within=ROLLOUT_SECONDS, every=0.5)
+
+
+def assert_paid_once(swaps: list[ClosedSwap]) -> None:
+    for swap in swaps:
+        assert swap.status == "completed", swap
+        assert swap.sent.quoted <= swap.received < swap.sent.quoted * 2, swap
+
+
+def longest(swaps: list[ClosedSwap]) -> float:
+    return max(swap.seconds for swap in swaps)
+
+
+async def test_every_service_is_replaced_while_swaps_go_on(
+    stack: dict[str, Any], traffic: Traffic
+) -> None:
+    async with traffic.every(SECONDS_BETWEEN_SWAPS):
+        await asyncio.sleep(CALM_SECONDS)
+    calm = await traffic.close()
+    lines = [f"{'nothing':<14} {len(calm):4} swaps, longest {longest(calm):5.1f} s"]
+    watch = LeaseWatch(stack)
+    async with watch.watching():
+        for service in SERVICES:
+            known = len(watch.handovers)
+            async with traffic.every(SECONDS_BETWEEN_SWAPS):
+                await asyncio.sleep(2)
+                await restart(service)
+                await asyncio.sleep(5)
+            swaps = await traffic.close()
+            changed = watch.handovers[known:]
+            gap = max((each.seconds for each in changed), default=0.0)
+            lines.append(
+                f"{service:<14} {len(swaps):4} swaps, longest {longest(swaps):5.1f} s, "
+                f"{len(changed)} leases changed hands, the slowest within {gap:.1f} s"
+            )
+            calm += swaps
+    sys.stdout.write("\n".join(["replaced", *lines, ""]))
+
+    assert traffic.failures == []
+    assert_paid_once(calm)
+    assert watch.handovers
+    assert [each for each in watch.handovers if not each.was_released] == []

@@ -1,0 +1,138 @@
+"""Swaps that go on while pods come and go, and what is known about each in the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, LiteralString
+
+import aiohttp
+import psycopg
+from eth_account import Account
+
+from swap_stack.demo.partner import Partner
+from swap_stack.node import Node
+
+STATUS: LiteralString = """
+SELECT CAST(id AS text), status, extract(epoch FROM closed_at - created_at)
+FROM settler.swap WHERE id = ANY(%s)
+"""
+PATIENCE_SECONDS = 180
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SentSwap:
+    """A swap that was created, and paid by its user."""
+
+    id: str
+    destination: str
+    quoted: Decimal  # in whole coins
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedSwap:
+    """How a swap ended, and after which time by the database's clock."""
+
+    sent: SentSwap
+    status: str
+    seconds: float
+    received: Decimal
+
+
+class Traffic:
+    """One partner's users: a swap at a time, at a steady pace."""
+
+    def __init__(self, stack: Mapping[str, Any], session: aiohttp.ClientSession) -> None:
+        self._networks = {network["name"]: network for network in stack["networks"]}
+        self._auditor_url = stack["postgres"]["auditor_url"]
+        self._partner = Partner(session, stack["gateway"]["url"], stack["partners"][0]["api_key"])
+        self._sending: list[asyncio.Task[SentSwap]] = []
+        self._sent: list[SentSwap] = []
+        self.failures: list[str] = []
+
+    @asynccontextmanager
+    async def every(self, seconds: float) -> AsyncIterator[None]:
+        """Start a swap each so many seconds, while the body runs."""
+
+        async def start_swaps() -> None:
+            while True:
+                self._sending.append(asyncio.create_task(self.send()))
+                await asyncio.sleep(seconds)
+
+        pace = asyncio.create_task(start_swaps())
+        try:
+            yield
+        finally:
+            pace.cancel()
+
+    async def send(self) -> SentSwap:
+        """Create one swap, and deposit what it asks for."""
+        source = self._networks["ETHEREUM_DEVNET"]
+        user = source["users"][0]["address"]  # the chain has its key
+        destination = str(Account.create().address)
+        prepared = await self._partner.create_swap(
+            {
+                "source_network": "ETHEREUM_DEVNET",
+                "source_token": "ETH",
+                "destination_network": "BASE_DEVNET",
+                "destination_token": "ETH",
+                "amount": "0.01",
+                "destination_address": destination,
+                "refund_address": user,
+                "use_depository": True,
+            }
+        )
+        [action] = prepared["deposit_actions"]
+        transaction = {
+            "from": user,
+            "to": action["to_address"],
+            "value": hex(int(action["amount_in_base_units"])),
+            "data": action["call_data"],
+        }
+        await Node(source["rpc_urls"][0]).call("eth_sendTransaction", transaction)
+        quoted = Decimal(str(prepared["quote"]["receive_amount"]))
+        return SentSwap(prepared["swap"]["id"], destination, quoted)
+
+    def add(self, swaps: Iterable[SentSwap]) -> None:
+        """Wait for these swaps, too."""
+        self._sent += swaps
+
+    async def close(self) -> list[ClosedSwap]:
+        """Wait until every swap that was sent has ended. A request that failed is a failure."""
+        results = await asyncio.gather(*self._sending, return_exceptions=True)
+        self._sending.clear()
+        self.failures += [repr(each) for each in results if isinstance(each, BaseException)]
+        self.add(each for each in results if isinstance(each, SentSwap))
+        sent = {each.id: each for each in self._sent}
+        self._sent.clear()
+        rows = await self._until_closed(list(sent))
+        return [
+            ClosedSwap(sent[swap_id], status, seconds, await self._received(sent[swap_id]))
+            for swap_id, (status, seconds) in rows.items()
+        ]
+
+    async def _until_closed(self, ids: list[str]) -> dict[str, tuple[str, float]]:
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        async with await psycopg.AsyncConnection.connect(
+            self._auditor_url, autocommit=True
+        ) as connection:
+            while True:
+                found = await connection.execute(STATUS, [ids])
+                rows = {
+                    swap_id: (status, float(seconds) if seconds is not None else float("inf"))
+                    for swap_id, status, seconds in await found.fetchall()
+                }
+                is_closed = len(rows) == len(ids) and all(
+                    seconds != float("inf") for _, seconds in rows.values()
+                )
+                if is_closed or asyncio.get_running_loop().time() > deadline:
+                    return rows
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def _received(self, swap: SentSwap) -> Decimal:
+        node = Node(self._networks["BASE_DEVNET"]["rpc_urls"][0])
+        return Decimal(await node.number("eth_getBalance", swap.destination, "latest")) / 10**18
