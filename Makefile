@@ -110,6 +110,9 @@ test-faults: install  ## The whole system while parts of it die, at each step of
 test-stack: install  ## make up and make down, from nothing, again, interrupted, after something died
 	$(PYTEST) deploy/embedded -m e2e
 
+test-cluster: install  ## Overlays on a real API server, rolling restarts and kills in pods (root; Go once)
+	$(PYTEST) -rPs deploy/cluster/tests/cluster
+
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
 	KILL_SECONDS=$(or $(KILL_SECONDS),60) $(PYTEST) -rP tests/e2e/faults/test_kill.py
 
@@ -214,4 +217,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock
+.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock
