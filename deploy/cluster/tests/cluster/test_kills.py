@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from typing import Any
 
 import pytest
 from swap_cluster.deployment import NAMESPACE, is_settled
@@ -21,27 +22,41 @@ RECOVERY_SECONDS = 240
 WITH_A_VOLUME = ("postgres", "kafka")
 
 
+async def restarts(name: str) -> int:
+    """Return how often the processes of the pods of this name have been started again."""
+    return sum(
+        each["restartCount"]
+        for pod in await pods_of(name)
+        for each in pod["status"].get("containerStatuses", ())
+    )
+
+
+async def pods_of(name: str) -> list[dict[str, Any]]:
+    label = f"--selector=app.kubernetes.io/name={name}"
+    found: list[dict[str, Any]] = (await get("pods", "-n", NAMESPACE, label))["items"]
+    return found
+
+
 async def kill(name: str) -> None:
     """Kill what runs in the pod of this name, at once.
 
     Then a pod of a service is deleted, and another one starts. A pod with a volume stays, and its
     process starts again, as after a crash.
     """
-    [pod, *_] = (await get("pods", "-n", NAMESPACE, f"--selector=app.kubernetes.io/name={name}"))[
-        "items"
-    ]
+    [pod] = await pods_of(name)
     [container] = pod["status"]["containerStatuses"]
     await ctr("tasks", "kill", "--signal=SIGKILL", container["containerID"].rpartition("/")[2])
     if name not in WITH_A_VOLUME:
         await kubectl("-n", NAMESPACE, "delete", "pod", pod["metadata"]["name"], "--wait=false")
 
 
-async def is_back(name: str) -> bool:
+async def is_back(name: str, restarts_before: int) -> bool:
     """Tell whether one pod is ready, and no other is left."""
     if name not in WITH_A_VOLUME:
         return await is_settled(name)
     found = await get("statefulset", name, "-n", NAMESPACE)
-    return bool(found["status"].get("readyReplicas", 0) == found["spec"]["replicas"])
+    is_ready = found["status"].get("readyReplicas", 0) == found["spec"]["replicas"]
+    return is_ready and await restarts(name) > restarts_before
 
 
 @pytest.mark.parametrize(
@@ -53,10 +68,11 @@ async def test_a_killed_pod_comes_back_and_every_swap_is_paid_once(
 ) -> None:
     before = [await traffic.send() for _ in range(3)]
     traffic.add(before)
+    restarts_before = await restarts(name)
     killed_at = time.monotonic()
     await kill(name)
     await asyncio.sleep(1)  # its end reaches the API server
-    await until(lambda: is_back(name), within=RECOVERY_SECONDS, every=0.5)
+    await until(lambda: is_back(name, restarts_before), within=RECOVERY_SECONDS, every=0.5)
     recovery = time.monotonic() - killed_at
     after = [await traffic.send() for _ in range(2)]
     traffic.add(after)
@@ -65,3 +81,4 @@ async def test_a_killed_pod_comes_back_and_every_swap_is_paid_once(
     sys.stdout.write(f"{name}: ready after {recovery:.1f} s, longest swap {longest(swaps):.1f} s\n")
     assert len(swaps) == len(before) + len(after)
     assert_paid_once(swaps)
+    assert await traffic.violations() == {}

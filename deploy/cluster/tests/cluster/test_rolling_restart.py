@@ -64,5 +64,6 @@ async def test_every_service_is_replaced_while_swaps_go_on(
 
     assert traffic.failures == []
     assert_paid_once(calm)
+    assert await traffic.violations() == {}
     assert watch.handovers
     assert [each for each in watch.handovers if not each.was_released] == []

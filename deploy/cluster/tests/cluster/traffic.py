@@ -15,11 +15,14 @@ from eth_account import Account
 
 from swap_stack.demo.partner import Partner
 from swap_stack.node import Node
+from swap_stack.places import ROOT
+from swapctl.commands.invariants import read_queries
 
 STATUS: LiteralString = """
 SELECT CAST(id AS text), status, extract(epoch FROM closed_at - created_at)
 FROM settler.swap WHERE id = ANY(%s)
 """
+QUERIES = ROOT / "deploy/postgres/invariants/queries.sql"
 PATIENCE_SECONDS = 180
 POLL_SECONDS = 0.5
 
@@ -114,6 +117,16 @@ class Traffic:
             ClosedSwap(sent[swap_id], status, seconds, await self._received(sent[swap_id]))
             for swap_id, (status, seconds) in rows.items()
         ]
+
+    async def violations(self) -> dict[str, int]:
+        """Count the rows that contradict each SQL invariant; empty when all hold."""
+        found = {}
+        async with await psycopg.AsyncConnection.connect(self._auditor_url) as connection:
+            await connection.execute("SET search_path = invariant")
+            for name, query in read_queries(QUERIES).items():
+                rows = await (await connection.execute(query.encode())).fetchall()
+                found[name] = len(rows)
+        return {name: count for name, count in found.items() if count}
 
     async def _until_closed(self, ids: list[str]) -> dict[str, tuple[str, float]]:
         deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS

@@ -1,0 +1,40 @@
+"""A handover counts as a release only where the lease had not run out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from deploy.cluster.tests.cluster.lease_watch import Holding, LeaseWatch
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+STACK = {"postgres": {"auditor_url": "postgresql://nowhere"}}
+
+
+def holding(holder: str, seen: float, *, until: float | None = None) -> Holding:
+    expires_at = None if until is None else NOON + timedelta(seconds=until)
+    return Holding(holder, expires_at, NOON + timedelta(seconds=seen))
+
+
+def handovers(*seen: Holding) -> list[bool]:
+    watch = LeaseWatch(STACK)
+    for each in seen:
+        watch.note("settler/lane", each)
+    return [handover.was_released for handover in watch.handovers]
+
+
+def test_a_lease_that_was_seen_free_was_released() -> None:
+    assert handovers(holding("a", 0, until=10), holding("", 1), holding("b", 12, until=22)) == [
+        True
+    ]
+
+
+def test_a_lease_taken_before_it_would_have_run_out_was_released() -> None:
+    assert handovers(holding("a", 0, until=10), holding("b", 1, until=11)) == [True]
+
+
+def test_a_lease_taken_after_it_ran_out_was_not_released() -> None:
+    assert handovers(holding("a", 0, until=10), holding("b", 10.1, until=20)) == [False]
+
+
+def test_a_renewal_is_no_handover() -> None:
+    assert handovers(holding("a", 0, until=10), holding("a", 4, until=14)) == []
