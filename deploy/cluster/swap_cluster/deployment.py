@@ -95,7 +95,14 @@ async def is_settled(deployment: str) -> bool:
     found = await get("deployment", deployment, "--namespace", NAMESPACE)
     name = f"app.kubernetes.io/name={deployment}"
     pods = (await get("pods", "--namespace", NAMESPACE, f"--selector={name}"))["items"]
-    return _is_available(found) and len(pods) == found["spec"]["replicas"]
+    # The status of a Deployment is behind its pods for a moment.
+    ready = [each for each in pods if _is_ready(each)]
+    return _is_available(found) and len(ready) == len(pods) == found["spec"]["replicas"]
+
+
+def _is_ready(pod: Mapping[str, Any]) -> bool:
+    conditions = {each["type"]: each["status"] for each in pod["status"].get("conditions", ())}
+    return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
 
 
 async def write_addresses() -> None:

@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 120
 
 
 async def reasons(deployment: str) -> set[str]:
-    """Return why containers of a Deployment wait."""
+    """Return why containers of a Deployment wait, or how they ended."""
     label = f"--selector=app.kubernetes.io/name={deployment}"
     found = set()
     for pod in (await get("pods", "-n", NAMESPACE, label))["items"]:
@@ -32,8 +32,9 @@ async def reasons(deployment: str) -> set[str]:
 
 
 def _reason(container: Mapping[str, Any]) -> str:
-    waiting = container["state"].get("waiting", {})
-    return f"{container['name']}: {waiting['reason']}" if waiting else ""
+    state = container["state"]
+    why = state.get("waiting") or state.get("terminated") or {}
+    return f"{container['name']}: {why['reason']}" if "reason" in why else ""
 
 
 async def assert_swaps_go_on(traffic: Traffic, deployment: str) -> None:
@@ -72,7 +73,8 @@ async def test_a_catalogue_that_the_chains_contradict(traffic: Traffic) -> None:
     try:
 
         async def is_refused() -> bool:
-            return "contracts: CrashLoopBackOff" in await reasons("api")
+            failed = {"contracts: Error", "contracts: CrashLoopBackOff"}
+            return bool(await reasons("api") & failed)
 
         await until(is_refused, within=PATIENCE_SECONDS, every=0.5)
         await assert_swaps_go_on(traffic, "api")
