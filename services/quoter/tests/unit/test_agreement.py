@@ -61,10 +61,10 @@ class TestAgree:
     def test_a_source_of_one_provider_gives_no_price_alone(self) -> None:
         feed = {**ether(9000), "USDC": Timed(E18, NOW)}
 
-        told = agree([ether(3000, age=2 * MINUTE)], BOUNDS, now=NOW, one_provider=[feed, feed])
+        agreed = agree([ether(3000, age=2 * MINUTE)], BOUNDS, now=NOW, one_provider=[feed, feed])
 
-        assert told.prices == ether(3000, age=2 * MINUTE)  # too old for whoever asks
-        assert told.disputed == {}
+        assert agreed.prices == ether(3000, age=2 * MINUTE)  # too old for whoever asks
+        assert agreed.disputed == {}
 
     @pytest.mark.fault("A19")
     def test_a_source_of_one_provider_counts_beside_another(self) -> None:
@@ -133,7 +133,7 @@ class TestChainFeeds:
         source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: NOW)
         follow = FollowPrices(source, book, name="chain", clock=lambda: NOW)
 
-        feeds.told = a_round(3000)
+        feeds.answers = a_round(3000)
         await follow()
         assert "ETH" not in market.prices
         book.take("file", ether(3000))
@@ -146,10 +146,10 @@ class TestChainFeeds:
         book = PriceBook(market, BOUNDS)
         source = ChainFeeds([Feed("ETH", "0xfeed", 60 * MINUTE)], feeds, clock=lambda: now[0])
         follow = FollowPrices(source, book, name="chain", clock=lambda: now[0])
-        feeds.told = a_round(3000)
+        feeds.answers = a_round(3000)
         await follow()
 
-        feeds.told = NodesDiffer("POLYGON", 2)
+        feeds.answers = NodesDiffer("POLYGON", 2)
         now[0] += 2 * MINUTE
         await follow()
 
