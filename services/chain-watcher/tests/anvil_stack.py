@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 
 import psycopg
 import yaml
@@ -97,6 +97,12 @@ class Stack:
         except HTTPError as error:
             return error.code, error.read().decode()
 
+    def _is_ready(self) -> bool:
+        try:
+            return self.asks("/readyz")[0] == 200
+        except (URLError, ConnectionError):  # it does not listen yet, or has just ended
+            return False
+
     def catalogue(self, **changes: object) -> Path:
         a = self.addresses
         tier = [{"below_base_units": "1000000", "confirmations": 1}]
@@ -132,7 +138,7 @@ class Stack:
         return Program(
             [sys.executable, "-m", "swap_chain_watcher"],
             log=self.folder / "watcher.log",
-            ready=lambda: accepts(self.port) and self.asks("/readyz")[0] == 200,
+            ready=self._is_ready,
             environment={
                 **os.environ,
                 "SWAP_KAFKA__BOOTSTRAP_SERVERS": kafka.bootstrap_servers,
