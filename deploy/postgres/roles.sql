@@ -32,7 +32,7 @@ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 
 -- Who is no superuser makes schemas for the roles, and views over their tables, as a member of them.
 SELECT format('GRANT %I TO CURRENT_USER WITH INHERIT TRUE, SET TRUE', role)
-FROM unnest(ARRAY['api', 'quoter', 'chain_watcher', 'settler', 'notifier']) AS role
+FROM unnest(ARRAY['api', 'quoter', 'chain_watcher', 'settler', 'notifier', 'dashboard']) AS role
 WHERE NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) \gexec
 
 \if :{?api_password}

@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
 
 SIGNER_KEY = "0x" + "11" * 32
 TOKEN = "of the service account"
-ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier")
+ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier", "dashboard")
 ADMIN = ("ADMIN_URL", "PGPASSWORD")
 
 
