@@ -85,11 +85,19 @@ class Stack:
     def states_of(self, transaction_hash: str) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in self.messages_about(transaction_hash)]
 
-    def asks(self, path: str, *, method: str = "GET") -> tuple[int, Any]:
+    def asks(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        token: str = "operator",
+        body: dict[str, Any] | None = None,
+    ) -> tuple[int, Any]:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}{path}",
+            None if body is None else json.dumps(body).encode(),
             method=method,
-            headers={"Authorization": "Bearer operator"},
+            headers={"Authorization": f"Bearer {token}"},
         )
         try:
             with urllib.request.urlopen(request) as response:
@@ -127,12 +135,15 @@ class Stack:
         )
         return path
 
-    def watcher(self, catalogue: Path, **environment: str) -> Program:
+    def watcher(self, catalogue: Path, *, is_halted: bool = False, **environment: str) -> Program:
+        """
+        :param is_halted: the process starts with a halted network, and is not ready then.
+        """
         kafka = self.broker.settings
         return Program(
             [sys.executable, "-m", "swap_chain_watcher"],
             log=self.folder / "watcher.log",
-            ready=lambda: accepts(self.port) and self.asks("/readyz")[0] == 200,
+            ready=lambda: accepts(self.port) and (is_halted or self.asks("/readyz")[0] == 200),
             environment={
                 **os.environ,
                 "SWAP_KAFKA__BOOTSTRAP_SERVERS": kafka.bootstrap_servers,
