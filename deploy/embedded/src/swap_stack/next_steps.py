@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 AFTER_DEMO = (
-    ("make up", "start a stack and let it run"),
+    ("make up", "start a stack, and print the link of its dashboard"),
     ('eval "$(make -s env)"', "set BASE_URL, API_KEY and the PATH in this shell"),
     ("make swap", "send one more swap, and list its messages by topic"),
     ("docs/quickstart.md", "create a swap yourself and receive its webhook"),
