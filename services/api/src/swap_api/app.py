@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -87,7 +87,7 @@ from swap_api.usecases.show_signing import ShowSigning
 from swap_api.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
-from swap_chains.evm.provider_agreement import PROVIDERS_MIN
+from swap_chains.evm.provider_agreement import one_provider_networks
 from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
@@ -264,7 +264,7 @@ class Building:
                     transfers=PostgresLoneTransfers(engine),
                     wallets=self._wallets,
                     clock=clock,
-                    one_provider_networks=self._one_provider_networks(),
+                    one_provider_networks=one_provider_networks(self._catalogue, self._providers()),
                 )
             ),
             **routes,
@@ -395,12 +395,6 @@ class Building:
             network.name: nodes.get(network.name) or network.public_nodes for network in networks
         }
         return {name: len(providers_of(of_network)) for name, of_network in urls.items()}
-
-    def _one_provider_networks(self) -> Collection[str]:
-        """Return the live networks where one provider's report is all there is."""
-        if self._catalogue.environment != "live":
-            return ()
-        return [name for name, count in self._providers().items() if count < PROVIDERS_MIN]
 
     def _cap_unpaid_swaps(self) -> CapUnpaidSwaps:
         return CapUnpaidSwaps(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 import aiohttp
 
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.price_feeds import EvmPriceFeeds
-from swap_chains.evm.provider_agreement import PROVIDERS_MIN
+from swap_chains.evm.provider_agreement import one_provider_networks
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_domain.catalogue import Catalogue
 from swap_quoter import observe
@@ -181,17 +180,12 @@ def _follow_prices(
             if feed.network == name
         ]
         sources[name] = ChainFeeds(feeds, EvmPriceFeeds(rpc), clock=clock)
-    of_one_provider = one_provider_networks(catalogue, rpcs.values())
+    of_one_provider = one_provider_networks(
+        catalogue, {name: len(rpc.providers) for name, rpc in rpcs.items()}
+    )
     for name in of_one_provider:
         observe.feeds_need_another_source(name)
     book = PriceBook(market, bounds, one_provider_sources=of_one_provider)
     for name, source in sources.items():
         follow_prices = FollowPrices(source, book, name=name, clock=clock)
         service.every(f"follow-prices {name}", group.prices_poll_interval, follow_prices)
-
-
-def one_provider_networks(catalogue: Catalogue, rpcs: Iterable[Rpc]) -> Sequence[str]:
-    """Return the live networks whose feeds one provider could make up."""
-    if catalogue.environment != "live":
-        return ()
-    return [rpc.network for rpc in rpcs if len(rpc.providers) < PROVIDERS_MIN]

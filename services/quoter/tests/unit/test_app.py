@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from services.quoter.tests.factories import a_catalogue
+from swap_chains.evm.provider_agreement import one_provider_networks
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_quoter.adapters.tables import METADATA
-from swap_quoter.app import one_provider_networks
 
 # Most of it is SQLAlchemy, pydantic, aiohttp and FastStream, which every process shares.
 RSS_MEGABYTES_MAX = 110
@@ -52,4 +52,4 @@ async def test_feeds_of_one_live_provider_count_only_beside_another_source(
     async with open_session() as session:
         rpc = Rpc.to_urls("N", urls, session)
 
-        assert list(one_provider_networks(catalogue, [rpc])) == expected
+        assert list(one_provider_networks(catalogue, {"N": len(rpc.providers)})) == expected

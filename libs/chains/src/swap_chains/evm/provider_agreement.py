@@ -21,12 +21,23 @@ from swap_chains.errors import (
 from swap_chains.events import Block
 from swap_chains.evm.blocks import find_header
 from swap_chains.evm.rpc import Node, Rpc
+from swap_domain.catalogue import Catalogue
 
 T = TypeVar("T")
 Place = str | Mapping[str, str]  # a block, as the methods that read state take it
 PROVIDERS_MIN: Final = 2
 # Two blocks of the slowest network. An older block may hold what is no longer so.
 HEAD_LAG_MAX: Final = timedelta(seconds=30)
+
+
+def one_provider_networks(catalogue: Catalogue, providers: Mapping[str, int]) -> Sequence[str]:
+    """Return the live networks where one provider's report is all there is.
+
+    :param providers: how many are configured, by network.
+    """
+    if catalogue.environment != "live":
+        return ()
+    return [network for network, count in providers.items() if count < PROVIDERS_MIN]
 
 
 async def read_from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> T:
@@ -73,9 +84,7 @@ async def read_at_head_of_two(rpc: Rpc, work: Callable[[Node, Place], Awaitable[
     """
     if len(rpc.providers) < PROVIDERS_MIN:
         return await rpc.on_one_node(lambda node: work(node, "latest"))
-    heads, causes = await of_each_provider(rpc, _head)
-    if len(heads) < PROVIDERS_MIN:
-        raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
+    heads = await _claims(rpc, "latest")
     newest_first = sorted(heads.values(), key=lambda head: head.number, reverse=True)
     newest, shared = newest_first[0], newest_first[PROVIDERS_MIN - 1]
 
@@ -101,8 +110,8 @@ async def final_block(rpc: Rpc) -> Block:
     :raises ChainUnavailable: when fewer than two answered.
     """
     if len(rpc.providers) < PROVIDERS_MIN:
-        return await rpc.on_one_node(_finalized)
-    claims = await _claims(rpc)
+        return await rpc.on_one_node(lambda node: _claim(node, "finalized"))
+    claims = await _claims(rpc, "finalized")
     newest_first = sorted(claims, key=lambda provider: claims[provider].number, reverse=True)
     agreed_by = newest_first[PROVIDERS_MIN - 1]
     agreed = claims[agreed_by]
@@ -151,8 +160,12 @@ async def of_each_provider(
     return reports, causes
 
 
-async def _claims(rpc: Rpc) -> Mapping[str, Block]:
-    claims, causes = await of_each_provider(rpc, _finalized)
+async def _claims(rpc: Rpc, tag: str) -> Mapping[str, Block]:
+    """Return the block that each provider has for a tag; two at least.
+
+    :raises ChainUnavailable: when fewer than two answered.
+    """
+    claims, causes = await of_each_provider(rpc, lambda node: _claim(node, tag))
     if len(claims) < PROVIDERS_MIN:
         raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
     return claims
@@ -167,17 +180,10 @@ async def _block_from(rpc: Rpc, provider: str, claim: Block, number: int) -> Blo
     return block
 
 
-async def _head(node: Node) -> Block:
-    block = await find_header(node, "latest")
+async def _claim(node: Node, tag: str) -> Block:
+    block = await find_header(node, tag)
     if block is None:
-        raise InconsistentAnswer(node.label, "no latest block")
-    return block
-
-
-async def _finalized(node: Node) -> Block:
-    block = await find_header(node, "finalized")
-    if block is None:
-        raise InconsistentAnswer(node.label, "no finalized block")
+        raise InconsistentAnswer(node.label, f"no {tag} block")
     return block
 
 
