@@ -61,11 +61,7 @@ class AccountPages:
             )
         except SignInRefused:
             return await self._page(visitor, problem="The present password is another one.")
-        except SignInBlocked as blocked:
-            return await self._page(
-                visitor, problem=f"Too many attempts. Try again in {blocked.seconds} s."
-            )
-        except AccountRefused as error:
+        except (SignInBlocked, AccountRefused) as error:
             return await self._page(visitor, problem=str(error))
         return await self._page(visitor, done="The password is changed. Other sessions ended.")
 
@@ -108,15 +104,12 @@ class AccountPages:
             "problem": problem,
             "done": done,
         }
-        status = 422 if problem else 200
         try:
             member = await self._visitors.member_of(visitor)
         except OrganizationNeeded:
             values |= {"has_no_organization": True}
-            return self._layout.of_visitor(
-                "account.html", values, visitor=visitor, title="Account", status=status
-            )
+            return self._layout.of_visitor("account.html", values, visitor=visitor, title="Account")
         values |= {"has_no_organization": False}
         return self._layout.of_member(
-            "account.html", values, member=member, title="Account", section="account", status=status
+            "account.html", values, member=member, title="Account", section="account"
         )

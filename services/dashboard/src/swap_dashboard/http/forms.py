@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from swap_dashboard import observe
 from swap_dashboard.http.cookies import is_form_token
+from swap_runtime.http.request_body import body_of
 
 BODY_MAX: Final = 64 * 1024
 FIELDS_MAX: Final = 100
@@ -51,11 +53,10 @@ class Forms:
 async def _fields(request: Request) -> dict[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != FORM:
         raise FormRefused("This is not a form.")
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > BODY_MAX:
-            raise FormRefused("This form is too large.")
+    try:
+        body = await body_of(request, bytes_max=BODY_MAX)
+    except HTTPException:
+        raise FormRefused("This form is too large.") from None
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"

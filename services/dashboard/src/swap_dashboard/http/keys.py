@@ -35,24 +35,24 @@ class KeyPages:
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        return await self._page(member, _app_of(member, request), number=page_of(request))
+        return await self._page(member, member.app_of(request), number=page_of(request))
 
     async def add(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
-        app = _app_of(member, request)
+        app = member.app_of(request)
         kind = fields.get("kind", "")
         body = {"kind": kind if kind in KINDS else KINDS[0], "label": fields.get("label") or None}
         return await self._issue(member, app, f"/apps/{app['id']}/keys", body)
 
     async def rotate(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
-        app, key_id = _app_of(member, request), to_uuid(request.path_params["key_id"])
+        app, key_id = member.app_of(request), to_uuid(request.path_params["key_id"])
         body = {"overlap_seconds": OVERLAPS.get(fields.get("overlap", ""), OVERLAPS["day"])}
         return await self._issue(member, app, f"/keys/{key_id}/rotate", body)
 
     async def revoke(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
-        app, key_id = _app_of(member, request), to_uuid(request.path_params["key_id"])
+        app, key_id = member.app_of(request), to_uuid(request.path_params["key_id"])
         try:
             await member.api.post(f"/keys/{key_id}/revoke")
         except ApiRefused as error:
@@ -93,9 +93,4 @@ class KeyPages:
             app=app,
             title="API keys",
             section="keys",
-            status=422 if problem else 200,
         )
-
-
-def _app_of(member: Member, request: Request) -> Mapping[str, Any]:
-    return member.app(to_uuid(request.path_params["app_id"]))

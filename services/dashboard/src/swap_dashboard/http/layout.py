@@ -35,7 +35,6 @@ class Layout:
         *,
         visitor: Visitor,
         title: str,
-        status: int = 200,
     ) -> HTMLResponse:
         """Render a page about the account, whatever organization it acts in."""
         around = {
@@ -44,7 +43,7 @@ class Layout:
             "session": visitor.session,
             "memberships": visitor.memberships,
         }
-        return self._pages.render(page, {**around, **values}, status=status)
+        return self._render(page, {**around, **values})
 
     def of_member(
         self,
@@ -55,7 +54,6 @@ class Layout:
         title: str,
         section: str,
         app: Mapping[str, Any] | None = None,
-        status: int = 200,
     ) -> HTMLResponse:
         """Render a page of an organization, with the way to all others.
 
@@ -73,4 +71,8 @@ class Layout:
             "apps": member.apps,
             "app": shown,
         }
-        return self._pages.render(page, {**around, **values}, status=status)
+        return self._render(page, {**around, **values})
+
+    def _render(self, page: str, values: Mapping[str, Any]) -> HTMLResponse:
+        """Render a page; one that shows a problem answers a form that was not carried out."""
+        return self._pages.render(page, values, status=422 if values.get("problem") else 200)

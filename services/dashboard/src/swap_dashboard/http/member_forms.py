@@ -1,4 +1,4 @@
-"""Forms that members send: who sends one, and what becomes of it when the api refuses."""
+"""Forms that members send: who sends one, and its fields."""
 
 from __future__ import annotations
 

@@ -139,5 +139,4 @@ class OrganizationPages:
             member=member,
             title="Organization",
             section="organization",
-            status=422 if problem else 200,
         )

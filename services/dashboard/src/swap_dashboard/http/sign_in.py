@@ -15,7 +15,7 @@ from swap_dashboard.domain.paths import own_path
 from swap_dashboard.http.cookies import Cookies, form_token
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.layout import Layout
-from swap_dashboard.http.visitors import Visitors
+from swap_dashboard.http.visitors import Visitor, Visitors
 from swap_dashboard.ports import ApiRefused, EmailTaken, Sessions
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import OpenSession
@@ -76,8 +76,7 @@ class SignInPages:
         except SignInRefused:
             problem, status = WRONG, 401
         except SignInBlocked as blocked:
-            problem = f"Too many attempts. Try again in {blocked.seconds} s."
-            status = 429
+            problem, status = str(blocked), 429
         else:
             return await self._begin(request, token, target)
         values = {"next": target, "email": email, "problem": problem}
@@ -88,8 +87,7 @@ class SignInPages:
         link = request.query_params.get("token", "")
         email = await self._sign_in_by_link.email_of(link)
         if email is None:
-            values = {"status": 410, "text": LINK_ENDED, "request_id": None}
-            return self._layout.plain("error.html", values, title="Link ended", status=410)
+            return self._link_ended()
         return self._form(request, "link.html", {"email": email, "link": link}, title="Sign in")
 
     async def submit_link(self, request: Request) -> Response:
@@ -98,17 +96,13 @@ class SignInPages:
         try:
             token = await self._sign_in_by_link(fields.get("token", ""), browser)
         except SignInRefused:
-            values = {"status": 410, "text": LINK_ENDED, "request_id": None}
-            return self._layout.plain("error.html", values, title="Link ended", status=410)
+            return self._link_ended()
         return await self._begin(request, token, "/")
 
     async def show_join(self, request: Request) -> Response:
         invitation = request.query_params.get("invitation", "")
         visitor = await self._visitors.find(request)
-        values = {"invitation": invitation, "joins_as": visitor and visitor.session.email}
-        if visitor is not None:
-            values["form_token"] = visitor.form_token
-        return self._form(request, "join.html", values, title="Accept an invitation")
+        return self._join_form(request, visitor, {"invitation": invitation})
 
     async def submit_join(self, request: Request) -> Response:
         visitor = await self._visitors.find(request)
@@ -126,15 +120,9 @@ class SignInPages:
             problem = "There is an account of this email. Sign in, and open the invitation again."
         except (AccountRefused, ApiRefused) as error:
             problem = error.message if isinstance(error, ApiRefused) else str(error)
-        values = {
-            "invitation": invitation,
-            "email": fields.get("email", ""),
-            "problem": problem,
-            "joins_as": visitor and visitor.session.email,
-        }
-        if visitor is not None:
-            values["form_token"] = visitor.form_token
-        return self._form(request, "join.html", values, title="Accept an invitation", status=422)
+        email = fields.get("email", "")
+        values = {"invitation": invitation, "email": email, "problem": problem}
+        return self._join_form(request, visitor, values, status=422)
 
     async def sign_out(self, request: Request) -> Response:
         visitor = await self._visitors.require(request)
@@ -151,6 +139,24 @@ class SignInPages:
         browser = self._visitors.browser(request)
         token = await self._open_session(account, browser, by="invitation")
         return await self._begin(request, token, "/")
+
+    def _join_form(
+        self,
+        request: Request,
+        visitor: Visitor | None,
+        values: Mapping[str, object],
+        *,
+        status: int = 200,
+    ) -> Response:
+        """Render the form; who is signed in joins with the account of the session."""
+        shown = {**values, "joins_as": visitor and visitor.session.email}
+        if visitor is not None:
+            shown["form_token"] = visitor.form_token
+        return self._form(request, "join.html", shown, title="Accept an invitation", status=status)
+
+    def _link_ended(self) -> Response:
+        values = {"status": 410, "text": LINK_ENDED, "request_id": None}
+        return self._layout.plain("error.html", values, title="Link ended", status=410)
 
     async def _begin(self, request: Request, token: str, target: str) -> Response:
         """Send the browser on with a new session; the one it came with ends."""

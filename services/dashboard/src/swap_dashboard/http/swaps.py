@@ -44,7 +44,7 @@ class SwapPages:
 
     async def list_all(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        app = member.app(to_uuid(request.path_params["app_id"]))
+        app = member.app_of(request)
         filters = read_filters(request)
         path = f"/apps/{app['id']}/swaps"
         try:
@@ -70,7 +70,7 @@ class SwapPages:
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        app = member.app(to_uuid(request.path_params["app_id"]))
+        app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         path = f"/apps/{app['id']}/swaps/{swap_id}"
         read, events, ledger = await asyncio.gather(
@@ -91,7 +91,7 @@ class SwapPages:
     async def follow(self, request: Request) -> Response:
         """Pass a swap's events on as they come, until the api ends its stream."""
         member = await self._visitors.member(request)
-        app = member.app(to_uuid(request.path_params["app_id"]))
+        app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         last = request.headers.get("last-event-id", "")
         events = member.api.stream(

@@ -60,10 +60,12 @@ class Member:
     def may_work_on(self, app: Mapping[str, Any]) -> bool:
         return self.may("developer" if app["environment"] == "test" else "admin")
 
-    def app(self, app_id: str) -> Mapping[str, Any]:
-        """
+    def app_of(self, request: Request) -> Mapping[str, Any]:
+        """Return the app that the address names.
+
         :raises ApiRefused: as the api does of what does not exist.
         """
+        app_id = to_uuid(request.path_params["app_id"])
         found = next((app for app in self.apps if app["id"] == app_id), None)
         if found is None:
             raise ApiRefused(404, "NOT_FOUND", "There is no such app")

@@ -43,11 +43,11 @@ class WebhookPages:
 
     async def list_all(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        return await self._list(member, _app_of(member, request))
+        return await self._list(member, member.app_of(request))
 
     async def add(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
-        app = _app_of(member, request)
+        app = member.app_of(request)
         body = {
             "url": fields.get("url", ""),
             "wants_updates": "wants_updates" in fields,
@@ -61,13 +61,13 @@ class WebhookPages:
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        app = _app_of(member, request)
+        app = member.app_of(request)
         webhook = await _find(member, app, request)
         return await self._one(member, app, webhook, page=page_of(request))
 
     async def rotate(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
-        app = _app_of(member, request)
+        app = member.app_of(request)
         webhook = await _find(member, app, request)
         try:
             made = (await member.api.post(f"/webhooks/{webhook['id']}/rotate")).data
@@ -77,7 +77,7 @@ class WebhookPages:
 
     async def replay(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
-        app = _app_of(member, request)
+        app = member.app_of(request)
         webhook = await _find(member, app, request)
         since = fields.get("since", "")
         if not MOMENT.fullmatch(since):
@@ -91,7 +91,7 @@ class WebhookPages:
 
     async def resend(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
-        app = _app_of(member, request)
+        app = member.app_of(request)
         webhook = await _find(member, app, request)
         message_id = request.path_params["message_id"]
         if not MESSAGE_ID.fullmatch(message_id):
@@ -105,7 +105,7 @@ class WebhookPages:
 
     async def order(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
-        app = _app_of(member, request)
+        app = member.app_of(request)
         webhook = await _find(member, app, request)
         order = request.path_params["order"]
         if order not in ORDERS:
@@ -134,7 +134,6 @@ class WebhookPages:
             app=app,
             title="Webhooks",
             section="webhooks",
-            status=422 if problem else 200,
         )
 
     async def _one(
@@ -166,12 +165,7 @@ class WebhookPages:
             app=app,
             title="Webhook",
             section="webhooks",
-            status=422 if problem else 200,
         )
-
-
-def _app_of(member: Member, request: Request) -> App:
-    return member.app(to_uuid(request.path_params["app_id"]))
 
 
 async def _find(member: Member, app: App, request: Request) -> Mapping[str, Any]:

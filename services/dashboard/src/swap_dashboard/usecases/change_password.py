@@ -35,7 +35,7 @@ class ChangePassword:
         counted, now = counted_by(account.email, session.address), self._clock()
         until = await self._throttle.begin(counted, now)
         if until is not None:
-            raise SignInBlocked(until, int((until - now).total_seconds()) + 1)
+            raise SignInBlocked(until, now=now)
         if not await self._passwords.matches(account.password_hash, known):
             raise SignInRefused
         await self._throttle.succeed(counted)

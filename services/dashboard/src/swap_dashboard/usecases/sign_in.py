@@ -1,3 +1,5 @@
+"""Signs a person in, by a password or by a link."""
+
 from __future__ import annotations
 
 from datetime import datetime
@@ -14,11 +16,11 @@ class SignInRefused(Exception):
 
 
 class SignInBlocked(Exception):
-    """There were too many failures."""
+    """There were too many failures; the text says for how long."""
 
-    def __init__(self, until: datetime, seconds: int) -> None:
-        super().__init__(until)
-        self.seconds = seconds
+    def __init__(self, until: datetime, *, now: datetime) -> None:
+        seconds = int((until - now).total_seconds()) + 1
+        super().__init__(f"Too many attempts. Try again in {seconds} s.")
 
 
 class SignIn:
@@ -51,7 +53,7 @@ class SignIn:
         until = await self._throttle.begin(counted, now)
         if until is not None:
             observe.sign_in_blocked()
-            raise SignInBlocked(until, int((until - now).total_seconds()) + 1)
+            raise SignInBlocked(until, now=now)
         account = await self._accounts.find(email)
         known = None if account is None else account.password_hash
         if not await self._passwords.matches(known, password) or account is None:
