@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from watch_factories import DEPOSIT_ADDRESS, NETWORK, a_block, a_policy
+from watch_factories import (
+    DEPOSIT_ADDRESS,
+    GENESIS_TIME,
+    NETWORK,
+    UNKNOWN_ADDRESS,
+    a_block,
+    a_policy,
+    a_sweep,
+)
 
 from swap_chain_watcher.domain.balance_rises import (
     AddressTotals,
     BalanceShortfall,
+    LastCount,
     NewRises,
     PublishedRise,
     Rise,
     find_rises,
+    swept_addresses,
     to_movements,
 )
 from swap_chain_watcher.domain.movements import rise_id
+from swap_chains.events import BlockAdded
+from swap_domain.catalogue import NATIVE
 
 FINAL = 10
 
@@ -98,3 +112,54 @@ def test_a_rise_is_named_by_what_came_before_and_with_it() -> None:
     assert one.id == rise_id(NETWORK, DEPOSIT_ADDRESS, 5, 8)
     assert (one.base_units, one.total_before, one.block) == (3, 5, a_block(3))
     assert (one.transaction_hash, one.from_address) == (None, None)
+
+
+COUNTED_AT = GENESIS_TIME - timedelta(hours=1)
+AFTER_THE_BLOCK = GENESIS_TIME + timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("counted", "number", "came_after"),
+    [
+        (None, None, None),
+        # Not there at the block before: the rise is of this block.
+        (LastCount(9, COUNTED_AT), 9, None),
+        (LastCount(10, COUNTED_AT), 10, None),
+        # Not there some blocks before: it may have come in any block since.
+        (LastCount(8, COUNTED_AT), 8, COUNTED_AT),
+        (LastCount(8, AFTER_THE_BLOCK), 8, a_block(10).time),
+        # Never counted: it may have come since the address was assigned.
+        (LastCount(None, COUNTED_AT), None, COUNTED_AT),
+    ],
+)
+def test_a_rise_says_since_when_it_may_have_come(
+    counted: LastCount | None, number: int | None, came_after: datetime | None
+) -> None:
+    [one] = to_movements(a_block(10), DEPOSIT_ADDRESS, [Rise(5, 8)], a_policy(), counted)
+
+    assert (one.counted_number, one.came_after) == (number, came_after)
+
+
+@pytest.mark.parametrize(
+    ("number", "ancestor", "remaining"),
+    [
+        (7, None, LastCount(7, COUNTED_AT)),
+        (None, 3, LastCount(None, COUNTED_AT)),
+        (7, 8, LastCount(7, COUNTED_AT)),
+        (7, 7, LastCount(7, COUNTED_AT)),
+        (7, 6, LastCount(6, a_block(6).time)),
+    ],
+)
+def test_a_count_is_as_old_as_the_block_that_a_reorg_leaves(
+    number: int | None, ancestor: int | None, remaining: LastCount
+) -> None:
+    block = None if ancestor is None else a_block(ancestor)
+
+    assert LastCount(number, COUNTED_AT).before(block) == remaining
+
+
+def test_addresses_whose_coins_were_swept_are_counted_again() -> None:
+    coins = a_sweep("coins", token=NATIVE, from_address=DEPOSIT_ADDRESS)
+    tokens = a_sweep("tokens", from_address=UNKNOWN_ADDRESS)
+
+    assert swept_addresses([BlockAdded(a_block(1), (coins, tokens))]) == {DEPOSIT_ADDRESS}

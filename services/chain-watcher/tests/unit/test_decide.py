@@ -119,6 +119,39 @@ class TestDeposits:
         watcher.mines(a_deposit("third", half))
         assert watcher.publications[-1].depth == Depth(2, is_finality=False, providers=1)
 
+    def test_weigh_with_their_amounts_and_no_more(self) -> None:
+        watcher = Watcher()
+        half = SMALL_TIER_BELOW // 2
+
+        watcher.mines(a_deposit("first", half), a_deposit("second", half - 1))
+        watcher.mines(a_deposit("third", 1))
+
+        assert [t.depth and t.depth.is_finality for t in watcher.publications[:3]] == [
+            False,
+            False,
+            True,
+        ]
+
+    def test_do_not_weigh_when_their_own_block_is_final_by_the_end_of_the_batch(self) -> None:
+        watcher = Watcher()
+        half, blocks = SMALL_TIER_BELOW // 2, [a_block(1), a_block(2)]
+
+        watcher.receives(
+            BlockAdded(blocks[0], (a_deposit("first", half),)),
+            BlockAdded(blocks[1], (a_deposit("second", half),)),
+            BlocksFinalized(blocks[0]),
+        )
+
+        assert [t.depth and t.depth.is_finality for t in watcher.publications] == [False] * 3
+
+    def test_are_stored_as_new_once_and_as_changed_after_that(self) -> None:
+        watcher = Watcher()
+        watcher.mines(a_deposit("one"))
+
+        step = watcher.mines()
+
+        assert (step.new_movements, step.changed_movements) == ((), step.publications)
+
     def test_weigh_by_token(self) -> None:
         watcher = Watcher()
         almost = SMALL_TIER_BELOW - 1
@@ -391,6 +424,20 @@ class TestReorgs:
 
         seen = [t for t in watcher.publications if t.state is State.SEEN]
         assert [t.depth and t.depth.is_finality for t in seen] == [False, True, True, True]
+
+    def test_take_the_weight_of_what_is_gone(self) -> None:
+        watcher = Watcher()
+        watcher.mines(a_deposit("gone", SMALL_TIER_BELOW - 1))
+
+        watcher.receives(
+            BlocksReverted(a_block(0), (a_block(1),)),
+            BlockAdded(
+                a_block(1, branch="b", parent=a_block(0)),
+                (a_deposit("new", SMALL_TIER_BELOW - 1),),
+            ),
+        )
+
+        assert watcher.publications[-1].depth == Depth(2, is_finality=False, providers=1)
 
     def test_of_the_same_height_are_told_by_the_hash(self) -> None:
         watcher = Watcher()

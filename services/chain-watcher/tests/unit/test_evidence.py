@@ -36,7 +36,7 @@ from swap_chain_watcher.domain.second_look import (
     decide_missed,
 )
 from swap_chains import events
-from swap_chains.events import BlockAdded
+from swap_chains.events import BlockAdded, BlocksReverted
 
 LARGE, HALF = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2
 TOKEN = USDC.lower()
@@ -107,6 +107,35 @@ class TestSecondProvider:
         watcher.mines(a_deposit("first", HALF), a_deposit("second", HALF))
 
         assert confirmed(watcher) == [id_of("first")]
+
+    def test_what_a_reorg_took_no_longer_weighs(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+        watcher.mines(a_deposit("gone", HALF))
+        watcher.evidence = Evidence(unverified_sums={TOKEN: HALF})
+
+        self.replace_block(watcher, a_deposit("new", LARGE - 1))
+
+        assert confirmed(watcher)[-1] == id_of("new")
+
+    def test_what_a_reorg_took_did_not_weigh_once_it_was_verified(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+        step = watcher.mines(a_deposit("gone", HALF))
+        watcher.evidence = Evidence(
+            verified_keys=frozenset(t.key for t in step.new_movements),
+            unverified_sums={TOKEN: HALF},
+        )
+        watcher.mines()
+
+        self.replace_block(watcher, a_deposit("new", HALF))
+
+        assert id_of("new") not in confirmed(watcher)
+
+    @staticmethod
+    def replace_block(watcher: Watcher, *movements: events.Movement) -> None:
+        """Replace all that was mined by one block, in one batch."""
+        start, *gone = watcher.watch.recent
+        block = a_block(1, branch="b", parent=start)
+        watcher.receives(BlocksReverted(start, tuple(gone)), BlockAdded(block, movements))
 
     def test_nothing_that_a_funder_sends_waits_for_it(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
@@ -232,6 +261,13 @@ class TestCap:
 
         assert confirmed(watcher) == [id_of("younger")]
 
+    def test_one_that_takes_the_whole_cap_is_confirmed(self) -> None:
+        watcher = Watcher(policy=a_capped_policy())
+
+        watcher.mines(a_deposit("whole", LARGE))
+
+        assert confirmed(watcher) == [id_of("whole")]
+
     def test_what_waits_is_marked_once(self) -> None:
         watcher = Watcher(policy=a_capped_policy(cap=0))
 
@@ -296,6 +332,19 @@ class TestSecondLook:
         )
 
         assert published_states(found) == ["seen", "confirmed", "seen"]
+
+    def test_one_below_the_tier_is_confirmed(self) -> None:
+        found = looked_again(a_deposit("missed", LARGE - 1))
+
+        assert published_states(found) == ["seen", "confirmed"]
+
+    def test_what_no_second_provider_has_verified_makes_no_deposit_deeper(self) -> None:
+        unverified = Evidence(unverified_sums={TOKEN: LARGE})
+
+        found = looked_again(a_deposit("missed"), evidence=unverified, policy=a_policy())
+
+        [missed] = found.new_movements
+        assert missed.depth == Depth(2, is_finality=False, providers=1)
 
     @pytest.mark.fault("W1")
     def test_a_payout_that_only_the_second_look_found_is_not_confirmed(self) -> None:

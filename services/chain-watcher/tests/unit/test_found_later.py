@@ -26,7 +26,7 @@ from swap_chain_watcher.domain.movements import (
     movement_id,
 )
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.watch import BrokenChain, Step
+from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Step
 from swap_chains.errors import ReorgBeyondFinality
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted
 
@@ -86,7 +86,7 @@ class TestAFoundMovement:
 
         assert found(watcher, a_movement(a_block(20))).added_blocks == (a_block(20),)
 
-    @pytest.mark.parametrize("block", [a_block(3, branch="b"), a_block(4)])
+    @pytest.mark.parametrize("block", [a_block(1, branch="b"), a_block(3, branch="b"), a_block(4)])
     def test_of_a_block_that_is_not_followed_is_refused(self, block: Block) -> None:
         with pytest.raises(BrokenChain) as broken:
             found(three_blocks(), a_movement(block))
@@ -184,3 +184,13 @@ class TestFinality:
         assert watch.has_new_events([BlockAdded(a_block(4), ())])
         assert watch.has_new_events([BlocksReverted(a_block(2), ())])
         assert not watch.has_new_events([])
+
+
+def test_a_chain_that_ends_too_early_is_named_with_its_ends() -> None:
+    error = ChainBehind(NETWORK, head=3, finalized=5)
+
+    assert error.network == NETWORK
+    assert str(error) == (
+        f"{NETWORK}: the chain ends at block 3 and is not the one we followed up to its final "
+        "block 5: it was started anew, or the database belongs to another"
+    )

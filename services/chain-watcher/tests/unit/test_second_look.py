@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from watch_factories import (
+    DEPOSIT_ADDRESS,
     FOREIGN_TOKEN,
     NETWORK,
     a_block,
@@ -30,6 +32,7 @@ from swap_chain_watcher.domain.second_look import (
     MovementsDenied,
     StoredMovements,
     decide_missed,
+    is_reported_alike,
 )
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chains import events
@@ -42,6 +45,7 @@ def missed(
     *movements: events.Movement,
     stored: StoredMovements | None = None,
     known: dict[Subject, PublishedVersion] | None = None,
+    watched: Sequence[str] = (),
 ) -> MissedMovements:
     return decide_missed(
         NETWORK,
@@ -49,6 +53,7 @@ def missed(
         stored=stored or StoredMovements(frozenset(), {}),
         policy=a_policy(),
         known=known or {},
+        watched=watched,
     )
 
 
@@ -121,6 +126,39 @@ def test_refuses_what_is_published_and_not_there(fact: events.Movement) -> None:
     assert [movement.id for movement in denied.value.denied] == [
         movement_id(NETWORK, a_log("gone"))
     ]
+
+
+def test_says_what_is_denied_and_who_reported_it() -> None:
+    block = replace(BLOCK, provider="first")
+    movement = published(a_deposit("gone"), block)
+
+    error = MovementsDenied(NETWORK, [movement, movement])
+
+    assert str(error) == (
+        f"{NETWORK}: final blocks, read a second time, lack 2 of the movements that were "
+        f"published, first deposited of transaction {a_log('gone').transaction_hash} in block 5, "
+        "reported by first: a node invents or hides logs"
+    )
+
+
+def test_refuses_what_came_to_an_address_only_where_it_was_asked_about() -> None:
+    stored = stored_as_published(published(a_transfer("gone", to_address=DEPOSIT_ADDRESS)))
+
+    assert missed(stored=stored) == MissedMovements((), (), ())
+    with pytest.raises(MovementsDenied):
+        missed(stored=stored, watched=[DEPOSIT_ADDRESS.lower()])
+
+
+def test_stores_no_block_in_which_nothing_was_missed() -> None:
+    assert missed().blocks == ()
+
+
+def test_is_reported_alike_only_with_the_same_value_in_the_same_block() -> None:
+    movement = published(a_deposit("one"))
+
+    assert is_reported_alike(movement, movement)
+    assert not is_reported_alike(movement, replace(movement, base_units=11))
+    assert not is_reported_alike(movement, replace(movement, block=a_block(5, branch="b")))
 
 
 def test_refuses_what_is_in_another_block_than_published() -> None:

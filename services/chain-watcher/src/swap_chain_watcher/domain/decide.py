@@ -170,7 +170,9 @@ class _Batch:
 
     def find(self, movement: Movement) -> None:
         block = movement.block
-        if block.number > self._finalized and self._hashes.get(block.number) != block.hash:
+        followed = self._hashes.get(block.number)
+        is_changeable = block.number > self._finalized
+        if followed != block.hash and (is_changeable or followed is not None):
             raise BrokenChain(self._network, f"block {block.number} is not one that is followed")
         if block.number <= self._finalized:
             self._added[block.hash] = block  # empty ones were skipped as far as they are final

@@ -99,7 +99,7 @@ class Policy:
                 return False  # no log tells it
 
     def depth(
-        self, movement: Movement, pending_base_units: int, unverified_base_units: int = 0
+        self, movement: Movement, pending_base_units: int, unverified_base_units: int
     ) -> Depth:
         """Return the depth a movement needs, given its token's not-yet-final inflow with it.
 
