@@ -11,6 +11,10 @@ pytest_plugins = [
     "tests.plugins.fault_rows",
 ]
 
+# How long an example takes says how busy the machine is, and nothing about the code.
+hypothesis.settings.register_profile("without deadline", deadline=None)
+hypothesis.settings.load_profile("without deadline")
+
 # A mutant is run against every test that reaches it: few examples, and no search for a smaller one.
 hypothesis.settings.register_profile(
     "mutation",

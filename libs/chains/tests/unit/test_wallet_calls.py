@@ -178,6 +178,19 @@ def bundle(*operations, form=PACKED, signature=b"s" * 65, beneficiary=USER):
     )
 
 
+def laid_out_bundle(data, *, padding, gap, behind, signature, is_reversed):
+    """Encode one operation as its bundler likes: the EntryPoint reads the same arguments."""
+    tails = {2: b"", 3: data, 7: b"", 8: signature}
+    places, body = {}, gap
+    for nth in sorted(tails, reverse=is_reversed):
+        places[nth] = 9 * 32 + len(body)
+        body += word(len(tails[nth])) + tails[nth] + padding
+    fields = [codec.address_word(WALLET), *(word(places.get(nth, 0)) for nth in range(1, 9))]
+    operations = word(1) + word(32 + len(gap)) + gap + b"".join(fields) + body
+    head = word(2 * 32 + len(gap)) + codec.address_word(USER) + gap
+    return codec.selector(f"handleOps({PACKED}[],address)") + head + operations + behind
+
+
 def batch(*inner):
     calls = [(TOKEN, 0, data) for data in inner]
     return codec.selector(f"executeBatch({CALLS})") + encode([CALLS], [calls])
@@ -275,6 +288,23 @@ class TestInABundle:
     ):
         data = bundle((WALLET, signed), signature=signature, beneficiary=beneficiary) + behind
 
+        expected = memos(bundle((WALLET, signed)), transfer(5), to=ENTRY_POINT)
+        assert memos(data, transfer(5), to=ENTRY_POINT) == expected
+
+    @given(
+        padding=st.one_of(st.binary(max_size=96), st.just(batch(call(5, THEIRS)))),
+        gap=st.one_of(st.binary(max_size=64), st.just(batch(call(5, THEIRS)))),
+        behind=st.one_of(st.binary(max_size=96), st.just(batch(call(5, THEIRS)))),
+        signature=st.one_of(st.binary(max_size=130), st.just(batch(call(5, THEIRS)))),
+        is_reversed=st.booleans(),
+        signed=st.sampled_from([batch(call(5, MINE)), batch(call(5)), b"pulled"]),
+    )
+    @pytest.mark.fault("W16")
+    def test_w16_no_layout_of_a_bundle_changes_the_match(self, signed, **layout):
+        data = laid_out_bundle(signed, **layout)
+
+        operation = data[4 + 4 * 32 + 2 * len(layout["gap"]) :]  # the decoder is strict in lists
+        assert decode(PACKED[1:-1].split(","), operation, strict=False)[3] == signed
         expected = memos(bundle((WALLET, signed)), transfer(5), to=ENTRY_POINT)
         assert memos(data, transfer(5), to=ENTRY_POINT) == expected
 

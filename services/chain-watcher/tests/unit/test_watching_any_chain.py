@@ -151,6 +151,5 @@ TestAnyChain = AnyChain.TestCase
 TestAnyChain.settings = settings(
     max_examples=settings().max_examples * 2 // 5,
     stateful_step_count=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -310,7 +310,6 @@ def test_every_funded_swap_is_paid_out_or_back_or_claimable(
     settings = hypothesis.settings(
         max_examples=EXAMPLES,
         stateful_step_count=STEPS,
-        deadline=None,
         derandomize=SEED is None,
         database=None,
         print_blob=True,

@@ -343,6 +343,5 @@ TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(
     max_examples=settings().max_examples * 3 // 5,
     stateful_step_count=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

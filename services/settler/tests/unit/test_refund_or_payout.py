@@ -247,7 +247,7 @@ class Play:
 
 
 @given(schedule=schedules, has_address=st.booleans(), has_refuel=st.booleans())
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 def test_every_leg_is_paid_out_or_back_or_owed(
     schedule: list[tuple[str, int]], has_address: bool, has_refuel: bool
 ) -> None:
