@@ -31,7 +31,7 @@ from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, Holder
 from swap_settler.model.swap import DepositState, FailReason, IntentKind, IntentState, Method, Swap
 from swap_settler.settling.decide import payouts
-from swap_settler.settling.decide.deposits import attach, decide, decide_unmatched
+from swap_settler.settling.decide.deposits import attach, decide, decide_unmatched, take
 
 PAID_ID = 2**256 - 1
 
@@ -118,6 +118,24 @@ class TestSeen:
         swap = after(a_swap(), ("seen", {"block_time": block_time, "received_at": received_at}))
 
         assert (swap.quote.locked_at is not None) is is_locked
+
+    def test_locks_nothing_of_a_swap_that_has_ended(self) -> None:
+        swap = replace(a_swap(), status=Status.EXPIRED)
+
+        assert after(swap, ("seen", {})).quote.locked_at is None
+
+    def test_counts_from_when_it_was_first_heard_of(self) -> None:
+        swap = after(a_swap(), ("seen", {}), ("confirmed", {"at": LATER}))
+
+        [deposit] = swap.deposits.values()
+        assert deposit.received_at == NOON
+
+    def test_of_an_address_that_had_no_swap_is_the_swap_s(self) -> None:
+        kept = replace(a_deposit(number=None), state=DepositState.QUARANTINED)
+
+        change = take(a_swap(), kept, since=NOON, at=NOON, available=PLENTY, paid_id=PAID_ID)
+
+        assert [(d.state, d.swap_id) for d in change.deposits] == [(DepositState.SEEN, a_swap().id)]
 
     def test_changes_nothing_on_a_version_that_is_not_newer(self) -> None:
         swap = after(a_swap(), ("confirmed", {}))
@@ -232,6 +250,9 @@ class TestConfirmed:
         assert (custody.kind, custody.holder) == (AccountKind.CUSTODY, Holder.TREASURY)
         assert (change.ledger[0].network, change.ledger[0].effective_block) == (ETHEREUM, 102)
 
+    def test_asks_nobody_to_send_back_where_no_address_is_known(self) -> None:
+        assert changes_of_fact(replace(a_swap(), status=Status.EXPIRED)).refunds_due == ()
+
 
 class TestReverted:
     def test_drops_what_was_not_credited_and_unlocks_the_quote(self) -> None:
@@ -307,6 +328,23 @@ class TestReverted:
             "lost": [REQUESTED, -REQUESTED],
         }
 
+    def test_has_the_version_of_the_fact_that_took_it(self) -> None:
+        [deposit] = changes_of_fact(paid_for(), "reverted").deposits
+
+        assert deposit.version == 3
+
+    def test_that_is_seen_again_holds_nothing_on_its_own_leg(self) -> None:
+        expired = after(replace(a_swap(), status=Status.EXPIRED), ("confirmed", {}))
+
+        [deposit] = changes_of_fact(expired, "seen", version=4).deposits
+
+        assert (deposit.state, deposit.returned_base_units) == (DepositState.SEEN, 0)
+
+    def test_recovers_nothing_where_nothing_was_lost(self) -> None:
+        change = changes_of_fact(completed(paid_for()), "confirmed", version=5)
+
+        assert change.ledger == ()
+
     def test_books_no_loss_for_what_was_mined_again_before(self) -> None:
         swap = after(
             out(paid_for()),
@@ -372,6 +410,7 @@ class TestReverted:
         assert set(postings(change)) == {"payout_released", "quote_reversed", "credit_reversed"}
         [deposit] = change.deposits
         assert (deposit.state, deposit.is_booked) == (DepositState.SEEN, False)
+        assert deposit.version == 4
         assert changes_of_fact(change.swap, "reverted", version=3) is NOTHING
         assert after(change.swap, ("confirmed", {"version": 5})).status is Status.PAYOUT_PENDING
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import NAMESPACE_URL, uuid5
+
 import pytest
 
 from services.settler.tests.factories import ETHEREUM, POLYGON, SIGNER, USDC
@@ -41,8 +43,14 @@ TREASURY = Account(
     ],
 )
 def test_refuses_what_does_not_sum_to_zero_per_asset(moves: tuple[tuple[Account, int]]) -> None:
-    with pytest.raises(Unbalanced):
+    with pytest.raises(Unbalanced, match=r"^test/1: "):
         booked(*moves)
+
+
+def test_is_named_by_what_may_happen_once() -> None:
+    moves = (account(AccountKind.LOSS), 1), (account(AccountKind.EQUITY), -1)
+
+    assert booked(*moves).id == uuid5(NAMESPACE_URL, "ledger/test/1")
 
 
 def test_gas_is_booked_once_per_nonce_from_the_signers_custody() -> None:

@@ -162,6 +162,15 @@ class TestPaid:
     def test_an_intent_that_nothing_was_signed_for_explains_nothing(self) -> None:
         assert changes_of_fact(reserved(), "seen").halt is not None
 
+    def test_owes_the_partner_s_fee_once_the_output_is_final(self) -> None:
+        swap = out()
+        document = json.loads(swap.quote.document) | {"partner_fee_base_units": "70"}
+        charged = replace(swap, quote=replace(swap.quote, document=json.dumps(document)))
+
+        kinds = [entry.kind for entry in changes_of_fact(charged).ledger]
+
+        assert kinds == ["payout_final", "partner_fee_earned"]
+
 
 class TestSent:
     def test_shows_the_output_as_initiated(self) -> None:

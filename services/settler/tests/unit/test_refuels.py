@@ -30,7 +30,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
-from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.model.swap import DepositState, Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import WAITS_FOR, work_due
 from swap_settler.settling.decide import deposits, payouts, refuels
 
@@ -205,9 +205,19 @@ class TestARefuelThatCannotBeSent:
 
         swap = swap_of(change)
         assert (swap.status, swap.quote.refuel) == (Status.COMPLETED, None)
+        assert swap.closed_at == NOON + 2 * MINUTE
         assert [intent.state for intent in change.intents] == [IntentState.DEAD]
         assert kinds(change) == ["refuel_released", "refuel_claimable"]
         assert owed(change, kind=AccountKind.CLAIMABLE) == REFUEL
+
+    def test_is_no_loss_of_the_deposit_that_a_reorg_took(self) -> None:
+        swap = swap_of(sent(final()))
+        [deposit] = swap.deposits.values()
+        taken = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
+
+        change = changes_of_fact(taken, refuel_of(taken), "confirmed")
+
+        assert kinds(change) == ["refuel_final"]
 
     def test_but_was_signed_is_left_alone(self) -> None:
         swap = final()
@@ -260,8 +270,12 @@ class TestAnOutputThatDies:
         change = self.abandoned(in_a_block())
 
         swap = swap_of(change)
+        refuel = refuel_of(in_a_block())
+        assert [i for i in change.intents if i.kind is IntentKind.REFUEL] == [
+            refuel.died("its output is dead")
+        ]
         assert {i.state for i in change.intents} == {IntentState.DEAD}
-        assert len(change.intents) == 2
+        assert {"refuel_released", "refuel_unbought"} <= set(kinds(change))
         assert swap.status is Status.REFUND_PENDING
         assert swap.refundable_base_units == REQUESTED
 

@@ -8,6 +8,7 @@ import pytest
 
 from services.settler.tests.factories import (
     DEADLINE,
+    ETHEREUM,
     HOUR,
     LATER,
     NOON,
@@ -16,6 +17,7 @@ from services.settler.tests.factories import (
     REQUESTED,
     USER,
     a_deposit_fact,
+    a_payout,
     a_swap,
     signed,
 )
@@ -23,7 +25,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import DepositState, Intent, IntentKind, IntentState, Swap
-from swap_settler.settling.decide import deposits
+from swap_settler.settling.decide import deposits, payouts
 from swap_settler.settling.decide.deposits import NotReversible
 from swap_settler.settling.decide.refunds import start
 from swap_settler.settling.decide.requotes import Refused, refuse
@@ -106,6 +108,61 @@ def settled(swap: Swap, *, main: IntentState, own: IntentState) -> Swap:
     refund = swap.refund(DEPOSIT_ID)
     assert refund is not None
     return swap.with_intent(signed(output(swap), state=main)).with_intent(signed(refund, state=own))
+
+
+LATE = a_deposit_fact(nth=1, units=900).deposit.id
+
+
+def paid_back() -> Swap:
+    """Return a swap whose late deposit was sent back, and whose refund is not final."""
+    swap = paid_for()
+    out = swap.with_intent(signed(output(swap)))
+    late = a_deposit_fact(nth=1, units=900)
+    both = swap_of(deposits.decide(out, late, at=NOON, available=0, paid_id=1))
+    back = swap_of(start(both, LATE, at=NOON, cost=0, paid_id=2))
+    refund = back.refund(LATE)
+    assert refund is not None
+    return back.with_intent(signed(refund))
+
+
+def refund_final(swap: Swap) -> Changes:
+    refund = swap.refund(LATE)
+    assert refund is not None
+    paid = {"network": ETHEREUM, "token": refund.token, "to_address": USER, "base_units": "900"}
+    log = replace(a_payout(**paid), paid_id=2)
+    return payouts.decide(swap, log, at=NOON, treasury="0xtreasury")
+
+
+class TestADepositOnItsOwnLeg:
+    def test_that_a_reorg_took_is_a_loss_of_that_leg_once_it_is_sent_back(self) -> None:
+        taken = swap_of(reverted(paid_back(), units=900, nth=1))
+
+        change = refund_final(taken)
+
+        assert [entry.kind for entry in change.ledger] == ["refund_final", "lost"]
+        assert change.ledger[1] == ledger.lost(taken, taken.deposits[LATE], LATE)
+
+    def test_is_recovered_on_that_leg_when_it_is_mined_again(self) -> None:
+        lost = swap_of(refund_final(swap_of(reverted(paid_back(), units=900, nth=1))))
+        again = a_deposit_fact("confirmed", version=5, nth=1, units=900)
+
+        change = deposits.decide(lost, again, at=NOON, available=0, paid_id=1)
+
+        after = swap_of(change)
+        assert change.ledger == (ledger.recovered(after, after.deposits[LATE], LATE),)
+
+    def test_that_is_only_seen_again_is_seen_when_its_refund_is_given_up(self) -> None:
+        swap = paid_back()
+        seen = replace(swap.deposits[LATE], state=DepositState.SEEN, version=4)
+        refund = swap.refund(LATE)
+        assert refund is not None
+        unsigned = replace(refund, state=IntentState.RESERVED, has_open_attempt=False)
+        taken = swap.with_deposit(seen).with_intent(unsigned)
+
+        change = payouts.abandon_payment(taken, refund.id, at=NOON, because="dead", failures=0)
+
+        left = swap_of(change).deposits[LATE]
+        assert (left.state, left.is_booked) == (DepositState.SEEN, False)
 
 
 class TestBothPartsOfADeposit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import to_quote_terms
+from swap_settler.model.settled import Settled
 from swap_settler.model.swap import (
     DepositState,
     FailReason,
@@ -46,6 +48,7 @@ from swap_settler.settling.decide.requests import begin, set_refund_address
 from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
 from swap_settler.settling.decide.settling import (
     WAITS_AGAIN_FOR,
+    fill,
     lock_quote,
     unlock_quote,
     with_time,
@@ -225,6 +228,50 @@ class TestAQuoteWithoutItsRefuel:
             spent_on_refuel=REFUEL_CHARGED,
         )
         assert claimable.swapped_base_units == REQUESTED - REFUEL_CHARGED
+
+
+class TestMoreThanWasAskedFor:
+    @staticmethod
+    def filled(*units: int) -> Settled:
+        """Fill a swap with deposits that came one after the other."""
+        swap = a_swap(refund_address=USER)
+        for nth, base_units in enumerate(units):
+            deposit = a_deposit("confirmed", units=base_units, nth=nth)
+            came = NOON + nth * timedelta(minutes=1)
+            own = replace(deposit, state=DepositState.CREDITED, is_booked=True, received_at=came)
+            swap = swap.with_deposit(own)
+        return fill(swap, NOON, available=PLENTY, paid_id=7)
+
+    @pytest.mark.parametrize(
+        ("units", "returned"),
+        [
+            ((REQUESTED, 200, 100), (0, 200, 100)),
+            ((REQUESTED - 50, 200, 100), (0, 150, 100)),
+            ((REQUESTED - 250, 200, 100), (0, 0, 50)),
+            ((REQUESTED + 70,), (70,)),
+            ((REQUESTED,), (0,)),
+        ],
+    )
+    def test_goes_back_from_what_came_last(
+        self, units: tuple[int, ...], returned: tuple[int, ...]
+    ) -> None:
+        done = self.filled(*units)
+
+        assert [d.returned_base_units for d in done.swap.deposits.values()] == list(returned)
+        own = {d.id for d in done.swap.deposits.values() if d.returned_base_units}
+        assert len(done.refunds_due) == len(own)
+        assert set(done.refunds_due) == own
+
+    def test_counts_what_was_attached_from_then(self) -> None:
+        swap = self.filled(REQUESTED - 100, 100).swap
+        first, second = swap.deposits.values()
+        swap = replace(swap, status=Status.DEPOSIT_PENDING, intents={})
+        attached = swap.with_deposit(replace(first, attached_at=LATER, base_units=REQUESTED))
+
+        done = fill(attached, NOON, available=PLENTY, paid_id=7)
+
+        assert done.refunds_due == (first.id,)
+        assert done.swap.deposits[second.id].returned_base_units == 0
 
 
 class TestTheLock:
