@@ -78,6 +78,18 @@ def test_what_a_block_has_is_shown_also_after_more_was_offered_for_it() -> None:
     assert swap.authorization.transaction_hash == SECOND
 
 
+def test_a_relay_whose_attempts_are_not_known_is_out_without_a_hash() -> None:
+    swap = held()
+    assert swap.relay is not None
+    relay = replace(swap.relay, state=IntentState.ASSIGNED)
+
+    done = published(swap.with_intent(relay), relay, at=NOON + MINUTE).swap
+
+    assert done is not None
+    assert done.authorization is not None
+    assert done.authorization.transaction_hash is None
+
+
 def test_who_signed_is_refunded_only_once_it_was_his_money() -> None:
     swap = out(FIRST)
     assert swap.terms.refund_address is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -141,6 +142,13 @@ class TestADepositOnItsOwnLeg:
 
         assert [entry.kind for entry in change.ledger] == ["refund_final", "lost"]
         assert change.ledger[1] == ledger.lost(taken, taken.deposits[LATE], LATE)
+
+    def test_that_is_sent_back_earns_the_partner_nothing(self) -> None:
+        swap = paid_back()
+        document = json.loads(swap.quote.document) | {"partner_fee_base_units": "70"}
+        charged = replace(swap, quote=replace(swap.quote, document=json.dumps(document)))
+
+        assert [entry.kind for entry in refund_final(charged).ledger] == ["refund_final"]
 
     def test_is_recovered_on_that_leg_when_it_is_mined_again(self) -> None:
         lost = swap_of(refund_final(swap_of(reverted(paid_back(), units=900, nth=1))))
