@@ -289,7 +289,7 @@ class TestPolicy:
         policy = a_policy(payout_confirmations=confirmations, finality_blocks=finality)
 
         assert policy.payout_depth() == depth
-        assert policy.depth(movement("one", Kind.PAID), 0) == depth
+        assert policy.depth(movement("one", Kind.PAID), 0, unverified_base_units=0) == depth
 
     def test_a_deposit_of_an_unknown_token_waits_for_the_chain(self) -> None:
         assert POLICY.deposit_depth(FOREIGN_TOKEN, 1) == Depth(4, is_finality=True)
