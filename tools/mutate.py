@@ -195,7 +195,7 @@ def settings_of(part: Part) -> str:
             "-p", "no:cacheprovider", "-m", part.marker, "--hypothesis-profile=mutation",
         ],
         "pytest_add_cli_args_test_selection": list(part.tests),
-        "type_check_command": mypy if part.threshold_percent else [],
+        "type_check_command": mypy,
     }  # fmt: skip
     lines = ["[mutmut]"]
     for key, values in lists.items():
