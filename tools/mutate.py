@@ -193,6 +193,7 @@ def settings_of(part: Part) -> str:
         "also_copy": [*COPIED, *SINGLE_FILES],
         "pytest_add_cli_args": [
             "-p", "no:cacheprovider", "-m", part.marker, "--hypothesis-profile=mutation",
+            "--ignore-glob=*_anvil.py",  # its node is no Python package, and is not copied
         ],
         "pytest_add_cli_args_test_selection": list(part.tests),
         "type_check_command": mypy,
