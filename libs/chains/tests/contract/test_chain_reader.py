@@ -334,6 +334,23 @@ class TestState:
 
         assert await chain.reader.balances_of_each_provider(holdings, at=unknown) == {}
 
+    async def test_every_provider_reports_the_movements_of_a_block(self, chain):
+        """And none of a block that it does not have: there it denies nothing."""
+        [sent] = await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 5))
+        block = await chain.reader.head()
+        hashes = [sent.transaction_hash, "0x" + "ab" * 32]
+
+        [report] = await chain.reader.block_of_each_provider(block, transaction_hashes=hashes)
+        [added] = await chain.reader.movements(first=block.number, last=block)
+        unknown = replace(block, hash="0x" + "ab" * 32)
+        [nothing] = await chain.reader.block_of_each_provider(unknown, transaction_hashes=hashes)
+
+        assert report.movements == added.movements
+        assert report.movements[0].id.transaction_hash == sent.transaction_hash
+        assert (report.provider, report.failure) == (nothing.provider, "")
+        assert nothing.movements is None
+        assert nothing.failure
+
     async def test_balances_of_many_accounts_are_those_of_each(self, chain):
         """A coin's are read by few calls, beyond what one returns; accounts may be repeated."""
         accounts = [codec.checksum_address(f"0x{n + 1:040x}") for n in range(1003)]

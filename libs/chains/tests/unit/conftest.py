@@ -91,6 +91,17 @@ class ScriptedChain:
             }
         )
 
+    def _transactions_in(self, block_hash: str) -> list[str]:
+        here = [log["transactionHash"] for log in self.logs if log["blockHash"] == block_hash]
+        return list(dict.fromkeys(here))
+
+    def _receipt(self, transaction_hash: str) -> dict[str, Any] | None:
+        logs = [log for log in self.logs if log["transactionHash"] == transaction_hash]
+        if not logs:
+            return None
+        place = {"from": USER.lower(), "blockHash": logs[0]["blockHash"]}
+        return {**place, "status": "0x1", "logs": logs}
+
     def answer(self, method: str, params: list[Any]) -> Any:
         match method:
             case _ if method in FIXED:
@@ -98,10 +109,10 @@ class ScriptedChain:
             case "eth_getBlockByNumber":
                 return self._block_at(params[0])
             case "eth_getBlockByHash":
-                return next((b for b in self.blocks if b["hash"] == params[0]), None)
+                block = next((b for b in self.blocks if b["hash"] == params[0]), None)
+                return block and {**block, "transactions": self._transactions_in(block["hash"])}
             case "eth_getTransactionReceipt":
-                log = next(log for log in self.logs if log["transactionHash"] == params[0])
-                return {"from": USER.lower(), "blockHash": log["blockHash"], "status": "0x1"}
+                return self._receipt(params[0])
             case "eth_getTransactionByHash":
                 log = next(log for log in self.logs if log["transactionHash"] == params[0])
                 place = {"hash": params[0], "blockHash": log["blockHash"]}

@@ -96,6 +96,35 @@ async def transfers_to(
     return await with_movements(node, scope, await headers_at(node, numbers), wanted)
 
 
+async def logs_of_receipts(
+    node: Node, scope: LogScope, block: Block, transaction_hashes: Sequence[str]
+) -> Mapping[str, Sequence[Log]]:
+    """Read the logs that count from the receipts of transactions, as far as they are in a block.
+
+    The block's own list says which are: an index that was lost must not look like a denial.
+
+    :raises InconsistentAnswer: when list and receipts contradict each other.
+    """
+    requests = [Request("eth_getTransactionReceipt", (h,)) for h in transaction_hashes]
+    requests.insert(0, header_of(block.hash))
+    header, *receipts = await node.batch(requests, unit=len(requests))
+    if to_block(node, header) != block:
+        raise InconsistentAnswer(node.label, f"two answers about block {block.number}")
+    listed = {str(transaction_hash).lower() for transaction_hash in header["transactions"]}
+    receivers = scope.receivers()
+    logs: dict[str, Sequence[Log]] = {}
+    for transaction_hash, receipt in zip(transaction_hashes, receipts, strict=True):
+        if isinstance(receipt, Exception):
+            raise receipt
+        in_block = receipt is not None and str(receipt["blockHash"]).lower() == block.hash
+        if in_block != (transaction_hash in listed):
+            what = f"list and receipt of block {block.number} contradict each other"
+            raise InconsistentAnswer(node.label, what)
+        found = to_logs(node.label, receipt["logs"]) if in_block else []
+        logs[transaction_hash] = [log for log in found if scope.includes(log, receivers)]
+    return logs
+
+
 def _wanted(
     node: Node, scope: LogScope, answers: Iterable[Any], receivers: Container[str]
 ) -> list[Log]:

@@ -146,18 +146,28 @@ async def of_each_provider(
     rpc: Rpc, work: Callable[[Node], Awaitable[T]]
 ) -> tuple[Mapping[str, T], Sequence[str]]:
     """Run a unit of reads at every provider; return what each reports, and why others do not."""
-    reads = [_read_from(rpc, provider, work) for provider in rpc.providers]
-    answers = await asyncio.gather(*reads, return_exceptions=True)
     reports: dict[str, T] = {}
     causes: list[str] = []
-    for provider, answer in zip(rpc.providers, answers, strict=True):
+    for provider, answer in (await answers_of_each_provider(rpc, work)).items():
         if isinstance(answer, ChainError):
             causes.append(str(answer))
-        elif isinstance(answer, BaseException):
-            raise answer
         else:
             reports[provider] = answer
     return reports, causes
+
+
+async def answers_of_each_provider(
+    rpc: Rpc, work: Callable[[Node], Awaitable[T]]
+) -> Mapping[str, T | ChainError]:
+    """Run a unit of reads at every provider; return what each reports, or why it does not."""
+    reads = [_read_from(rpc, provider, work) for provider in rpc.providers]
+    answers = await asyncio.gather(*reads, return_exceptions=True)
+    found: dict[str, T | ChainError] = {}
+    for provider, answer in zip(rpc.providers, answers, strict=True):
+        if isinstance(answer, BaseException) and not isinstance(answer, ChainError):
+            raise answer
+        found[provider] = answer
+    return found
 
 
 async def _claims(rpc: Rpc, tag: str) -> Mapping[str, Block]:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing, suppress
 
 import aiohttp
 
-from swap_chains.errors import BlockDiffers, InconsistentAnswer, NodeRefused, NodeUnreachable
-from swap_chains.events import Block, BlockAdded, ChainEvent
+from swap_chains.errors import (
+    BlockDiffers,
+    ChainError,
+    InconsistentAnswer,
+    NodeRefused,
+    NodeUnreachable,
+)
+from swap_chains.events import Block, BlockAdded, ChainEvent, Movement
 from swap_chains.evm import block_fetcher, codec
 from swap_chains.evm.blocks import headers_at
 from swap_chains.evm.follower import Follower, Pace
 from swap_chains.evm.head_subscription import wake_on_heads
 from swap_chains.evm.movements import LogScope, to_logs
+from swap_chains.evm.provider_agreement import answers_of_each_provider
 from swap_chains.evm.reported_transfers import in_logs
 from swap_chains.evm.rpc import Node, Rpc
 from swap_chains.evm.state import EvmState
-from swap_chains.ports import ReportedTransfers
+from swap_chains.ports import BlockReport, ReportedTransfers
 
 
 class EvmReader(EvmState):
@@ -111,6 +119,29 @@ class EvmReader(EvmState):
             if excluded_providers
             else self._pinned(read)
         )
+
+    async def block_of_each_provider(
+        self, block: Block, *, transaction_hashes: Collection[str]
+    ) -> Sequence[BlockReport]:
+        hashes = sorted(transaction_hashes)
+
+        async def read(node: Node) -> tuple[Movement, ...]:
+            found = await self._movements(node, block.number, block, None)
+            logs = await block_fetcher.logs_of_receipts(node, self._scope, block, hashes)
+            movements = tuple(movement for added in found for movement in added.movements)
+            # A node that has lost its index of logs answers as if the block had none.
+            known = Counter(movement.id.transaction_hash for movement in movements)
+            if any(known[h] < len(logs[h]) for h in hashes):
+                raise InconsistentAnswer(node.label, "its receipts have logs that it does not find")
+            return movements
+
+        answers = await answers_of_each_provider(self._rpc, read)
+        return [
+            BlockReport(provider, None, str(answer))
+            if isinstance(answer, ChainError)
+            else BlockReport(provider, answer)
+            for provider, answer in answers.items()
+        ]
 
     async def _movements(
         self, node: Node, first: int, last: Block, to: Collection[str] | None

@@ -7,7 +7,13 @@ from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import replace
 
-from swap_chains.errors import BlockUnknown, CallReverted, ChainUnavailable, ReorgBeyondFinality
+from swap_chains.errors import (
+    BlockUnknown,
+    CallReverted,
+    ChainError,
+    ChainUnavailable,
+    ReorgBeyondFinality,
+)
 from swap_chains.events import (
     Block,
     BlockAdded,
@@ -23,6 +29,7 @@ from swap_chains.evm.wallet_calls import Transaction
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
 from swap_chains.fake.execution import Outcome, World, execute
 from swap_chains.ports import (
+    BlockReport,
     Call,
     Fees,
     FoundTransaction,
@@ -161,6 +168,16 @@ class FakeReader:
             if movements:
                 found.append(BlockAdded(block, movements))
         return found
+
+    async def block_of_each_provider(
+        self, block: Block, *, transaction_hashes: Collection[str]
+    ) -> Sequence[BlockReport]:
+        try:
+            found = await self.movements(first=block.number, last=block)
+        except ChainError as error:
+            return [BlockReport(self._provider, None, str(error))]
+        movements = (movement for added in found for movement in added.movements)
+        return [BlockReport(self._provider, tuple(movements))]
 
     async def reported_transfers(self, transaction_hash: str) -> ReportedTransfers | None:
         self._chain.check_reachable()
