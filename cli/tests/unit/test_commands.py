@@ -210,7 +210,15 @@ class TestNetworkCommands:
         run(stack, "network", "resume", "A_DEVNET")
 
         assert listed == [{"network": "A_DEVNET"}]
-        assert port.asked[-1][:2] == ("POST", "/admin/networks/A_DEVNET/resume")
+        assert port.asked[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", {})
+
+    def test_name_each_transaction_to_take_back_and_why(self, port: Port, stack: Path) -> None:
+        order = ("network", "resume", "A_DEVNET", "--take-back", "0x1", "--take-back", "0x2")
+
+        run(stack, *order, "--reason", "a node lied")
+
+        body = {"reason": "a node lied", "take_back": ["0x1", "0x2"]}
+        assert port.asked[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", body)
 
 
 class TestSignerCommands:

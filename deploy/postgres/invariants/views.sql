@@ -47,8 +47,9 @@ SELECT network AS chain_id, block_hash, id, kind,
        bytes(transaction_hash) AS tx_hash, bytes(token) AS token, bytes(from_address) AS from_addr,
        bytes(to_address) AS to_addr, base_units AS amount, claimed_by, internal, paid_id
 FROM chain_watcher.movement
--- Coins that providers denied never came, although the block of their count is canonical.
-WHERE kind <> 'balance_rose' OR state <> 'reverted';
+-- What providers denied never was, although its block is canonical.
+WHERE state IS DISTINCT FROM 'reverted' OR EXISTS(SELECT 1 FROM chain_watcher.chain_block b
+ WHERE (b.network,b.hash)=(movement.network,movement.block_hash) AND b.state='orphan');
 
 -- Deposits
 CREATE VIEW deposit AS

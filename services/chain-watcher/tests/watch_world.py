@@ -37,6 +37,7 @@ from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.record_targets import RecordTargets
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.run_second_look import RunSecondLook
+from swap_chain_watcher.usecases.take_back_logs import TakeBackLogs
 from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
 from swap_chains.evm.codec import Payment, encode_deposit_erc20, encode_pay, encode_transfer
 from swap_chains.evm.deposit_addresses import Sweep, deposit_address, encode_sweep
@@ -51,6 +52,7 @@ from swap_runtime.postgres.sql import sql
 from swap_runtime.postgres.wake import Wake
 from tests.support.waiting import until
 
+READER = "reader_of_a_test"  # the schema of the service that pays for what is published
 SECOND = "second.example"  # another provider than the one that is followed
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 IMPATIENT = FollowTimings(
@@ -73,7 +75,8 @@ class World:
     def __init__(self, engine: Engine, epoch: int) -> None:
         self.engine = engine
         self.epoch = epoch
-        self.watches = PostgresWatches(engine)
+        # No other service's tables are looked at, unless a test makes some.
+        self.watches = PostgresWatches(engine, reader=READER)
         self.work = PostgresUnitOfWork(engine, consumer="chain_watcher")
         self.hinted = Wake()
         self._ticks = 0
@@ -112,7 +115,20 @@ class World:
         """Return what asks the providers of that reader about coins in final blocks."""
         return DenyRises(self.work, self.watches, reader, clock=self.ticking)
 
-    def resuming(self, reader: FakeReader | None = None) -> ResumeNetwork:
+    def taking_back(self, reader: FakeReader) -> TakeBackLogs:
+        """Return what asks the providers of that reader about published logs."""
+        return TakeBackLogs(
+            self.work,
+            self.watches,
+            reader,
+            policy=self.policy,
+            clock=self.ticking,
+            addresses=FollowedAddresses(PostgresTargets(self.engine), NETWORK, set()),
+        )
+
+    def resuming(
+        self, reader: FakeReader | None = None, *, blocks_max: int = 1000
+    ) -> ResumeNetwork:
         """Return what lets the network go on, once that reader agrees with what is stored."""
         reader = reader or FakeReader(self.chain, provider=SECOND)
         open_watch = OpenWatch(self.watches, reader, check_chain=self.check_chain, start_block=0)
@@ -122,10 +138,15 @@ class World:
             reader,
             policy=replace(a_policy(), has_second_provider=True),
             clock=lambda: NOW,
-            blocks_max=1000,
+            blocks_max=blocks_max,
         )
         checks = (open_watch.check_final, run_second_look.check, self.denying(reader).check)
-        return ResumeNetwork(self.watches, checks={NETWORK: checks})
+        return ResumeNetwork(
+            self.watches,
+            checks={NETWORK: checks},
+            take_back_logs={NETWORK: self.taking_back(reader)},
+            read_within=timedelta(milliseconds=300),
+        )
 
     def verifying(self, reader: FakeReader) -> VerifyDeposits:
         """Return what asks that reader about deposits that another provider has reported."""

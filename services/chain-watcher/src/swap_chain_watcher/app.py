@@ -40,6 +40,7 @@ from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.report_trust import ReportTrust
 from swap_chain_watcher.usecases.resume_network import Check, ResumeNetwork
 from swap_chain_watcher.usecases.run_second_look import RunSecondLook
+from swap_chain_watcher.usecases.take_back_logs import TakeBackLogs
 from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import checksum_address
@@ -94,6 +95,7 @@ async def add_to(
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
     watches = PostgresWatches(service.engine)
     checks: dict[str, Sequence[Check]] = {}
+    take_back_logs: dict[str, TakeBackLogs] = {}
     policies = [
         policy_of(chain, group, is_live=catalogue.environment == "live") for chain in chains
     ]
@@ -104,6 +106,14 @@ async def add_to(
         deny_rises = DenyRises(work, watches, chain.verifying_reader, clock=service.clock)
         if policy.has_second_provider:
             _verify(service, chain, work, watches, group, policy=policy, deny_rises=deny_rises)
+        take_back_logs[chain.network.name] = TakeBackLogs(
+            work,
+            watches,
+            chain.verifying_reader,
+            policy=policy,
+            clock=service.clock,
+            addresses=_verified_addresses(service, chain),
+        )
         checks[chain.network.name] = (
             open_watch.check_final,
             run_second_look.check,
@@ -120,7 +130,7 @@ async def add_to(
     network_routes.add_routes(
         service,
         report_networks=report_networks,
-        resume_network=ResumeNetwork(watches, checks=checks),
+        resume_network=ResumeNetwork(watches, checks=checks, take_back_logs=take_back_logs),
         resuming_needs_two=group.resuming_needs_two,
     )
 
@@ -263,9 +273,7 @@ def _verify(
         chain.verifying_reader,
         policy=policy,
         clock=service.clock,
-        addresses=FollowedAddresses(
-            PostgresTargets(service.engine), network, chain.verified_watched
-        ),
+        addresses=_verified_addresses(service, chain),
     )
     new_movements = service.wakes.on(verification_channel(network))
 
@@ -277,6 +285,11 @@ def _verify(
                 await new_movements.wait(group.verification_interval)
 
     service.lead(f"verify:{network}", verify)
+
+
+def _verified_addresses(service: Service, chain: EvmChain) -> FollowedAddresses:
+    targets = PostgresTargets(service.engine)
+    return FollowedAddresses(targets, chain.network.name, chain.verified_watched)
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:

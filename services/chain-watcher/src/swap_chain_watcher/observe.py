@@ -255,6 +255,26 @@ def rises_denied(error: RisesDenied) -> None:
         )
 
 
+def logs_taken_back(
+    network: str, reverted: Sequence[TrackedMovement], replacements: Sequence[TrackedMovement]
+) -> None:
+    """Both were published, by an operator's order."""
+    for tracked in (*reverted, *replacements):
+        movement = tracked.movement
+        if tracked.state is not None:
+            PUBLISHED.labels(network, movement.kind, tracked.state).inc()
+        log.error(
+            "log that every provider denies was taken back"
+            if tracked.state is State.REVERTED
+            else "log published in place of what was taken back",
+            network=network,
+            movement_id=movement.id,
+            transaction_hash=movement.transaction_hash,
+            block_number=movement.block.number,
+            reported_by=movement.block.provider,
+        )
+
+
 def node_failed(network: str, error: Exception) -> None:
     NODE_FAILURES.labels(network).inc()
     log.info("node failed", network=network, error=f"{type(error).__name__}: {error}")

@@ -21,6 +21,7 @@ from swap_chain_watcher.domain.hints import HintBackoff, HintedTransaction
 from swap_chain_watcher.domain.movements import Movement, PublishedVersion, Subject, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import MissedMovements, StoredMovements
+from swap_chain_watcher.domain.take_back import StoredClaim
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains.events import Block, BlockAdded
 
@@ -31,6 +32,10 @@ class CursorMoved(Exception):
 
 class NetworkHalted(Exception):
     """A network waits for a person; the others are followed all the same."""
+
+
+class NotHalted(Exception):
+    """What only a halted network may be ordered: it goes on meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,35 @@ class Work(Protocol):
         """
         ...
 
+    async def lock_logs(
+        self, network: str, transaction_hashes: Collection[str]
+    ) -> Sequence[TrackedMovement]:
+        """Lock the network's cursor; return what was published of the transactions' logs.
+
+        :raises NotHalted: when the network is not halted.
+        """
+        ...
+
+    async def load_blocks(
+        self, network: str, block_hashes: Collection[str], transaction_hashes: Collection[str]
+    ) -> Mapping[Key, StoredClaim]:
+        """Return every movement of the transactions in these blocks, published or not."""
+        ...
+
+    async def take_back_logs(
+        self,
+        network: str,
+        reverted: Sequence[TrackedMovement],
+        replacements: Sequence[TrackedMovement],
+        *,
+        at: datetime,
+    ) -> None:
+        """Publish that logs were made up, and what their transactions really moved.
+
+        The order that is carried out is logged; a later transaction completes it.
+        """
+        ...
+
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
         """Return which of the movements are in canonical blocks."""
         ...
@@ -286,10 +320,23 @@ class Watches(Protocol):
         """Return rises of coins in these blocks that one provider has reported, oldest first."""
         ...
 
+    async def list_logs(
+        self, network: str, transaction_hashes: Collection[str]
+    ) -> Sequence[TrackedMovement]:
+        """Return what was published of the transactions' logs in canonical blocks.
+
+        Reverted ones are included; rises of coins, which are in no log, are not.
+        """
+        ...
+
     async def find_halt(self, network: str) -> Halt | None: ...
 
     async def halt(self, halt: Halt) -> None:
         """Mark a network halted. The first reason stays."""
+        ...
+
+    async def is_read(self, network: str) -> bool:
+        """Return whether the settler has taken all that was published of the network."""
         ...
 
     async def resume(self, network: str) -> bool:

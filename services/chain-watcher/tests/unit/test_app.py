@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -104,6 +105,31 @@ async def test_lets_two_operators_lift_a_halt_unless_told_otherwise(
         whys.append(await route.needs_second(Order("ann", {"network": NETWORK}, b"")))
 
     assert [why is None for why in whys] == [False, True]
+
+
+async def test_takes_back_only_with_a_reason_and_says_so_to_the_second_operator(
+    service: Service,
+) -> None:
+    [route] = service.order_routes
+    assert route.needs_second is not None
+    take_back = ["0x" + "AB" * 32]
+    target = {"network": NETWORK}
+    order = Order("ann", target, json.dumps({"take_back": take_back, "reason": "a lie"}).encode())
+    why = await route.needs_second(order)
+    refused = [
+        await route.carry_out(Order("ann", target, json.dumps(body).encode()))
+        for body in (
+            {"take_back": take_back},
+            {"take_back": take_back, "reason": " "},
+            {"take_back": ["0x1"], "reason": "a lie"},
+            {"take_back": take_back * 51, "reason": "a lie"},
+            {"unknown": 1},
+        )
+    ]
+
+    assert why is not None
+    assert why.startswith("published deposits are taken back")
+    assert {response.status for response in refused} == {400}
 
 
 def test_asks_a_node_ten_times_a_second_unless_told_otherwise(

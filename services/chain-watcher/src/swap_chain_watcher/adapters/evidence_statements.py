@@ -88,7 +88,7 @@ SWEPT_COINS: Final = sql("""
 SELECT asked.address, coalesce((SELECT sum(movement.base_units) FROM movement
     WHERE movement.network = :network AND movement.from_address = asked.address
       AND movement.kind = 'swept' AND movement.token = :native
-      AND movement.block_number <= cursor.checked_number
+      AND movement.state <> 'reverted' AND movement.block_number <= cursor.checked_number
       AND (SELECT block.state FROM chain_block AS block WHERE block.network = movement.network
         AND block.hash = movement.block_hash) = 'canonical'), 0) AS swept
 FROM unnest(CAST(:addresses AS text[])) AS asked(address),

@@ -110,6 +110,7 @@ FINALIZE_BLOCKS: Final = sql("""
 UPDATE chain_block SET finalized = true
 WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <= :finalized_number
 """)
+# The same log again is a new report: of its provider, with the payer and the memo that it says.
 SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
@@ -130,7 +131,10 @@ SELECT :network, new.* FROM unnest(
 ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
   state = excluded.state, confirmations_required = excluded.confirmations_required,
   waits_for_finality = excluded.waits_for_finality,
-  providers_required = excluded.providers_required, withheld_at = NULL
+  providers_required = excluded.providers_required, withheld_at = NULL,
+  from_address = excluded.from_address, memo = excluded.memo, claimed_by = excluded.claimed_by,
+  internal = excluded.internal, quarantine_reason = excluded.quarantine_reason,
+  provider = excluded.provider, verified_at = NULL, trusted_at = NULL
 WHERE kept.version < excluded.version
 """)
 MOVE_MOVEMENTS: Final = sql("""
@@ -181,7 +185,8 @@ PUBLISHED_BETWEEN: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM chain_block AS block CROSS JOIN LATERAL (
     SELECT * FROM movement
-    WHERE network = block.network AND block_hash = block.hash AND state IS NOT NULL
+    WHERE network = block.network AND block_hash = block.hash
+      AND state IN ('seen', 'confirmed')
     OFFSET 0) AS movement
 WHERE block.network = :network AND block.state = 'canonical'
   AND block.number BETWEEN :first AND :last
@@ -218,6 +223,31 @@ MARK_REVERTED: Final = sql("""
 UPDATE watch_cursor SET revision = revision + 1,
   last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
 WHERE network = :network
+""")
+
+# Reverted ones too: an order to take them back may come twice.
+PUBLISHED_LOGS: Final = sql("""
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM unnest(CAST(:transaction_hashes AS text[])) AS asked(transaction_hash)
+CROSS JOIN LATERAL (
+    SELECT * FROM movement
+    WHERE network = :network AND transaction_hash = asked.transaction_hash
+      AND state IS NOT NULL AND kind <> 'balance_rose'
+    OFFSET 0) AS movement
+CROSS JOIN LATERAL (
+    SELECT time, parent_hash FROM chain_block
+    WHERE network = movement.network AND hash = movement.block_hash AND state = 'canonical'
+    OFFSET 0) AS block
+ORDER BY movement.block_number, movement.id
+""")
+MOVEMENTS_OF_BLOCKS: Final = sql("""
+SELECT movement.block_hash, movement.id, movement.state, movement.claimed_by
+FROM unnest(CAST(:block_hashes AS text[])) AS asked(block_hash)
+CROSS JOIN LATERAL (
+    SELECT block_hash, id, state, claimed_by FROM movement
+    WHERE network = :network AND block_hash = asked.block_hash
+      AND transaction_hash = ANY(CAST(:transaction_hashes AS text[]))
+    OFFSET 0) AS movement
 """)
 
 ADD_TARGETS: Final = sql("""
@@ -302,6 +332,24 @@ SELECT network, number, hash, parent_hash, time, finalized_number, halted_at, ha
 FROM watch_cursor ORDER BY network
 """)
 
+HAS_READER: Final = sql("""
+SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE relname = 'watermark' AND nspname = :schema AND has_schema_privilege(nspname, 'USAGE')
+      AND has_table_privilege(pg_class.oid, 'SELECT'))
+""")
+# A topic without a watermark was never read: nothing of it can have been paid for.
+IS_READ: Final = """
+SELECT NOT EXISTS (
+    SELECT FROM watch_cursor AS cursor CROSS JOIN {schema}.watermark AS mark
+    CROSS JOIN LATERAL (
+        SELECT id FROM outbox
+        WHERE topic = mark.topic AND (xid, id) > (mark.xid, mark.id)
+          AND id <= cursor.last_outbox_id
+        LIMIT 1) AS unread
+    WHERE cursor.network = :network AND mark.source = current_schema()
+      AND mark.consumer = :consumer)
+"""
+
 NEW_TARGETS: Final = sql("""
 SELECT network, address, since FROM deposit_target
 WHERE network = :network AND position IS NULL LIMIT :limit
@@ -355,8 +403,8 @@ UPDATE deposit_target SET looked_at = :at, counted_number = :number, counted_tim
 MARK_INCOMPLETE: Final = sql(f"""
 UPDATE deposit_target SET counted_number = NULL, counted_time = NULL {_OF_ADDRESSES}
 """)
-# What the canonical chain has, and every rise that was ever published. A rise that was denied is in
-# a canonical block and reverted.
+# What the canonical chain has, and every rise that was ever published. What was denied is in a
+# canonical block and reverted.
 ADDRESS_TOTALS: Final = sql(f"""
 SELECT asked.address, target.since, target.counted_number, target.counted_time,
   coalesce((SELECT sum(movement.base_units) FROM movement
@@ -365,7 +413,8 @@ SELECT asked.address, target.since, target.counted_number, target.counted_time,
         AND {IS_CANONICAL}), 0) AS risen,
   coalesce((SELECT sum(movement.base_units) FROM movement
       WHERE movement.network = :network AND movement.from_address = asked.address
-        AND movement.kind = 'swept' AND movement.token = :native AND {IS_CANONICAL}), 0) AS swept
+        AND movement.kind = 'swept' AND movement.token = :native
+        AND movement.state <> 'reverted' AND {IS_CANONICAL}), 0) AS swept
 FROM unnest(CAST(:addresses AS text[])) AS asked(address)
 LEFT JOIN LATERAL (
     SELECT since, counted_number, counted_time FROM watched_target

@@ -36,6 +36,7 @@ from swap_chain_watcher.domain.evidence import Evidence, EvidenceQuery, Key
 from swap_chain_watcher.domain.hints import HintBackoff, HintedTransaction
 from swap_chain_watcher.domain.movements import Subject, TrackedMovement
 from swap_chain_watcher.domain.second_look import MissedMovements, StoredMovements
+from swap_chain_watcher.domain.take_back import StoredClaim
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chain_watcher.ports import (
     NO_EVIDENCE_QUERY,
@@ -44,6 +45,7 @@ from swap_chain_watcher.ports import (
     CursorMoved,
     Halt,
     NetworkHalted,
+    NotHalted,
     Target,
     Work,
 )
@@ -52,6 +54,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.messaging.outbox import add_to_outbox
+from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, transaction
 from swap_runtime.postgres.leases import require_epoch
@@ -216,6 +219,60 @@ class PostgresWork:
             add_to_outbox(self._connection, [to_outgoing(one, at=halt.at) for one in reverted])
             self._connection.post(statements.MARK_REVERTED, place)
         self._connection.post(statements.HALT, {**place, "at": halt.at, "reason": halt.reason})
+
+    async def lock_logs(
+        self, network: str, transaction_hashes: Collection[str]
+    ) -> Sequence[TrackedMovement]:
+        asked = {"network": network}
+        locked, rows = await self._connection.ask(
+            (statements.LOCK_CURSOR, asked),
+            (
+                statements.PUBLISHED_LOGS,
+                {**asked, "transaction_hashes": sorted(transaction_hashes)},
+            ),
+        )
+        cursor = locked.one_or_none()
+        if cursor is None or cursor.halt_reason is None:
+            raise NotHalted(network)
+        return [to_tracked(row) for row in rows]
+
+    async def load_blocks(
+        self, network: str, block_hashes: Collection[str], transaction_hashes: Collection[str]
+    ) -> Mapping[Key, StoredClaim]:
+        asked = {
+            "network": network,
+            "block_hashes": sorted(block_hashes),
+            "transaction_hashes": sorted(transaction_hashes),
+        }
+        rows = await self._connection.execute(statements.MOVEMENTS_OF_BLOCKS, asked)
+        return {
+            (row.block_hash, row.id): StoredClaim(
+                is_published=row.state is not None,
+                claimed_by=row.claimed_by and (row.block_hash, row.claimed_by),
+            )
+            for row in rows
+        }
+
+    async def take_back_logs(
+        self,
+        network: str,
+        reverted: Sequence[TrackedMovement],
+        replacements: Sequence[TrackedMovement],
+        *,
+        at: datetime,
+    ) -> None:
+        place = {"network": network}
+        rows = columns([state_row(tracked) for tracked in reverted])
+        self._connection.post(statements.MOVE_MOVEMENTS, {**place, **rows})
+        if replacements:
+            rows = columns([movement_row(tracked) for tracked in replacements])
+            self._connection.post(statements.SAVE_MOVEMENTS, {**place, **rows})
+            self._connection.wake(verification_channel(network))
+        published = (*reverted, *replacements)
+        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in published])
+        self._connection.post(statements.TAKEN_BACK, place)
+        await log_order(self._connection, is_final=False)
+        crashpoint("chain_watcher.before_commit")
 
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
         values = {"network": network, "ids": list(ids)}

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from swap_chain_watcher.adapters import evidence_statements, statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_position, to_tracked
-from swap_chain_watcher.domain.movements import Movement
+from swap_chain_watcher.domain.movements import Movement, TrackedMovement
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Halt, UncheckedRange, Unverified, WatchPosition
 from swap_chains.events import Block
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.sql import sql
 
 
 class PostgresWatches:
     """The table of cursors with what belongs to each."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, reader: str = "settler") -> None:
+        """
+        :param reader: the service that pays for what is published: its schema, and its consumer.
+        """
         self._engine = engine
+        self._reader = reader
+        self._is_read = sql(statements.IS_READ.format(schema=reader))
 
     async def start(self, network: str, first: Block) -> None:
         values = {"network": network, **block_row(first)}
@@ -92,6 +98,14 @@ class PostgresWatches:
             rows = await connection.execute(evidence_statements.UNVERIFIED_RISES, values)
         return [to_tracked(row).movement for row in rows]
 
+    async def list_logs(
+        self, network: str, transaction_hashes: Collection[str]
+    ) -> Sequence[TrackedMovement]:
+        asked = {"network": network, "transaction_hashes": sorted(transaction_hashes)}
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.PUBLISHED_LOGS, asked)
+        return [to_tracked(row) for row in rows]
+
     async def find_halt(self, network: str) -> Halt | None:
         async with reading(self._engine) as connection:
             row = (
@@ -102,6 +116,13 @@ class PostgresWatches:
     async def halt(self, halt: Halt) -> None:
         values = {"network": halt.network, "at": halt.at, "reason": halt.reason}
         await execute_alone(self._engine, statements.HALT, values)
+
+    async def is_read(self, network: str) -> bool:
+        async with reading(self._engine) as connection:
+            if not await connection.scalar(statements.HAS_READER, {"schema": self._reader}):
+                return True
+            asked = {"network": network, "consumer": self._reader}
+            return bool(await connection.scalar(self._is_read, asked))
 
     async def resume(self, network: str) -> bool:
         async with transaction(self._engine) as connection:

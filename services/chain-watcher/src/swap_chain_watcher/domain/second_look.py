@@ -140,7 +140,7 @@ def _refuse_denials(
         key = movement.block.hash, movement.id
         is_there = key in there
         if is_there and key in stored.deposits and key in reported:
-            is_there = _origin(reported[key]) == _origin(movement)
+            is_there = has_same_origin(reported[key], movement)
             if is_reported_alike(movement, reported[key]):
                 verified.append(key)
         if not is_there and policy.is_in_log_scope(movement, watched):
@@ -154,6 +154,11 @@ def is_reported_alike(movement: Movement, reported: Movement) -> bool:
     """Whether another provider reports a published movement as it is stored."""
     is_same = reported.block == movement.block and reported.evidence == movement.evidence
     return is_same and reported.is_published
+
+
+def has_same_origin(reported: Movement, movement: Movement) -> bool:
+    """Whether both name the same payer and the same swap: no log fixes them."""
+    return _origin(reported) == _origin(movement)
 
 
 def _ids(network: str, added: BlockAdded) -> Sequence[UUID]:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Any, Final, Self
 
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -13,6 +21,26 @@ from swap_runtime.operators.admin_routes import Order
 from swap_runtime.process.service import Service
 
 HALTED: Final = "what was final there changed, and what waits is paid as soon as it is lifted"
+TAKES_BACK: Final = f"published deposits are taken back; {HALTED}"
+TAKEN_BACK_MAX: Final = 50
+Hash = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{64}$", to_lower=True)]
+
+
+class Resume(BaseModel):
+    """What is ordered with a network's going on."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    by: Any = None  # ignored: the token says who orders
+    reason: str | None = Field(default=None, min_length=1, max_length=2000)
+    # Transactions of which published logs were made up.
+    take_back: list[Hash] = Field(default=[], max_length=TAKEN_BACK_MAX)
+
+    @model_validator(mode="after")
+    def _has_reason(self) -> Self:
+        if self.take_back and self.reason is None:
+            raise ValueError("a reason is needed to take a transaction back")
+        return self
 
 
 def add_routes(
@@ -24,19 +52,41 @@ def add_routes(
 ) -> None:
     """`GET /admin/networks`, `POST /admin/networks/{network}/resume`."""
 
-    async def needs_second(_: Order) -> str | None:
-        return HALTED if resuming_needs_two else None
+    async def needs_second(order: Order) -> str | None:
+        try:
+            form = _read(order)
+        except ValueError:  # it is refused when it is carried out
+            form = Resume()
+        if not resuming_needs_two:
+            return None
+        return TAKES_BACK if form.take_back else HALTED
 
     async def networks(_: Request) -> Response:
         return JSONResponse({"networks": [_shown(one) for one in await report_networks()]})
 
     async def resume(order: Order) -> Response:
-        network = order.target["network"]
-        await resume_network(network)
-        return JSONResponse({"network": network, "halted": None})
+        try:
+            form = _read(order)
+        except ValueError as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        network, take_back = order.target["network"], list(dict.fromkeys(form.take_back))
+        await resume_network(network, take_back=take_back)
+        return JSONResponse({"network": network, "halted": None, "taken_back": take_back})
 
     service.admin("GET", "/networks", networks)
     service.order("/networks/{network}/resume", resume, needs_second=needs_second)
+
+
+def _read(order: Order) -> Resume:
+    """
+    :raises ValueError: with words for who sent it.
+    """
+    try:
+        return Resume.model_validate_json(order.body or b"{}")
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "body"
+        raise ValueError(f"{where}: {fault['msg']}") from error
 
 
 def _shown(report: NetworkReport) -> dict[str, object]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 from swap_chain_watcher.domain.denials import RisesDenied
 from swap_chain_watcher.domain.second_look import MovementsDenied
 from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind
 from swap_chain_watcher.ports import Watches
+from swap_chain_watcher.usecases.take_back_logs import TakeBackLogs
 from swap_chains.errors import ChainError, ReorgBeyondFinality
 from swap_runtime.errors import Refused, Unavailable
 
@@ -19,35 +22,74 @@ CONTRADICTIONS: Final = (
     MovementsDenied,
     RisesDenied,
 )
+# The settler notes every five seconds, while it is busy, how far it has read.
+READ_WITHIN: Final = timedelta(seconds=7)
+READ_CHECK: Final = timedelta(milliseconds=100)
 Check = Callable[[], Awaitable[None]]
 
 
 class ResumeNetwork:
-    def __init__(self, watches: Watches, *, checks: Mapping[str, Sequence[Check]]) -> None:
+    def __init__(
+        self,
+        watches: Watches,
+        *,
+        checks: Mapping[str, Sequence[Check]],
+        take_back_logs: Mapping[str, TakeBackLogs],
+        read_within: timedelta = READ_WITHIN,
+    ) -> None:
         """
         :param checks: for each network, what must not raise before it goes on.
+        :param take_back_logs: the same networks, with what takes back logs that were made up.
+        :param read_within: how long the settler is waited for.
         """
         self._watches = watches
         self._checks = checks
+        self._take_back_logs = take_back_logs
+        self._read_within = read_within
 
-    async def __call__(self, network: str) -> None:
+    async def __call__(self, network: str, *, take_back: Sequence[str] = ()) -> None:
         """Clear the mark, once the chain agrees with what is stored.
 
         What waits is paid as soon as it is cleared: to halt again a moment later would be too late.
+        So it is not cleared before the settler has read what was published, reverts included.
+        What is taken back stays so when the network does not go on: every provider denied it.
 
+        :param take_back: transactions, in lower case, of which published logs were made up.
         :raises Refused: when the chain contradicts it still, or the network is not halted or ours.
-        :raises Unavailable: when no node tells.
+        :raises Unavailable: when no node tells, or the settler has not read everything yet.
         """
         if network not in self._checks:
             raise Refused(f"{network} is not a network of the catalogue")
         if await self._watches.find_halt(network) is None:
             raise Refused(f"{network} is not halted")
+        said = ""
+        if take_back:
+            await self._take_back_logs[network](take_back)
+            said = f"{', '.join(take_back)} is taken back and stays so, but "
+        await self._check(network, said)
+        if not await self._is_read(network):
+            raise Unavailable(
+                f"{said}the settler has not read yet all that was published of {network}: "
+                "order it again"
+            )
+        if not await self._watches.resume(network):
+            raise Refused(f"{network} is not halted")
+
+    async def _check(self, network: str, said: str) -> None:
+        """
+        :param said: what was done already, for the words of a refusal.
+        """
         try:
             for check in self._checks[network]:
                 await check()
         except CONTRADICTIONS as error:
-            raise Refused(f"{network} would halt again: {error}") from error
+            raise Refused(f"{said}{network} would halt again: {error}") from error
         except ChainError as error:
-            raise Unavailable(str(error)) from error
-        if not await self._watches.resume(network):
-            raise Refused(f"{network} is not halted")
+            raise Unavailable(f"{said}{error}") from error
+
+    async def _is_read(self, network: str) -> bool:
+        for _ in range(self._read_within // READ_CHECK):
+            if await self._watches.is_read(network):
+                return True
+            await asyncio.sleep(READ_CHECK.total_seconds())
+        return await self._watches.is_read(network)

@@ -74,15 +74,19 @@ class RunSecondLook:
         return True
 
     async def check(self) -> None:
-        """Look at the next final blocks, also of a network that is halted.
+        """Look at all final blocks that were read once, of a network that is halted.
+
+        All of them: what waits is paid for every block as soon as the network goes on.
 
         :raises ChainError: when no node tells, or another provider has another last block.
         :raises BrokenChain: when the node does not have those blocks.
         :raises MovementsDenied: when it does not have what was told of them.
         """
         await self._compare_finality()
-        unchecked = await self._watches.find_unchecked(self._reader.network, is_halted=True)
-        if unchecked is not None and (last := await self._last_of(unchecked)) is not None:
+        while True:
+            unchecked = await self._watches.find_unchecked(self._reader.network, is_halted=True)
+            if unchecked is None or (last := await self._last_of(unchecked)) is None:
+                return
             await self._compare_blocks(unchecked.checked_number + 1, last)
 
     async def _last_of(self, unchecked: UncheckedRange) -> Block | None:

@@ -1,0 +1,173 @@
+"""Takes back published logs that every provider denies, when an operator orders it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.domain.evidence import EvidenceQuery
+from swap_chain_watcher.domain.movement_mapping import senders, subjects
+from swap_chain_watcher.domain.movements import PublishedVersion, State, Subject, TrackedMovement
+from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.take_back import (
+    ReportedBlock,
+    TakeBackRefused,
+    find_replacements,
+    find_taken_back,
+)
+from swap_chain_watcher.ports import NotHalted, UnitOfWork, Watches, Work
+from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
+from swap_chains.events import Block, BlockAdded
+from swap_chains.ports import ChainReader
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Refused
+
+
+class TakeBackLogs:
+    """The way out of a halt that a lying node caused, once it is out of the configuration.
+
+    Every configured provider is asked, outside of any transaction. A liar alone takes back
+    nothing: the others still report what is real.
+    """
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        watches: Watches,
+        reader: ChainReader,
+        *,
+        policy: Policy,
+        clock: Clock,
+        addresses: FollowedAddresses,
+    ) -> None:
+        """
+        :param addresses: those that the reader is asked about.
+        """
+        self._unit_of_work = unit_of_work
+        self._watches = watches
+        self._reader = reader
+        self._policy = policy
+        self._clock = clock
+        self._addresses = addresses
+
+    async def __call__(self, transaction_hashes: Sequence[str]) -> None:
+        """Publish that the transactions' denied logs are `reverted`, all of them or none.
+
+        What was taken back before is left as it is, so that the order can be repeated.
+
+        :param transaction_hashes: in lower case.
+        :raises Refused: when one has no published log, or not every provider denies it.
+        """
+        network = self._reader.network
+        published = await self._list_published(transaction_hashes)
+        standing = [tracked for tracked in published if tracked.state is not State.REVERTED]
+        await self._addresses.refresh()
+        blocks = await self._ask(standing)
+        try:
+            denied = [
+                tracked
+                for transaction_hash in transaction_hashes
+                for tracked in find_taken_back(
+                    [t for t in published if t.movement.transaction_hash == transaction_hash],
+                    blocks,
+                    self._policy,
+                    watched=self._addresses.watched,
+                )
+            ]
+            if not denied:
+                return
+            async with self._unit_of_work() as work:
+                reverted, replacements = await self._take_back(work, denied, blocks)
+        except TakeBackRefused as error:
+            raise Refused(f"{network}: nothing is taken back: {error}") from error
+        except NotHalted as error:
+            raise Refused(f"{network} is not halted") from error
+        observe.logs_taken_back(network, reverted, replacements)
+
+    async def _list_published(self, transaction_hashes: Sequence[str]) -> Sequence[TrackedMovement]:
+        """Return the logs that were published, also those that were taken back before.
+
+        :raises Refused: when a transaction has no log that was ever published.
+        """
+        network = self._reader.network
+        found = await self._watches.list_logs(network, transaction_hashes)
+        known = {tracked.movement.transaction_hash for tracked in found}
+        for transaction_hash in transaction_hashes:
+            if transaction_hash not in known:
+                raise Refused(f"no log of {transaction_hash} is published on {network}")
+        return found
+
+    async def _ask(self, standing: Sequence[TrackedMovement]) -> Mapping[str, ReportedBlock]:
+        """Return what every provider reports of the blocks, by hash."""
+        blocks = {t.movement.block.hash: t.movement.block for t in standing}
+        asked = await asyncio.gather(
+            *(self._ask_about(block, standing) for block in blocks.values())
+        )
+        return {reported.block.hash: reported for reported in asked}
+
+    async def _ask_about(self, block: Block, standing: Sequence[TrackedMovement]) -> ReportedBlock:
+        hashes = {
+            t.movement.transaction_hash
+            for t in standing
+            if t.movement.block.hash == block.hash and t.movement.transaction_hash is not None
+        }
+        reports = await self._reader.block_of_each_provider(block, transaction_hashes=hashes)
+        added = [BlockAdded(block, report.movements or ()) for report in reports]
+        async with self._unit_of_work() as work:
+            context = await work.load_context(
+                self._reader.network, subjects=(), senders=senders(added)
+            )
+        return ReportedBlock(block, tuple(reports), context.targets)
+
+    async def _take_back(
+        self,
+        work: Work,
+        denied: Sequence[TrackedMovement],
+        blocks: Mapping[str, ReportedBlock],
+    ) -> tuple[Sequence[TrackedMovement], Sequence[TrackedMovement]]:
+        """
+        :raises NotHalted: when the network was resumed meanwhile.
+        :raises TakeBackRefused: when something was published of a log since providers were asked.
+        """
+        network, at = self._reader.network, self._clock()
+        hashes = {t.movement.transaction_hash or "" for t in denied}
+        locked = {t.key: t for t in await work.lock_logs(network, hashes)}
+        for tracked in denied:
+            if locked.get(tracked.key) != tracked:
+                raise TakeBackRefused(
+                    "a log changed since the providers were asked: order it again"
+                )
+        stored = await work.load_blocks(network, {t.movement.block.hash for t in denied}, hashes)
+        reported = [
+            BlockAdded(one.block, report.movements or ())
+            for one in blocks.values()
+            for report in one.reports
+        ]
+        context = await work.load_context(
+            network,
+            subjects=subjects(network, reported) | {t.movement.subject for t in denied},
+            evidence=EvidenceQuery.of(self._policy, (), has_deposits=True, at=at),
+        )
+        known = dict(context.known)
+        reverted = [_reverted(tracked, known) for tracked in denied]
+        replacements = find_replacements(
+            reverted,
+            blocks,
+            self._policy,
+            stored=stored,
+            known=known,
+            evidence=context.evidence,
+        )
+        await work.take_back_logs(network, reverted, replacements, at=at)
+        return reverted, replacements
+
+
+def _reverted(tracked: TrackedMovement, known: dict[Subject, PublishedVersion]) -> TrackedMovement:
+    """Return it taken back, with the next version of its subject, in whatever block that is."""
+    subject = tracked.movement.subject
+    newest = replace(tracked, version=max(tracked.version, known[subject].version))
+    reverted = newest.with_state(State.REVERTED)
+    known[subject] = replace(known[subject], version=reverted.version)
+    return reverted

@@ -1,0 +1,562 @@
+"""The operator's way out of a halt: what every provider denies is taken back, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import SecretStr
+from watch_factories import (
+    NETWORK,
+    STRANGER,
+    TREASURY,
+    USDC,
+    a_deposit,
+    a_policy_of_two,
+    a_sweep,
+)
+from watch_world import NOW, SECOND, World, until
+
+from swap_chain_watcher.adapters import unit_of_work
+from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.domain.movements import Kind
+from swap_chain_watcher.ports import Halt
+from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_chains.events import Block, BlockAdded, Deposited, LogId, Movement, TokenTransfer
+from swap_chains.fake import FakeChain, FakeReader
+from swap_chains.ports import BlockReport
+from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.operators.identities import Operator, Role
+from swap_runtime.operators.operator_log import LoggedOrder, carrying_out
+from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.postgres.sql import sql
+from tests.support.crashes import Killed, killed_at
+
+pytestmark = [pytest.mark.connected, pytest.mark.fault("W1")]
+
+FIRST, THIRD = "first.example", "third.example"
+OTHER = "ANOTHER_DEVNET"
+INVENTED = a_deposit("invented")
+TRANSACTION = INVENTED.id.transaction_hash
+Change = Callable[[BlockAdded], BlockAdded]
+
+
+class Lying(FakeReader):
+    """A node that reports some blocks otherwise than they are."""
+
+    change: Change = staticmethod(lambda added: added)
+
+    async def follow_batches(self, **place: Any) -> Any:
+        async for batch in super().follow_batches(**place):
+            yield [self.change(one) if isinstance(one, BlockAdded) else one for one in batch]
+
+    async def movements(self, **place: Any) -> Any:
+        found = {added.block.number: added for added in await super().movements(**place)}
+        for block in self._chain.blocks[place["first"] : place["last"].number + 1]:
+            reported = replace(block, provider=self._provider)
+            added = self.change(found.get(block.number, BlockAdded(reported, ())))
+            found[block.number] = added
+        return [found[number] for number in sorted(found) if found[number].movements]
+
+
+class Away(FakeReader):
+    """A node that gives no usable answer about a block."""
+
+    async def block_of_each_provider(
+        self, block: Block, *, transaction_hashes: Collection[str]
+    ) -> Sequence[BlockReport]:
+        return [BlockReport(self._provider, None, f"{self._provider}: no header")]
+
+
+class Providers(FakeReader):
+    """Nodes of several providers. What needs one of them is asked of the first."""
+
+    def __init__(self, *readers: FakeReader) -> None:
+        super().__init__(readers[0]._chain, provider=readers[0]._provider)
+        self._readers = readers
+
+    async def movements(self, **place: Any) -> Any:
+        excluded = place.get("excluded_providers", ())
+        asked = [one for one in self._readers if one._provider not in excluded]
+        return await asked[0].movements(**place)
+
+    async def block_of_each_provider(
+        self, block: Block, *, transaction_hashes: Collection[str]
+    ) -> Sequence[BlockReport]:
+        reports: list[BlockReport] = []
+        for reader in self._readers:
+            reports += await reader.block_of_each_provider(
+                block, transaction_hashes=transaction_hashes
+            )
+        return reports
+
+
+def inventing(*movements: Movement, at: int = 1) -> Change:
+    """Return what adds movements to a block."""
+
+    def change(added: BlockAdded) -> BlockAdded:
+        if added.block.number != at:
+            return added
+        return replace(added, movements=(*added.movements, *movements))
+
+    return change
+
+
+def sent_by(address: str) -> Change:
+    """Return what says that somebody else sent the deposits."""
+
+    def change(added: BlockAdded) -> BlockAdded:
+        changed = [
+            replace(one, from_address=address) if isinstance(one, Deposited) else one
+            for one in added.movements
+        ]
+        return replace(added, movements=tuple(changed))
+
+    return change
+
+
+def liar(world: World, change: Change | None = None) -> Lying:
+    node = Lying(world.chain, provider=FIRST)
+    node.change = change or inventing(INVENTED)  # type: ignore[method-assign]
+    return node
+
+
+def honest(world: World, provider: str = SECOND) -> FakeReader:
+    return FakeReader(world.chain, provider=provider)
+
+
+def two_honest(world: World) -> Providers:
+    return Providers(honest(world), honest(world, THIRD))
+
+
+async def halted_by_a_lie(world: World, node: Lying | None = None, *, blocks: int = 9) -> None:
+    """Publish what a node makes up, and have the second look halt the network."""
+    async with world.followed(node or liar(world)):
+        world.chain.mine(blocks)
+        await world.is_at_head()
+    await world.second_look(honest(world))()
+    assert "lack 1 of the movements" in await world.is_halted()
+
+
+async def is_halted(world: World) -> bool:
+    return await world.watches.find_halt(NETWORK) is not None
+
+
+async def rows(world: World, statement: str) -> list[Any]:
+    async with world.engine.connect() as connection:
+        return list(await connection.execute(sql(statement)))
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    world.policy = a_policy_of_two()
+    return world
+
+
+async def test_what_all_providers_deny_is_taken_back_and_the_network_goes_on(world: World) -> None:
+    await halted_by_a_lie(world)
+
+    await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+
+    assert await world.said() == [("confirmed", 2), ("reverted", 3)]
+    assert not await is_halted(world)
+    await world.deposits(8)
+    async with world.followed(honest(world)):
+        world.chain.mine(9)
+        await world.is_at_head()
+    assert (await world.messages())[-1]["sequence_number"] == 8
+    assert await world.second_look(honest(world, THIRD))()
+
+
+async def test_nothing_is_taken_back_while_one_provider_reports_it(world: World) -> None:
+    await halted_by_a_lie(world)
+    before = await world.said()
+
+    reader = Providers(honest(world), honest(world, THIRD), liar(world))
+    with pytest.raises(Refused, match=f"{FIRST} still reports the deposited of transaction"):
+        await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
+
+    assert await world.said() == before
+    assert await is_halted(world)
+
+
+async def test_a_liar_takes_no_real_deposit_back(world: World) -> None:
+    """Neither beside honest providers, nor where all of them report it."""
+    async with world.followed(honest(world, FIRST)):
+        deposit = await world.deposits(7)
+        world.chain.mine(9)
+        await world.is_at_head()
+    await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
+    hiding = liar(world, lambda added: replace(added, movements=()))
+    before = await world.said()
+
+    with pytest.raises(Refused, match=f"{SECOND} still reports"):
+        await world.taking_back(Providers(honest(world), hiding))([deposit.transaction_hash])
+    with pytest.raises(Refused, match="every provider reports"):
+        await world.taking_back(two_honest(world))([deposit.transaction_hash])
+
+    assert await world.said() == before
+
+
+async def test_nothing_is_taken_back_while_a_provider_does_not_answer(world: World) -> None:
+    await halted_by_a_lie(world)
+    before = await world.said()
+
+    reader = Providers(honest(world), honest(world, FIRST), Away(world.chain, provider=THIRD))
+    with pytest.raises(Refused, match=f"{THIRD} neither reports nor denies .*: no header"):
+        await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
+
+    assert await world.said() == before
+    assert await is_halted(world)
+
+
+async def test_one_provider_alone_denies_nothing(world: World) -> None:
+    await halted_by_a_lie(world)
+    before = await world.said()
+
+    with pytest.raises(Refused, match=f"only {SECOND} is configured"):
+        await world.resuming(honest(world))(NETWORK, take_back=[TRANSACTION])
+
+    assert await world.said() == before
+    assert await is_halted(world)
+
+
+async def test_nothing_is_taken_back_on_a_network_that_is_not_halted(world: World) -> None:
+    async with world.followed(liar(world)):
+        world.chain.mine(9)
+        await world.is_at_head()
+    before = await world.said()
+
+    with pytest.raises(Refused, match="is not halted"):
+        await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+    # Also when it was resumed while the providers were asked.
+    with pytest.raises(Refused, match="is not halted"):
+        await world.taking_back(two_honest(world))([TRANSACTION])
+
+    assert await world.said() == before
+
+
+async def test_an_unknown_transaction_is_refused_with_all_that_was_named_beside(
+    world: World,
+) -> None:
+    await halted_by_a_lie(world)
+    before = await world.said()
+
+    take_back = [TRANSACTION, "0xunknown"]
+    with pytest.raises(Refused, match=f"no log of 0xunknown is published on {NETWORK}"):
+        await world.resuming(two_honest(world))(NETWORK, take_back=take_back)
+
+    assert await world.said() == before
+    assert await is_halted(world)
+
+
+async def test_a_transaction_of_another_network_is_refused(world: World) -> None:
+    await halted_by_a_lie(world)
+    before = await world.said()
+    chain = FakeChain(OTHER, depository=USDC, treasury=TREASURY, decimals={USDC: 6})
+    await world.watches.start(OTHER, chain.blocks[0])
+    await world.watches.halt(Halt(OTHER, "a node lied", NOW))
+    reader = Providers(FakeReader(chain), FakeReader(chain, provider=THIRD))
+    take_back = world.taking_back(reader)
+    resume_network = ResumeNetwork(
+        world.watches, checks={OTHER: ()}, take_back_logs={OTHER: take_back}
+    )
+
+    with pytest.raises(Refused, match=f"no log of {TRANSACTION} is published on {OTHER}"):
+        await resume_network(OTHER, take_back=[TRANSACTION])
+
+    assert await world.said() == before
+    assert await world.watches.find_halt(OTHER) is not None
+
+
+async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
+    world: World,
+) -> None:
+    """Each lie is named; the next order names the second one, and repeats the first."""
+    second = a_deposit("later", swap_key=f"0x{9:064x}")
+
+    def change(added: BlockAdded) -> BlockAdded:
+        return inventing(second, at=6)(inventing(INVENTED)(added))
+
+    async with world.followed(liar(world, change)):
+        world.chain.mine(14)
+        await world.is_at_head()
+    await world.second_look(honest(world))()
+    await world.is_halted()
+    # The second lie is beyond what one look reads.
+    resume_network = world.resuming(two_honest(world), blocks_max=3)
+
+    with pytest.raises(
+        Refused, match=f"{TRANSACTION} is taken back and stays so, but .*would halt"
+    ):
+        await resume_network(NETWORK, take_back=[TRANSACTION])
+    assert await is_halted(world)
+    named = [TRANSACTION, second.id.transaction_hash]
+    await resume_network(NETWORK, take_back=named)
+
+    assert [state for state, _ in await world.said()].count("reverted") == 2
+    assert not await is_halted(world)
+
+
+async def test_an_order_that_dies_before_its_commit_changes_nothing_and_is_repeated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await halted_by_a_lie(world)
+    before = await world.said()
+    killed_at(monkeypatch, "chain_watcher.before_commit", unit_of_work)
+
+    with pytest.raises(Killed):
+        await world.taking_back(two_honest(world))([TRANSACTION])
+    assert await world.said() == before
+
+    await world.taking_back(two_honest(world))([TRANSACTION])
+    after = await world.said()
+    await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+    assert await world.said() == after == [*before, ("reverted", 3)]
+    assert not await is_halted(world)
+
+
+async def test_a_log_that_changes_while_providers_are_asked_is_not_taken_back(
+    world: World,
+) -> None:
+    await halted_by_a_lie(world)
+    before = await world.said()
+
+    class Late(Providers):
+        async def block_of_each_provider(self, *args: Any, **more: Any) -> Any:
+            async with world.engine.begin() as connection:
+                await connection.execute(sql("UPDATE movement SET verified_at = now()"))
+            return await super().block_of_each_provider(*args, **more)
+
+    with pytest.raises(Refused, match="a log changed since"):
+        await world.taking_back(Late(honest(world), honest(world, THIRD)))([TRANSACTION])
+
+    assert await world.said() == before
+
+
+async def test_a_real_transfer_that_a_false_deposit_claimed_is_credited(world: World) -> None:
+    """The made-up log spoke for it, so it was stored and never published."""
+    transfer = await world.sends_tokens(TREASURY, 10)
+
+    def change(added: BlockAdded) -> BlockAdded:
+        claimed: list[Movement] = []
+        for movement in added.movements:
+            assert isinstance(movement, TokenTransfer)
+            log_id = LogId(movement.id.transaction_hash, "invented", 0)
+            claimed += [
+                replace(movement, claimed_by=log_id),
+                replace(INVENTED, id=log_id, base_units=movement.base_units),
+            ]
+        return replace(added, movements=tuple(claimed))
+
+    await halted_by_a_lie(world, liar(world, change))
+    assert {body["kind"] for body in await world.messages()} == {Kind.DEPOSITED.value}
+
+    take_back = [transfer.transaction_hash]
+    await world.resuming(two_honest(world))(NETWORK, take_back=take_back)
+
+    changes = [(body["kind"], body["state"]) for body in await world.messages()]
+    assert changes[-2:] == [("deposited", "reverted"), ("token_transfer", "seen")]
+    await world.watches.halt(Halt(NETWORK, "again", NOW))
+    await world.taking_back(two_honest(world))(take_back)  # repeated, it changes nothing
+    assert len(await world.messages()) == len(changes)
+    await world.resuming(two_honest(world))(NETWORK)
+    await follows_until_confirmed(world, "token_transfer")
+
+
+async def test_a_real_deposit_with_a_false_sender_is_published_as_it_is(world: World) -> None:
+    deposit = await world.deposits(7)
+    await halted_by_a_lie(world, liar(world, sent_by(USDC)))
+    [false] = {body["from_address"] for body in await world.messages()}
+
+    take_back = [deposit.transaction_hash]
+    await world.resuming(two_honest(world))(NETWORK, take_back=take_back)
+
+    *_, reverted, again = await world.messages()
+    assert (reverted["state"], reverted["from_address"]) == ("reverted", false)
+    assert (again["state"], again["version"]) == ("seen", reverted["version"] + 1)
+    assert again["from_address"] != false
+    assert again["deposit_id"] == reverted["deposit_id"]
+    [stored] = await rows(
+        world, "SELECT from_address, provider FROM movement WHERE claimed_by IS NULL"
+    )
+    assert stored == (again["from_address"], SECOND)
+    await follows_until_confirmed(world, "deposited")
+
+
+async def test_providers_that_contradict_each_other_about_the_real_deposit_take_nothing_back(
+    world: World,
+) -> None:
+    deposit = await world.deposits(7)
+    await halted_by_a_lie(world, liar(world, sent_by(USDC)))
+    before = await world.said()
+    other = Lying(world.chain, provider=THIRD)
+    other.change = sent_by(STRANGER)  # type: ignore[method-assign]
+
+    with pytest.raises(Refused, match="providers contradict each other about the deposited"):
+        await world.taking_back(Providers(honest(world), other))([deposit.transaction_hash])
+
+    assert await world.said() == before
+
+
+async def follows_until_confirmed(world: World, kind: str) -> None:
+    async def is_confirmed() -> bool:
+        newest = (await world.messages())[-1]
+        return (newest["kind"], newest["state"]) == (kind, "confirmed")
+
+    async with world.followed(honest(world)):
+        world.chain.mine(2)
+        await world.is_at_head()
+        await world.verifying(honest(world, THIRD))()
+        world.chain.mine()
+        await until(is_confirmed)
+
+
+async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
+    """The settler reverses none: the network stays halted, and the order says why."""
+    sweep = a_sweep("swept")
+    await halted_by_a_lie(world, liar(world, inventing(sweep)))
+    before = await world.said()
+    assert before[-1][0] == "confirmed"
+
+    with pytest.raises(Refused, match="the settler has booked it as final"):
+        await world.taking_back(two_honest(world))([sweep.id.transaction_hash])
+
+    assert await world.said() == before
+
+
+async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back(
+    world: World,
+) -> None:
+    """It would make coins at its address look like more than came."""
+    sweep = a_sweep("swept", token=NATIVE)
+    async with world.followed(liar(world, inventing(sweep))):
+        world.chain.mine(3)  # which is not final
+        await world.is_at_head()
+    await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
+
+    async def swept() -> tuple[int, int]:
+        address = sweep.from_address
+        async with world.work() as work:
+            [totals] = await work.received(NETWORK, [address])
+            return totals.swept_base_units, (await work.load_swept_coins(NETWORK, [address]))[
+                address
+            ]
+
+    async with world.engine.begin() as connection:
+        await connection.execute(
+            sql("UPDATE watch_cursor SET (checked_number, finalized_number) = (number, number)")
+        )
+    assert await swept() == (sweep.base_units, sweep.base_units)
+
+    await world.taking_back(two_honest(world))([sweep.id.transaction_hash])
+
+    assert await world.said() == [("seen", 1), ("reverted", 2)]
+    assert await swept() == (0, 0)
+
+
+async def test_what_nodes_are_not_asked_about_is_denied_by_nobody(world: World) -> None:
+    async with world.followed():
+        world.chain.mine()
+        address = await world.assigns(7)
+        await world.has_activated()
+        transfer = await world.sends_tokens(address, 10)
+        world.chain.mine(9)
+        await world.is_at_head()
+    await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
+    async with world.engine.begin() as connection:
+        await connection.execute(sql("UPDATE deposit_target SET position = NULL"))
+    before = await world.said()
+
+    with pytest.raises(Refused, match="nodes are not asked about today"):
+        await world.taking_back(two_honest(world))([transfer.transaction_hash])
+
+    assert await world.said() == before
+
+
+async def test_the_order_is_in_the_log_with_what_it_took_back(world: World) -> None:
+    await halted_by_a_lie(world)
+    order = LoggedOrder(
+        UUID(int=7),
+        Operator("ada", Role.OPERATOR),
+        "POST /networks/{network}/resume",
+        {"take_back": [TRANSACTION]},
+        "first.example lies",
+    )
+    logged = f"SELECT operator, reason FROM operator_order WHERE order_id = '{order.id}'"
+
+    with carrying_out(order), pytest.raises(Refused):
+        await world.resuming(honest(world))(NETWORK, take_back=[TRANSACTION])
+    assert await rows(world, logged) == []
+    with carrying_out(order):
+        await world.taking_back(two_honest(world))([TRANSACTION])
+
+    assert await rows(world, logged) == [("ada", "first.example lies")]
+    assert not order.is_logged  # the resume completes it
+
+
+class TestTheSettlerReadsFirst:
+    """A lane pays as soon as the halt is lifted: the reverts must be in the ledger before."""
+
+    @pytest.fixture
+    async def settler(self, world: World, migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+        """Return the settler's database, with its mark before all that was published."""
+        world.watches = PostgresWatches(world.engine)
+        engine = create_engine(SecretStr(migrated("settler")), application_name="test")
+        async with engine.begin() as connection:
+            await connection.execute(sql("DELETE FROM watermark"))
+            await connection.execute(
+                sql(
+                    "INSERT INTO watermark (consumer, source, topic) VALUES "
+                    "('settler', 'chain_watcher', 'deposit.changed.v1')"
+                )
+            )
+        yield engine
+        async with engine.begin() as connection:
+            await connection.execute(sql("DELETE FROM watermark"))
+        await engine.dispose()
+
+    async def test_the_network_stays_halted_until_the_reverts_are_read(
+        self, world: World, settler: Engine
+    ) -> None:
+        await halted_by_a_lie(world)
+        await has_read(settler)
+        resume_network = world.resuming(two_honest(world))
+
+        with pytest.raises(Unavailable, match="is taken back and stays so, but the settler has"):
+            await resume_network(NETWORK, take_back=[TRANSACTION])
+        assert await is_halted(world)
+        await has_read(settler)
+        await resume_network(NETWORK, take_back=[TRANSACTION])
+
+        assert not await is_halted(world)
+
+    async def test_what_came_later_of_other_networks_is_not_waited_for(
+        self, world: World, settler: Engine
+    ) -> None:
+        await halted_by_a_lie(world)
+        assert not await world.watches.is_read(NETWORK)
+        await has_read(settler)
+        async with world.engine.begin() as connection:
+            await connection.execute(
+                sql(
+                    "INSERT INTO outbox (message_id, topic, key, payload) "
+                    "VALUES (gen_random_uuid(), 'deposit.changed.v1', '', '')"
+                )
+            )
+
+        assert await world.watches.is_read(NETWORK)
+
+
+async def has_read(settler: Engine) -> None:
+    async with settler.begin() as connection:
+        await connection.execute(
+            sql(
+                "UPDATE watermark SET (xid, id) = (SELECT xid, id FROM chain_watcher.outbox "
+                "ORDER BY xid DESC, id DESC LIMIT 1)"
+            )
+        )
