@@ -85,11 +85,19 @@ class Stack:
     def states_of(self, transaction_hash: str) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in self.messages_about(transaction_hash)]
 
-    def asks(self, path: str, *, method: str = "GET") -> tuple[int, Any]:
+    def asks(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        token: str = "operator",
+        body: dict[str, Any] | None = None,
+    ) -> tuple[int, Any]:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}{path}",
+            None if body is None else json.dumps(body).encode(),
             method=method,
-            headers={"Authorization": "Bearer operator"},
+            headers={"Authorization": f"Bearer {token}"},
         )
         try:
             with urllib.request.urlopen(request) as response:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any
 
 import psycopg
 import pytest
-from anvil_stack import Stack, a_stack
+from anvil_stack import NETWORK, Stack, a_stack
 
 from swap_domain.catalogue import NATIVE
 from tests.plugins.broker import Broker
+from tests.plugins.postgres import emptying
 from tests.support.lying_node import LyingNode, a_lying_node
 from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
 
+TABLES = "movement, chain_block, watch_cursor, past_halt, outbox, inbox, lease"
 TIER = 1_000_000  # from here on a deposit needs finality and two providers
 SMALL, LARGE = TIER // 4, 3 * TIER
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -26,19 +30,29 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 def stack(
     migrated: Callable[[str], str], broker: Broker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stack]:
-    with a_stack(migrated("chain_watcher"), broker, tmp_path_factory.mktemp("two")) as stack:
+    url = migrated("chain_watcher")
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        connection.execute(emptying(TABLES))  # each test has a chain of its own
+    with a_stack(url, broker, tmp_path_factory.mktemp("two")) as stack:
         yield stack
 
 
 @pytest.fixture
 def liar(stack: Stack) -> Iterator[LyingNode]:
     """Return the node that a watcher follows, beside an honest one."""
-    with a_lying_node(stack.node) as liar:
-        catalogue = stack.catalogue(public_nodes=[liar.url, stack.node], has_blooms=True)
-        pause = {"SWAP_CHAIN_WATCHER__SECOND_LOOK_INTERVAL": "PT0.2S"}
-        watcher = stack.watcher(catalogue, **pause)
-        watcher.start()
+    with a_lying_node(stack.node) as liar, a_watcher(stack, liar.url, stack.node):
         yield liar
+
+
+@contextmanager
+def a_watcher(stack: Stack, *nodes: str, **environment: str) -> Iterator[None]:
+    catalogue = stack.catalogue(public_nodes=list(nodes), has_blooms=True)
+    pause = {"SWAP_CHAIN_WATCHER__SECOND_LOOK_INTERVAL": "PT0.2S"}
+    watcher = stack.watcher(catalogue, **pause, **environment)
+    try:
+        watcher.start()
+        yield
+    finally:
         watcher.stop()
 
 
@@ -136,3 +150,60 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     assert status == 200  # a rollout that takes the liar out may go on
     assert "NetworkHalted" in readiness
     assert stack.states_of(made_up) == [("seen", 1)]
+
+
+def an_operator(name: str) -> dict[str, str]:
+    digest = sha256(f"token of {name}".encode()).hexdigest()
+    return {"name": name, "role": "operator", "token_sha256": digest}
+
+
+@pytest.mark.fault("W1")
+def test_what_the_liar_made_up_is_taken_back_by_two_operators_once_it_is_gone(
+    stack: Stack,
+) -> None:
+    """The network goes on, and what the transaction really moved is credited."""
+    with a_lying_node(stack.node) as liar, a_watcher(stack, liar.url, stack.node):
+        liar.change = saying(LARGE)
+        made_up = transfer(stack, SMALL)
+        block_until(lambda: stack.states_of(made_up))
+        mine(stack, 5)
+        block_until(lambda: network(stack)["halted"])
+    two = {
+        "SWAP_OPERATORS": json.dumps([an_operator("ann"), an_operator("ben")]),
+        "SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO": "true",
+    }
+    resume = f"/admin/networks/{NETWORK}/resume"
+    order = {"take_back": [made_up], "reason": "a node lies"}
+    with (
+        a_lying_node(stack.node) as honest,
+        a_watcher(stack, honest.url, stack.node, **two),
+    ):
+
+        def posts(path: str, by: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
+            answer = stack.asks(path, method="POST", token=f"token of {by}", body=body or {})
+            return answer[0], json.loads(answer[1])
+
+        status, stored = posts(resume, "ann", order)
+        assert (status, stack.states_of(made_up)) == (202, [("seen", 1)])
+        approve = f"/admin/approvals/{stored['proposal']['id']}/approve"
+        assert posts(approve, "ann")[0] == 409
+        assert stack.states_of(made_up) == [("seen", 1)]
+
+        assert posts(approve, "ben") == (
+            200,
+            {"network": NETWORK, "halted": None, "taken_back": [made_up]},
+        )
+
+        assert network(stack)["halted"] is None
+        mine(stack, 3)
+        block_until(lambda: stack.states_of(made_up)[-1] == ("confirmed", 2))
+        changes = [(body["base_units"], body["state"]) for body in stack.messages_about(made_up)]
+        assert changes == [
+            (str(LARGE), "seen"),
+            (str(LARGE), "reverted"),
+            (str(SMALL), "seen"),
+            (str(SMALL), "confirmed"),
+        ]
+        _, audit = stack.asks("/admin/audit", token="token of ann")
+        orders = [row for row in json.loads(audit)["orders"] if row["outcome"] == "done"]
+        assert {(row["operator"], row["reason"]) for row in orders} == {("ben", order["reason"])}
