@@ -48,6 +48,15 @@ class Halt:
 
 
 @dataclass(frozen=True, slots=True)
+class HaltMark:
+    """A halt, and what was published until now: another one means that checks are outdated."""
+
+    halted_at: datetime
+    revision: int
+    last_outbox_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class WatchPosition:
     """Where the watch of one network stands, for people and metrics."""
 
@@ -202,9 +211,13 @@ class Work(Protocol):
         reverted: Sequence[TrackedMovement],
         replacements: Sequence[TrackedMovement],
         *,
+        silent: Sequence[TrackedMovement],
+        restated: Sequence[TrackedMovement],
         at: datetime,
     ) -> None:
         """Publish that logs were made up, and what their transactions really moved.
+
+        `silent` is reverted without a message, `restated` is published again as it is.
 
         The order that is carried out is logged; a later transaction completes it.
         """
@@ -335,12 +348,23 @@ class Watches(Protocol):
         """Mark a network halted. The first reason stays."""
         ...
 
-    async def is_read(self, network: str) -> bool:
-        """Return whether the settler has taken all that was published of the network."""
+    async def find_halt_mark(self, network: str) -> HaltMark | None:
+        """Return what a resume compares; None when the network is not halted."""
         ...
 
-    async def resume(self, network: str) -> bool:
-        """Clear the mark and return whether there was one."""
+    async def is_read(self, network: str) -> bool:
+        """Return whether the settler has taken all that was published of the network.
+
+        :raises Unavailable: when its watermark is not readable.
+        """
+        ...
+
+    async def resume(self, network: str, mark: HaltMark) -> bool:
+        """Clear a halt under the cursor's lock, unless it changed or the settler is behind.
+
+        :param mark: from before the checks of the resume.
+        :raises Unavailable: when the settler's watermark is not readable.
+        """
         ...
 
     async def list_positions(self) -> Sequence[WatchPosition]: ...

@@ -416,6 +416,34 @@ async def follows_until_confirmed(world: World, kind: str) -> None:
         await until(is_confirmed)
 
 
+@pytest.mark.parametrize(("true_at", "false_at"), [(2, 1), (1, 9)])
+async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_credited(
+    world: World, true_at: int, false_at: int
+) -> None:
+    """The versions of both rows are one series: the row of the true block has the last word."""
+    world.chain.mine(true_at - 1)
+    deposit = await world.deposits(7)
+    world.chain.mine()
+    [added] = await honest(world).movements(first=true_at, last=world.chain.blocks[true_at])
+    [real] = [one for one in added.movements if isinstance(one, Deposited)]
+    async with world.followed(liar(world, inventing(real, at=false_at))):
+        world.chain.mine(7)
+        await world.is_at_head()
+        world.chain.mine(9)
+        await world.is_at_head()
+    await world.second_look(honest(world))()
+    assert await is_halted(world)
+
+    await world.resuming(two_honest(world))(NETWORK, take_back=[deposit.transaction_hash])
+
+    *before, last = await world.messages()
+    assert (last["state"], last["block_number"]) == ("confirmed", true_at)
+    assert all(body["state"] != "reverted" for body in before)
+    assert last["version"] > max(body["version"] for body in before)
+    stored = await rows(world, "SELECT block_number, state FROM movement WHERE kind = 'deposited'")
+    assert dict(stored) == {true_at: "confirmed", false_at: "reverted"}
+
+
 async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
     """The settler reverses none: the network stays halted, and the order says why."""
     sweep = a_sweep("swept")

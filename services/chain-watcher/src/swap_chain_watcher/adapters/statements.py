@@ -111,6 +111,7 @@ UPDATE chain_block SET finalized = true
 WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <= :finalized_number
 """)
 # The same log again is a new report: of its provider, with the payer and the memo that it says.
+# A rise is in no log: its payer was found later, and is kept.
 SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
@@ -132,7 +133,9 @@ ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
   state = excluded.state, confirmations_required = excluded.confirmations_required,
   waits_for_finality = excluded.waits_for_finality,
   providers_required = excluded.providers_required, withheld_at = NULL,
-  from_address = excluded.from_address, memo = excluded.memo, claimed_by = excluded.claimed_by,
+  from_address = CASE WHEN kept.kind = 'balance_rose'
+    THEN coalesce(excluded.from_address, kept.from_address) ELSE excluded.from_address END,
+  memo = excluded.memo, claimed_by = excluded.claimed_by,
   internal = excluded.internal, quarantine_reason = excluded.quarantine_reason,
   provider = excluded.provider, verified_at = NULL, trusted_at = NULL
 WHERE kept.version < excluded.version
@@ -221,19 +224,31 @@ WHERE network = :network
 # The follower reads anew what is open.
 MARK_REVERTED: Final = sql("""
 UPDATE watch_cursor SET revision = revision + 1,
-  last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
+  last_outbox_id = CASE WHEN :has_published
+    THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network
 """)
 
-# Reverted ones too: an order to take them back may come twice.
+# Reverted ones too: an order to take them back may come twice. What stands of a payout in another
+# transaction shares its versions, and comes with it.
 PUBLISHED_LOGS: Final = sql("""
+WITH named AS MATERIALIZED (
+    SELECT log.* FROM unnest(CAST(:transaction_hashes AS text[])) AS asked(transaction_hash)
+    CROSS JOIN LATERAL (
+        SELECT * FROM movement
+        WHERE network = :network AND transaction_hash = asked.transaction_hash
+          AND state IS NOT NULL AND kind <> 'balance_rose'
+        OFFSET 0) AS log
+)
 SELECT movement.*, block.time AS block_time, block.parent_hash
-FROM unnest(CAST(:transaction_hashes AS text[])) AS asked(transaction_hash)
-CROSS JOIN LATERAL (
-    SELECT * FROM movement
-    WHERE network = :network AND transaction_hash = asked.transaction_hash
-      AND state IS NOT NULL AND kind <> 'balance_rose'
-    OFFSET 0) AS movement
+FROM (
+    SELECT * FROM named
+    UNION
+    SELECT paid.* FROM named CROSS JOIN LATERAL (
+        SELECT * FROM movement
+        WHERE network = :network AND paid_id = named.paid_id AND state <> 'reverted'
+        OFFSET 0) AS paid
+) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
     WHERE network = movement.network AND hash = movement.block_hash AND state = 'canonical'
@@ -323,6 +338,10 @@ INSERT INTO past_halt (network, halted_at, resumed_at, reason)
 SELECT network, halted_at, now(), halt_reason FROM halt
 RETURNING network
 """)
+HALT_MARK: Final = sql("""
+SELECT halted_at, revision, last_outbox_id FROM watch_cursor
+WHERE network = :network AND halted_at IS NOT NULL
+""")
 FIND_HALT: Final = sql("""
 SELECT network, halted_at, halt_reason FROM watch_cursor
 WHERE network = :network AND halted_at IS NOT NULL
@@ -332,10 +351,12 @@ SELECT network, number, hash, parent_hash, time, finalized_number, halted_at, ha
 FROM watch_cursor ORDER BY network
 """)
 
-HAS_READER: Final = sql("""
-SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-    WHERE relname = 'watermark' AND nspname = :schema AND has_schema_privilege(nspname, 'USAGE')
-      AND has_table_privilege(pg_class.oid, 'SELECT'))
+# No row where there is no such table. The catalogue is readable without any right to the table.
+IS_READER_READABLE: Final = sql("""
+SELECT has_schema_privilege(pg_namespace.oid, 'USAGE')
+  AND has_table_privilege(pg_class.oid, 'SELECT') AS is_readable
+FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE relname = 'watermark' AND nspname = :schema
 """)
 # A topic without a watermark was never read: nothing of it can have been paid for.
 IS_READ: Final = """

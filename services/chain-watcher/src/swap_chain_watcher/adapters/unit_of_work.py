@@ -217,7 +217,7 @@ class PostgresWork:
             addresses = sorted({tracked.movement.to_address for tracked in reverted})
             self._connection.post(statements.MARK_INCOMPLETE, {**place, "addresses": addresses})
             add_to_outbox(self._connection, [to_outgoing(one, at=halt.at) for one in reverted])
-            self._connection.post(statements.MARK_REVERTED, place)
+            self._connection.post(statements.MARK_REVERTED, {**place, "has_published": True})
         self._connection.post(statements.HALT, {**place, "at": halt.at, "reason": halt.reason})
 
     async def lock_logs(
@@ -259,18 +259,20 @@ class PostgresWork:
         reverted: Sequence[TrackedMovement],
         replacements: Sequence[TrackedMovement],
         *,
+        silent: Sequence[TrackedMovement],
+        restated: Sequence[TrackedMovement],
         at: datetime,
     ) -> None:
         place = {"network": network}
-        rows = columns([state_row(tracked) for tracked in reverted])
+        rows = columns([state_row(tracked) for tracked in (*reverted, *silent, *restated)])
         self._connection.post(statements.MOVE_MOVEMENTS, {**place, **rows})
         if replacements:
             rows = columns([movement_row(tracked) for tracked in replacements])
             self._connection.post(statements.SAVE_MOVEMENTS, {**place, **rows})
             self._connection.wake(verification_channel(network))
-        published = (*reverted, *replacements)
+        published = (*reverted, *replacements, *restated)
         add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in published])
-        self._connection.post(statements.TAKEN_BACK, place)
+        self._connection.post(statements.MARK_REVERTED, {**place, "has_published": bool(published)})
         await log_order(self._connection, is_final=False)
         crashpoint("chain_watcher.before_commit")
 

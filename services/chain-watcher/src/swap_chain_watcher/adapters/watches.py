@@ -9,10 +9,17 @@ from swap_chain_watcher.adapters import evidence_statements, statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_position, to_tracked
 from swap_chain_watcher.domain.movements import Movement, TrackedMovement
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import Halt, UncheckedRange, Unverified, WatchPosition
+from swap_chain_watcher.ports import Halt, HaltMark, UncheckedRange, Unverified, WatchPosition
 from swap_chains.events import Block
+from swap_runtime.errors import Unavailable
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.database import (
+    Connection,
+    Engine,
+    execute_alone,
+    reading,
+    transaction,
+)
 from swap_runtime.postgres.sql import sql
 
 
@@ -117,21 +124,49 @@ class PostgresWatches:
         values = {"network": halt.network, "at": halt.at, "reason": halt.reason}
         await execute_alone(self._engine, statements.HALT, values)
 
+    async def find_halt_mark(self, network: str) -> HaltMark | None:
+        async with reading(self._engine) as connection:
+            return await _find_halt_mark(connection, network)
+
     async def is_read(self, network: str) -> bool:
         async with reading(self._engine) as connection:
-            if not await connection.scalar(statements.HAS_READER, {"schema": self._reader}):
-                return True
-            asked = {"network": network, "consumer": self._reader}
-            return bool(await connection.scalar(self._is_read, asked))
+            return await self._has_read(connection, network)
 
-    async def resume(self, network: str) -> bool:
+    async def resume(self, network: str, mark: HaltMark) -> bool:
+        asked = {"network": network}
         async with transaction(self._engine) as connection:
-            is_lifted = bool(await connection.execute(statements.RESUME, {"network": network}))
-            if is_lifted:
-                await log_order(connection)
-        return is_lifted
+            # Each statement behind the lock sees what was committed before it began.
+            await connection.execute(statements.LOCK_CURSOR, asked)
+            is_as_checked = await _find_halt_mark(connection, network) == mark
+            if not is_as_checked or not await self._has_read(connection, network):
+                return False
+            await connection.execute(statements.RESUME, asked)
+            await log_order(connection)
+        return True
+
+    async def _has_read(self, connection: Connection, network: str) -> bool:
+        """
+        :raises Unavailable: when the reader's table is there and this service may not read it.
+        """
+        rows = await connection.execute(statements.IS_READER_READABLE, {"schema": self._reader})
+        table = rows.one_or_none()
+        if table is None:
+            return True  # nobody reads, so nobody pays
+        if not table.is_readable:
+            raise Unavailable(
+                f"{self._reader}.watermark cannot be read: grant the chain-watcher's role USAGE on "
+                "that schema and SELECT on that table"
+            )
+        asked = {"network": network, "consumer": self._reader}
+        return bool(await connection.scalar(self._is_read, asked))
 
     async def list_positions(self) -> Sequence[WatchPosition]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.POSITIONS)
         return tuple(to_position(row) for row in rows)
+
+
+async def _find_halt_mark(connection: Connection, network: str) -> HaltMark | None:
+    rows = await connection.execute(statements.HALT_MARK, {"network": network})
+    row = rows.one_or_none()
+    return None if row is None else HaltMark(row.halted_at, row.revision, row.last_outbox_id)

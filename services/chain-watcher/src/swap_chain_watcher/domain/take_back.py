@@ -112,6 +112,65 @@ def find_taken_back(
     return denied
 
 
+@dataclass(frozen=True, slots=True)
+class Reverts:
+    """What becomes of denied rows, and the versions of their subjects afterwards."""
+
+    reverted: Sequence[TrackedMovement]  # to be published so
+    silent: Sequence[TrackedMovement]  # the same log stands in its true block: no message
+    restated: Sequence[TrackedMovement]  # true rows that become the last word again
+    known: Mapping[Subject, PublishedVersion]
+
+
+def decide_reverts(
+    denied: Sequence[TrackedMovement],
+    standing: Sequence[TrackedMovement],
+    known: Mapping[Subject, PublishedVersion],
+    *,
+    ordered: Collection[str],
+) -> Reverts:
+    """Return what is published of denied rows: the versions of a log's blocks are one series.
+
+    A real log may have been reported in a wrong block, too. A `reverted` would overrule it, and a
+    payment for it would become a loss. So the row in its true block is left or made the last word.
+
+    :param standing: every standing row of the same subjects. Those of the ordered transactions
+        that are not denied are reported by every provider.
+    :raises TakeBackRefused: when a payout stands also in a transaction that was not ordered.
+    """
+    gone = {tracked.key for tracked in denied}
+    true = {t.movement.subject: t for t in sorted(standing, key=_version) if t.key not in gone}
+    versions = dict(known)
+    reverted: list[TrackedMovement] = []
+    silent: list[TrackedMovement] = []
+    restated: list[TrackedMovement] = []
+    for tracked in denied:
+        subject = tracked.movement.subject
+        newest = versions[subject]
+        other = true.get(subject)
+        if other is None:
+            last = replace(tracked, version=max(tracked.version, newest.version))
+            reverted.append(last.with_state(State.REVERTED))
+            versions[subject] = replace(newest, version=reverted[-1].version)
+            continue
+        if other.movement.transaction_hash not in ordered:
+            raise TakeBackRefused(
+                f"{_named(tracked.movement)} shares its versions with {_named(other.movement)}: "
+                "name that transaction in the order, too"
+            )
+        silent.append(tracked.with_state(State.REVERTED))
+    for subject in dict.fromkeys(tracked.movement.subject for tracked in silent):
+        other, newest = true[subject], versions[subject]
+        if other.version < newest.version:
+            restated.append(replace(other, version=newest.version + 2))  # above the silent rows
+            versions[subject] = replace(newest, version=newest.version + 2)
+    return Reverts(reverted, silent, restated, versions)
+
+
+def _version(tracked: TrackedMovement) -> int:
+    return tracked.version
+
+
 def find_replacements(
     denied: Sequence[TrackedMovement],
     blocks: Mapping[str, ReportedBlock],

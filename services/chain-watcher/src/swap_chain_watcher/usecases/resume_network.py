@@ -10,7 +10,7 @@ from typing import Final
 from swap_chain_watcher.domain.denials import RisesDenied
 from swap_chain_watcher.domain.second_look import MovementsDenied
 from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind
-from swap_chain_watcher.ports import Watches
+from swap_chain_watcher.ports import Halt, Watches
 from swap_chain_watcher.usecases.take_back_logs import TakeBackLogs
 from swap_chains.errors import ChainError, ReorgBeyondFinality
 from swap_runtime.errors import Refused, Unavailable
@@ -25,6 +25,7 @@ CONTRADICTIONS: Final = (
 # The settler notes every five seconds, while it is busy, how far it has read.
 READ_WITHIN: Final = timedelta(seconds=7)
 READ_CHECK: Final = timedelta(milliseconds=100)
+CHECKS_MAX: Final = 3  # a check that publishes what was missed is repeated
 Check = Callable[[], Awaitable[None]]
 
 
@@ -60,20 +61,33 @@ class ResumeNetwork:
         """
         if network not in self._checks:
             raise Refused(f"{network} is not a network of the catalogue")
-        if await self._watches.find_halt(network) is None:
+        halt = await self._watches.find_halt(network)
+        if halt is None:
             raise Refused(f"{network} is not halted")
         said = ""
         if take_back:
             await self._take_back_logs[network](take_back)
             said = f"{', '.join(take_back)} is taken back and stays so, but "
+        for _ in range(CHECKS_MAX):
+            if await self._try(network, halt, said):
+                return
+        raise Unavailable(f"{said}more of {network} is published meanwhile: order it again")
+
+    async def _try(self, network: str, halt: Halt, said: str) -> bool:
+        """Check and resume, and say whether nothing changed in between.
+
+        :raises Refused: when another halt took the place of the one that was ordered to end.
+        """
+        mark = await self._watches.find_halt_mark(network)
+        if mark is None or mark.halted_at != halt.at:
+            raise Refused(f"{said}the halt of {network} ended meanwhile: see how it stands now")
         await self._check(network, said)
         if not await self._is_read(network):
             raise Unavailable(
                 f"{said}the settler has not read yet all that was published of {network}: "
                 "order it again"
             )
-        if not await self._watches.resume(network):
-            raise Refused(f"{network} is not halted")
+        return await self._watches.resume(network, mark)
 
     async def _check(self, network: str, said: str) -> None:
         """

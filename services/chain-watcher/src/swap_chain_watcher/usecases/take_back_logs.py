@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movement_mapping import senders, subjects
-from swap_chain_watcher.domain.movements import PublishedVersion, State, Subject, TrackedMovement
+from swap_chain_watcher.domain.movements import State, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.take_back import (
     ReportedBlock,
     TakeBackRefused,
+    decide_reverts,
     find_replacements,
     find_taken_back,
 )
@@ -79,7 +79,9 @@ class TakeBackLogs:
             if not denied:
                 return
             async with self._unit_of_work() as work:
-                reverted, replacements = await self._take_back(work, denied, blocks)
+                reverted, replacements = await self._take_back(
+                    work, denied, standing, blocks, ordered=transaction_hashes
+                )
         except TakeBackRefused as error:
             raise Refused(f"{network}: nothing is taken back: {error}") from error
         except NotHalted as error:
@@ -125,20 +127,23 @@ class TakeBackLogs:
         self,
         work: Work,
         denied: Sequence[TrackedMovement],
+        standing: Sequence[TrackedMovement],
         blocks: Mapping[str, ReportedBlock],
+        *,
+        ordered: Collection[str],
     ) -> tuple[Sequence[TrackedMovement], Sequence[TrackedMovement]]:
         """
         :raises NotHalted: when the network was resumed meanwhile.
         :raises TakeBackRefused: when something was published of a log since providers were asked.
         """
         network, at = self._reader.network, self._clock()
+        named = {t.movement.transaction_hash or "" for t in standing}
+        locked = await work.lock_logs(network, named)
+        if {t.key: t for t in locked if t.state is not State.REVERTED} != {
+            t.key: t for t in standing
+        }:
+            raise TakeBackRefused("a log changed since the providers were asked: order it again")
         hashes = {t.movement.transaction_hash or "" for t in denied}
-        locked = {t.key: t for t in await work.lock_logs(network, hashes)}
-        for tracked in denied:
-            if locked.get(tracked.key) != tracked:
-                raise TakeBackRefused(
-                    "a log changed since the providers were asked: order it again"
-                )
         stored = await work.load_blocks(network, {t.movement.block.hash for t in denied}, hashes)
         reported = [
             BlockAdded(one.block, report.movements or ())
@@ -151,23 +156,22 @@ class TakeBackLogs:
             evidence=EvidenceQuery.of(self._policy, (), has_deposits=True, at=at),
         )
         known = dict(context.known)
-        reverted = [_reverted(tracked, known) for tracked in denied]
+        changes = decide_reverts(denied, standing, known, ordered=ordered)
+        known |= changes.known
         replacements = find_replacements(
-            reverted,
+            [*changes.reverted, *changes.silent],
             blocks,
             self._policy,
             stored=stored,
             known=known,
             evidence=context.evidence,
         )
-        await work.take_back_logs(network, reverted, replacements, at=at)
-        return reverted, replacements
-
-
-def _reverted(tracked: TrackedMovement, known: dict[Subject, PublishedVersion]) -> TrackedMovement:
-    """Return it taken back, with the next version of its subject, in whatever block that is."""
-    subject = tracked.movement.subject
-    newest = replace(tracked, version=max(tracked.version, known[subject].version))
-    reverted = newest.with_state(State.REVERTED)
-    known[subject] = replace(known[subject], version=reverted.version)
-    return reverted
+        await work.take_back_logs(
+            network,
+            changes.reverted,
+            replacements,
+            silent=changes.silent,
+            restated=changes.restated,
+            at=at,
+        )
+        return [*changes.reverted, *changes.silent], replacements
