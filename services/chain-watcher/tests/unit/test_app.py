@@ -129,7 +129,7 @@ async def test_takes_back_only_with_a_reason_and_says_so_to_the_second_operator(
 
     assert why is not None
     assert why.startswith("published deposits are taken back")
-    assert {response.status for response in refused} == {400}
+    assert {response.status_code for response in refused} == {400}
 
 
 def test_asks_a_node_ten_times_a_second_unless_told_otherwise(
