@@ -11,8 +11,8 @@ import pytest
 from pydantic import SecretStr
 from watch_factories import (
     NETWORK,
-    STRANGER,
     TREASURY,
+    UNKNOWN_ADDRESS,
     USDC,
     a_deposit,
     a_policy_of_two,
@@ -81,8 +81,8 @@ class Providers(FakeReader):
 
     async def movements(self, **place: Any) -> Any:
         excluded = place.get("excluded_providers", ())
-        asked = [one for one in self._readers if one._provider not in excluded]
-        return await asked[0].movements(**place)
+        others = [one for one in self._readers if one._provider not in excluded]
+        return await others[0].movements(**place)
 
     async def block_of_each_provider(
         self, block: Block, *, transaction_hashes: Collection[str]
@@ -162,7 +162,7 @@ async def test_what_all_providers_deny_is_taken_back_and_the_network_goes_on(wor
 
     await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
 
-    assert await world.said() == [("confirmed", 2), ("reverted", 3)]
+    assert await world.published_versions() == [("confirmed", 2), ("reverted", 3)]
     assert not await is_halted(world)
     await world.deposits(8)
     async with world.followed(honest(world)):
@@ -174,13 +174,13 @@ async def test_what_all_providers_deny_is_taken_back_and_the_network_goes_on(wor
 
 async def test_nothing_is_taken_back_while_one_provider_reports_it(world: World) -> None:
     await halted_by_a_lie(world)
-    before = await world.said()
+    before = await world.published_versions()
 
     reader = Providers(honest(world), honest(world, THIRD), liar(world))
     with pytest.raises(Refused, match=f"{FIRST} still reports the deposited of transaction"):
         await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
     assert await is_halted(world)
 
 
@@ -192,36 +192,36 @@ async def test_a_liar_takes_no_real_deposit_back(world: World) -> None:
         await world.is_at_head()
     await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
     hiding = liar(world, lambda added: replace(added, movements=()))
-    before = await world.said()
+    before = await world.published_versions()
 
     with pytest.raises(Refused, match=f"{SECOND} still reports"):
         await world.taking_back(Providers(honest(world), hiding))([deposit.transaction_hash])
     with pytest.raises(Refused, match="every provider reports"):
         await world.taking_back(two_honest(world))([deposit.transaction_hash])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
 
 
 async def test_nothing_is_taken_back_while_a_provider_does_not_answer(world: World) -> None:
     await halted_by_a_lie(world)
-    before = await world.said()
+    before = await world.published_versions()
 
     reader = Providers(honest(world), honest(world, FIRST), Away(world.chain, provider=THIRD))
     with pytest.raises(Refused, match=f"{THIRD} neither reports nor denies .*: no header"):
         await world.resuming(reader)(NETWORK, take_back=[TRANSACTION])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
     assert await is_halted(world)
 
 
 async def test_one_provider_alone_denies_nothing(world: World) -> None:
     await halted_by_a_lie(world)
-    before = await world.said()
+    before = await world.published_versions()
 
     with pytest.raises(Refused, match=f"only {SECOND} is configured"):
         await world.resuming(honest(world))(NETWORK, take_back=[TRANSACTION])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
     assert await is_halted(world)
 
 
@@ -229,7 +229,7 @@ async def test_nothing_is_taken_back_on_a_network_that_is_not_halted(world: Worl
     async with world.followed(liar(world)):
         world.chain.mine(9)
         await world.is_at_head()
-    before = await world.said()
+    before = await world.published_versions()
 
     with pytest.raises(Refused, match="is not halted"):
         await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
@@ -237,26 +237,26 @@ async def test_nothing_is_taken_back_on_a_network_that_is_not_halted(world: Worl
     with pytest.raises(Refused, match="is not halted"):
         await world.taking_back(two_honest(world))([TRANSACTION])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
 
 
 async def test_an_unknown_transaction_is_refused_with_all_that_was_named_beside(
     world: World,
 ) -> None:
     await halted_by_a_lie(world)
-    before = await world.said()
+    before = await world.published_versions()
 
     take_back = [TRANSACTION, "0xunknown"]
     with pytest.raises(Refused, match=f"no log of 0xunknown is published on {NETWORK}"):
         await world.resuming(two_honest(world))(NETWORK, take_back=take_back)
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
     assert await is_halted(world)
 
 
 async def test_a_transaction_of_another_network_is_refused(world: World) -> None:
     await halted_by_a_lie(world)
-    before = await world.said()
+    before = await world.published_versions()
     chain = FakeChain(OTHER, depository=USDC, treasury=TREASURY, decimals={USDC: 6})
     await world.watches.start(OTHER, chain.blocks[0])
     await world.watches.halt(Halt(OTHER, "a node lied", NOW))
@@ -269,7 +269,7 @@ async def test_a_transaction_of_another_network_is_refused(world: World) -> None
     with pytest.raises(Refused, match=f"no log of {TRANSACTION} is published on {OTHER}"):
         await resume_network(OTHER, take_back=[TRANSACTION])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
     assert await world.watches.find_halt(OTHER) is not None
 
 
@@ -298,7 +298,7 @@ async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
     named = [TRANSACTION, second.id.transaction_hash]
     await resume_network(NETWORK, take_back=named)
 
-    assert [state for state, _ in await world.said()].count("reverted") == 2
+    assert [state for state, _ in await world.published_versions()].count("reverted") == 2
     assert not await is_halted(world)
 
 
@@ -306,17 +306,17 @@ async def test_an_order_that_dies_before_its_commit_changes_nothing_and_is_repea
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await halted_by_a_lie(world)
-    before = await world.said()
+    before = await world.published_versions()
     killed_at(monkeypatch, "chain_watcher.before_commit", unit_of_work)
 
     with pytest.raises(Killed):
         await world.taking_back(two_honest(world))([TRANSACTION])
-    assert await world.said() == before
+    assert await world.published_versions() == before
 
     await world.taking_back(two_honest(world))([TRANSACTION])
-    after = await world.said()
+    after = await world.published_versions()
     await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
-    assert await world.said() == after == [*before, ("reverted", 3)]
+    assert await world.published_versions() == after == [*before, ("reverted", 3)]
     assert not await is_halted(world)
 
 
@@ -324,7 +324,7 @@ async def test_a_log_that_changes_while_providers_are_asked_is_not_taken_back(
     world: World,
 ) -> None:
     await halted_by_a_lie(world)
-    before = await world.said()
+    before = await world.published_versions()
 
     class Late(Providers):
         async def block_of_each_provider(self, *args: Any, **more: Any) -> Any:
@@ -335,7 +335,7 @@ async def test_a_log_that_changes_while_providers_are_asked_is_not_taken_back(
     with pytest.raises(Refused, match="a log changed since"):
         await world.taking_back(Late(honest(world), honest(world, THIRD)))([TRANSACTION])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
 
 
 async def test_a_real_transfer_that_a_false_deposit_claimed_is_credited(world: World) -> None:
@@ -393,14 +393,14 @@ async def test_providers_that_contradict_each_other_about_the_real_deposit_take_
 ) -> None:
     deposit = await world.deposits(7)
     await halted_by_a_lie(world, liar(world, sent_by(USDC)))
-    before = await world.said()
+    before = await world.published_versions()
     other = Lying(world.chain, provider=THIRD)
-    other.change = sent_by(STRANGER)  # type: ignore[method-assign]
+    other.change = sent_by(UNKNOWN_ADDRESS)  # type: ignore[method-assign]
 
     with pytest.raises(Refused, match="providers contradict each other about the deposited"):
         await world.taking_back(Providers(honest(world), other))([deposit.transaction_hash])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
 
 
 async def follows_until_confirmed(world: World, kind: str) -> None:
@@ -448,13 +448,13 @@ async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -
     """The settler reverses none: the network stays halted, and the order says why."""
     sweep = a_sweep("swept")
     await halted_by_a_lie(world, liar(world, inventing(sweep)))
-    before = await world.said()
+    before = await world.published_versions()
     assert before[-1][0] == "confirmed"
 
     with pytest.raises(Refused, match="the settler has booked it as final"):
         await world.taking_back(two_honest(world))([sweep.id.transaction_hash])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
 
 
 async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back(
@@ -483,7 +483,7 @@ async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back
 
     await world.taking_back(two_honest(world))([sweep.id.transaction_hash])
 
-    assert await world.said() == [("seen", 1), ("reverted", 2)]
+    assert await world.published_versions() == [("seen", 1), ("reverted", 2)]
     assert await swept() == (0, 0)
 
 
@@ -498,12 +498,12 @@ async def test_what_nodes_are_not_asked_about_is_denied_by_nobody(world: World) 
     await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
     async with world.engine.begin() as connection:
         await connection.execute(sql("UPDATE deposit_target SET position = NULL"))
-    before = await world.said()
+    before = await world.published_versions()
 
     with pytest.raises(Refused, match="nodes are not asked about today"):
         await world.taking_back(two_honest(world))([transfer.transaction_hash])
 
-    assert await world.said() == before
+    assert await world.published_versions() == before
 
 
 async def test_the_order_is_in_the_log_with_what_it_took_back(world: World) -> None:

@@ -223,12 +223,12 @@ class PostgresWork:
     async def lock_logs(
         self, network: str, transaction_hashes: Collection[str]
     ) -> Sequence[TrackedMovement]:
-        asked = {"network": network}
+        values = {"network": network}
         locked, rows = await self._connection.ask(
-            (statements.LOCK_CURSOR, asked),
+            (statements.LOCK_CURSOR, values),
             (
                 statements.PUBLISHED_LOGS,
-                {**asked, "transaction_hashes": sorted(transaction_hashes)},
+                {**values, "transaction_hashes": sorted(transaction_hashes)},
             ),
         )
         cursor = locked.one_or_none()
@@ -239,12 +239,12 @@ class PostgresWork:
     async def load_blocks(
         self, network: str, block_hashes: Collection[str], transaction_hashes: Collection[str]
     ) -> Mapping[Key, StoredClaim]:
-        asked = {
+        values = {
             "network": network,
             "block_hashes": sorted(block_hashes),
             "transaction_hashes": sorted(transaction_hashes),
         }
-        rows = await self._connection.execute(statements.MOVEMENTS_OF_BLOCKS, asked)
+        rows = await self._connection.execute(statements.MOVEMENTS_OF_BLOCKS, values)
         return {
             (row.block_hash, row.id): StoredClaim(
                 is_published=row.state is not None,

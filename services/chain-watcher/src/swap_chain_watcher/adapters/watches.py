@@ -108,9 +108,9 @@ class PostgresWatches:
     async def list_logs(
         self, network: str, transaction_hashes: Collection[str]
     ) -> Sequence[TrackedMovement]:
-        asked = {"network": network, "transaction_hashes": sorted(transaction_hashes)}
+        values = {"network": network, "transaction_hashes": sorted(transaction_hashes)}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.PUBLISHED_LOGS, asked)
+            rows = await connection.execute(statements.PUBLISHED_LOGS, values)
         return [to_tracked(row) for row in rows]
 
     async def find_halt(self, network: str) -> Halt | None:
@@ -133,14 +133,14 @@ class PostgresWatches:
             return await self._has_read(connection, network)
 
     async def resume(self, network: str, mark: HaltMark) -> bool:
-        asked = {"network": network}
+        values = {"network": network}
         async with transaction(self._engine) as connection:
             # Each statement behind the lock sees what was committed before it began.
-            await connection.execute(statements.LOCK_CURSOR, asked)
+            await connection.execute(statements.LOCK_CURSOR, values)
             is_as_checked = await _find_halt_mark(connection, network) == mark
             if not is_as_checked or not await self._has_read(connection, network):
                 return False
-            await connection.execute(statements.RESUME, asked)
+            await connection.execute(statements.RESUME, values)
             await log_order(connection)
         return True
 
@@ -157,8 +157,8 @@ class PostgresWatches:
                 f"{self._reader}.watermark cannot be read: grant the chain-watcher's role USAGE on "
                 "that schema and SELECT on that table"
             )
-        asked = {"network": network, "consumer": self._reader}
-        return bool(await connection.scalar(self._is_read, asked))
+        values = {"network": network, "consumer": self._reader}
+        return bool(await connection.scalar(self._is_read, values))
 
     async def list_positions(self) -> Sequence[WatchPosition]:
         async with reading(self._engine) as connection:

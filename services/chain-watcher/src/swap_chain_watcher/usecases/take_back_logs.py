@@ -104,10 +104,10 @@ class TakeBackLogs:
     async def _ask(self, standing: Sequence[TrackedMovement]) -> Mapping[str, ReportedBlock]:
         """Return what every provider reports of the blocks, by hash."""
         blocks = {t.movement.block.hash: t.movement.block for t in standing}
-        asked = await asyncio.gather(
+        reported_blocks = await asyncio.gather(
             *(self._ask_about(block, standing) for block in blocks.values())
         )
-        return {reported.block.hash: reported for reported in asked}
+        return {reported.block.hash: reported for reported in reported_blocks}
 
     async def _ask_about(self, block: Block, standing: Sequence[TrackedMovement]) -> ReportedBlock:
         hashes = {
