@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from lying_providers import rows
 from watch_factories import NETWORK, TREASURY, USER
 from watch_world import NOW, World
 
@@ -156,6 +157,30 @@ async def test_a_transaction_that_is_mined_again_is_found_again(world: World) ->
         await shows(world, address, *seen)
         world.chain.reorg(1, [(sent, 0)])
         await shows(world, address, *seen, ("reverted", *source), *seen)
+
+
+async def test_it_is_published_again_when_the_chain_goes_back_to_its_block(world: World) -> None:
+    """What is stored of the rise is what was last published of it."""
+    async with world.followed():
+        address = await world.assigns(707)
+        await world.has_activated()
+        sent = await world.sends_coins(address, 5)
+        source = (sent.transaction_hash, USER)
+        world.chain.mine()
+        seen = [("seen", None, None), ("seen", *source)]
+        await shows(world, address, *seen)
+        left = world.chain._chain[-1]
+        world.chain.reorg(1)
+        gone = [*seen, ("reverted", *source)]
+        await shows(world, address, *gone)
+        world.chain._chain[-1] = left
+        world.chain._announce()
+        await shows(world, address, *gone, *seen)
+        world.chain.mine()
+        await shows(world, address, *gone, *seen, ("confirmed", *source))
+
+    [row] = await rows(world, "SELECT transaction_hash, from_address, state FROM movement")
+    assert tuple(row) == (*source, "confirmed")
 
 
 async def test_it_is_found_in_any_of_the_blocks_that_a_rise_may_be_of(world: World) -> None:

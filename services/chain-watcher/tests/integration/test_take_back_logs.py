@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
-from pydantic import SecretStr
+from lying_providers import (
+    FIRST,
+    INVENTED,
+    THIRD,
+    TRANSACTION,
+    Away,
+    Lying,
+    Providers,
+    halted_by_a_lie,
+    honest,
+    inventing,
+    is_halted,
+    liar,
+    rows,
+    sent_by,
+    two_honest,
+)
 from watch_factories import (
     NETWORK,
     TREASURY,
@@ -21,134 +36,21 @@ from watch_factories import (
 from watch_world import NOW, SECOND, World, until
 
 from swap_chain_watcher.adapters import unit_of_work
-from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.movements import Kind
 from swap_chain_watcher.ports import Halt
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
-from swap_chains.events import Block, BlockAdded, Deposited, LogId, Movement, TokenTransfer
+from swap_chains.events import BlockAdded, Deposited, LogId, Movement, TokenTransfer
 from swap_chains.fake import FakeChain, FakeReader
-from swap_chains.ports import BlockReport
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.errors import Refused
 from swap_runtime.operators.identities import Operator, Role
 from swap_runtime.operators.operator_log import LoggedOrder, carrying_out
-from swap_runtime.postgres.database import Engine, create_engine
 from swap_runtime.postgres.sql import sql
 from tests.support.crashes import Killed, killed_at
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("W1")]
 
-FIRST, THIRD = "first.example", "third.example"
 OTHER = "ANOTHER_DEVNET"
-INVENTED = a_deposit("invented")
-TRANSACTION = INVENTED.id.transaction_hash
-Change = Callable[[BlockAdded], BlockAdded]
-
-
-class Lying(FakeReader):
-    """A node that reports some blocks otherwise than they are."""
-
-    change: Change = staticmethod(lambda added: added)
-
-    async def follow_batches(self, **place: Any) -> Any:
-        async for batch in super().follow_batches(**place):
-            yield [self.change(one) if isinstance(one, BlockAdded) else one for one in batch]
-
-    async def movements(self, **place: Any) -> Any:
-        found = {added.block.number: added for added in await super().movements(**place)}
-        for block in self._chain.blocks[place["first"] : place["last"].number + 1]:
-            reported = replace(block, provider=self._provider)
-            added = self.change(found.get(block.number, BlockAdded(reported, ())))
-            found[block.number] = added
-        return [found[number] for number in sorted(found) if found[number].movements]
-
-
-class Away(FakeReader):
-    """A node that gives no usable answer about a block."""
-
-    async def block_of_each_provider(
-        self, block: Block, *, transaction_hashes: Collection[str]
-    ) -> Sequence[BlockReport]:
-        return [BlockReport(self._provider, None, f"{self._provider}: no header")]
-
-
-class Providers(FakeReader):
-    """Nodes of several providers. What needs one of them is asked of the first."""
-
-    def __init__(self, *readers: FakeReader) -> None:
-        super().__init__(readers[0]._chain, provider=readers[0]._provider)
-        self._readers = readers
-
-    async def movements(self, **place: Any) -> Any:
-        excluded = place.get("excluded_providers", ())
-        others = [one for one in self._readers if one._provider not in excluded]
-        return await others[0].movements(**place)
-
-    async def block_of_each_provider(
-        self, block: Block, *, transaction_hashes: Collection[str]
-    ) -> Sequence[BlockReport]:
-        reports: list[BlockReport] = []
-        for reader in self._readers:
-            reports += await reader.block_of_each_provider(
-                block, transaction_hashes=transaction_hashes
-            )
-        return reports
-
-
-def inventing(*movements: Movement, at: int = 1) -> Change:
-    """Return what adds movements to a block."""
-
-    def change(added: BlockAdded) -> BlockAdded:
-        if added.block.number != at:
-            return added
-        return replace(added, movements=(*added.movements, *movements))
-
-    return change
-
-
-def sent_by(address: str) -> Change:
-    """Return what says that somebody else sent the deposits."""
-
-    def change(added: BlockAdded) -> BlockAdded:
-        changed = [
-            replace(one, from_address=address) if isinstance(one, Deposited) else one
-            for one in added.movements
-        ]
-        return replace(added, movements=tuple(changed))
-
-    return change
-
-
-def liar(world: World, change: Change | None = None) -> Lying:
-    node = Lying(world.chain, provider=FIRST)
-    node.change = change or inventing(INVENTED)  # type: ignore[method-assign]
-    return node
-
-
-def honest(world: World, provider: str = SECOND) -> FakeReader:
-    return FakeReader(world.chain, provider=provider)
-
-
-def two_honest(world: World) -> Providers:
-    return Providers(honest(world), honest(world, THIRD))
-
-
-async def halted_by_a_lie(world: World, node: Lying | None = None, *, blocks: int = 9) -> None:
-    """Publish what a node makes up, and have the second look halt the network."""
-    async with world.followed(node or liar(world)):
-        world.chain.mine(blocks)
-        await world.is_at_head()
-    await world.second_look(honest(world))()
-    assert "lack 1 of the movements" in await world.is_halted()
-
-
-async def is_halted(world: World) -> bool:
-    return await world.watches.find_halt(NETWORK) is not None
-
-
-async def rows(world: World, statement: str) -> list[Any]:
-    async with world.engine.connect() as connection:
-        return list(await connection.execute(sql(statement)))
 
 
 @pytest.fixture
@@ -525,66 +427,3 @@ async def test_the_order_is_in_the_log_with_what_it_took_back(world: World) -> N
 
     assert await rows(world, logged) == [("ada", "first.example lies")]
     assert not order.is_logged  # the resume completes it
-
-
-class TestTheSettlerReadsFirst:
-    """A lane pays as soon as the halt is lifted: the reverts must be in the ledger before."""
-
-    @pytest.fixture
-    async def settler(self, world: World, migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-        """Return the settler's database, with its mark before all that was published."""
-        world.watches = PostgresWatches(world.engine)
-        engine = create_engine(SecretStr(migrated("settler")), application_name="test")
-        async with engine.begin() as connection:
-            await connection.execute(sql("DELETE FROM watermark"))
-            await connection.execute(
-                sql(
-                    "INSERT INTO watermark (consumer, source, topic) VALUES "
-                    "('settler', 'chain_watcher', 'deposit.changed.v1')"
-                )
-            )
-        yield engine
-        async with engine.begin() as connection:
-            await connection.execute(sql("DELETE FROM watermark"))
-        await engine.dispose()
-
-    async def test_the_network_stays_halted_until_the_reverts_are_read(
-        self, world: World, settler: Engine
-    ) -> None:
-        await halted_by_a_lie(world)
-        await has_read(settler)
-        resume_network = world.resuming(two_honest(world))
-
-        with pytest.raises(Unavailable, match="is taken back and stays so, but the settler has"):
-            await resume_network(NETWORK, take_back=[TRANSACTION])
-        assert await is_halted(world)
-        await has_read(settler)
-        await resume_network(NETWORK, take_back=[TRANSACTION])
-
-        assert not await is_halted(world)
-
-    async def test_what_came_later_of_other_networks_is_not_waited_for(
-        self, world: World, settler: Engine
-    ) -> None:
-        await halted_by_a_lie(world)
-        assert not await world.watches.is_read(NETWORK)
-        await has_read(settler)
-        async with world.engine.begin() as connection:
-            await connection.execute(
-                sql(
-                    "INSERT INTO outbox (message_id, topic, key, payload) "
-                    "VALUES (gen_random_uuid(), 'deposit.changed.v1', '', '')"
-                )
-            )
-
-        assert await world.watches.is_read(NETWORK)
-
-
-async def has_read(settler: Engine) -> None:
-    async with settler.begin() as connection:
-        await connection.execute(
-            sql(
-                "UPDATE watermark SET (xid, id) = (SELECT xid, id FROM chain_watcher.outbox "
-                "ORDER BY xid DESC, id DESC LIMIT 1)"
-            )
-        )

@@ -111,7 +111,7 @@ UPDATE chain_block SET finalized = true
 WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <= :finalized_number
 """)
 # The same log again is a new report: of its provider, with the payer and the memo that it says.
-# A rise is in no log: its payer was found later, and is kept.
+# A rise again has neither transaction nor payer, as it is published: they are found anew.
 SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
@@ -133,8 +133,7 @@ ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
   state = excluded.state, confirmations_required = excluded.confirmations_required,
   waits_for_finality = excluded.waits_for_finality,
   providers_required = excluded.providers_required, withheld_at = NULL,
-  from_address = CASE WHEN kept.kind = 'balance_rose'
-    THEN coalesce(excluded.from_address, kept.from_address) ELSE excluded.from_address END,
+  transaction_hash = excluded.transaction_hash, from_address = excluded.from_address,
   memo = excluded.memo, claimed_by = excluded.claimed_by,
   internal = excluded.internal, quarantine_reason = excluded.quarantine_reason,
   provider = excluded.provider, verified_at = NULL, trusted_at = NULL

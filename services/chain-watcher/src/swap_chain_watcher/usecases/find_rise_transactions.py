@@ -114,6 +114,8 @@ class FindRiseTransactions:
             await work.lock_cursor(watch, epoch=epoch, subjects=(), senders=())
             await work.explain(watch.network, explained, at=self._clock())
         observe.rises_explained(explained)
+        # A chain that goes back to its block has it published without them, and found again.
+        self._searched -= {_place(one) for one in explained}
         still_open = {one.movement.id: one for one in explained if one.movement.id in watch.open}
         return replace(watch, open={**watch.open, **still_open})
 
