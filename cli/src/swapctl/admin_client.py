@@ -8,6 +8,7 @@ from typing import Any, Final
 import httpx
 
 TIMEOUT_SECONDS: Final = 10
+ORDER_TIMEOUT_SECONDS: Final = 30  # a service answers an order within less
 
 
 class RequestFailed(Exception):
@@ -31,8 +32,11 @@ def send_request(service: str, client: httpx.Client, method: str, path: str, **r
     """
     try:
         answer = client.request(method, path, **rest)
-    except httpx.HTTPError as error:
+    except httpx.ConnectError as error:
         raise RequestFailed(f"{service}: {type(error).__name__}: {error}") from error
+    except httpx.HTTPError as error:
+        unknown = "" if method == "GET" else ". It may go on: swapctl audit shows how it ended"
+        raise RequestFailed(f"{service}: {type(error).__name__}: {error}{unknown}") from error
     if answer.is_success:
         content = answer.json() if answer.content else {}
         if answer.status_code == httpx.codes.ACCEPTED and "proposal" in content:

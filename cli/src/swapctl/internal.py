@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from swapctl.admin_client import TIMEOUT_SECONDS, send_request
+from swapctl.admin_client import ORDER_TIMEOUT_SECONDS, TIMEOUT_SECONDS, send_request
 from swapctl.endpoints import Endpoints, ServiceName
 
 
@@ -39,7 +39,7 @@ class Internal:
         """
         :raises Failed: with the service's own words.
         """
-        return self._ask("POST", path, json=body or {})
+        return self._ask("POST", path, json=body or {}, timeout=ORDER_TIMEOUT_SECONDS)
 
     def _ask(self, method: str, path: str, **rest: Any) -> Any:
         return send_request(self._service, self._client, method, f"/admin{path}", **rest)

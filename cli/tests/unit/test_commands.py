@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +14,7 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
+from swapctl import internal
 from swapctl.admin_client import RequestFailed
 from swapctl.app import app, main
 
@@ -28,6 +30,7 @@ class Port(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[tuple[str, str, Any, str | None]] = []
         self.answers: dict[tuple[str, str], tuple[int, Any]] = {}
+        self.pause_seconds = 0.0  # before each answer
 
     @property
     def url(self) -> str:
@@ -44,6 +47,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
 
     def _answer(self, body: Any) -> None:
+        time.sleep(self.server.pause_seconds)
         self.server.asked.append((self.command, self.path, body, self.headers["authorization"]))
         status, answer = self.server.answers.get(
             (self.command, self.path), (200, {"ok": True, "data": {}})
@@ -219,6 +223,15 @@ class TestNetworkCommands:
 
         body = {"reason": "a node lied", "take_back": ["0x1", "0x2"]}
         assert port.asked[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", body)
+
+    def test_say_where_to_look_when_an_order_is_not_answered(
+        self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(internal, "ORDER_TIMEOUT_SECONDS", 0.2)
+        port.pause_seconds = 1.0
+
+        with pytest.raises(RequestFailed, match="swapctl audit shows how it ended"):
+            run(stack, "network", "resume", "A_DEVNET")
 
 
 class TestSignerCommands:

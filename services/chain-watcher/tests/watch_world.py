@@ -127,7 +127,11 @@ class World:
         )
 
     def resuming(
-        self, reader: FakeReader | None = None, *, blocks_max: int = 1000
+        self,
+        reader: FakeReader | None = None,
+        *,
+        blocks_max: int = 1000,
+        within: timedelta = timedelta(seconds=20),
     ) -> ResumeNetwork:
         """Return what lets the network go on, once that reader agrees with what is stored."""
         reader = reader or FakeReader(self.chain, provider=SECOND)
@@ -145,7 +149,7 @@ class World:
             self.watches,
             checks={NETWORK: checks},
             take_back_logs={NETWORK: self.taking_back(reader)},
-            read_within=timedelta(milliseconds=300),
+            within=within,
         )
 
     def verifying(self, reader: FakeReader) -> VerifyDeposits:

@@ -41,6 +41,9 @@ def resume_network(
 
     With --take-back every provider is asked about the transaction first. What all of them deny,
     two at least, is reverted; when one still reports it, nothing changes.
+
+    The answer comes within 20 seconds. Where the order did not end by then, it says what is done
+    and what is not; a repeated order goes on from there.
     """
     body: dict[str, object] = {}
     if reason is None and take_back:

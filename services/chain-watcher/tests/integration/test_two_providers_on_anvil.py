@@ -191,7 +191,12 @@ def test_what_the_liar_made_up_is_taken_back_by_two_operators_once_it_is_gone(
 
         assert posts(approve, "ben") == (
             200,
-            {"network": NETWORK, "halted": None, "taken_back": [made_up]},
+            {
+                "network": NETWORK,
+                "halted": None,
+                "taken_back": [made_up],
+                "taken_back_before": [],
+            },
         )
 
         assert network(stack)["halted"] is None

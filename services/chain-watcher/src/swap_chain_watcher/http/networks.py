@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Final, Self
 
 from pydantic import (
@@ -55,8 +56,8 @@ def add_routes(
     async def needs_second(order: Order) -> str | None:
         try:
             form = _read(order)
-        except ValueError:  # it is refused when it is carried out
-            form = Resume()
+        except ValueError:
+            return None  # it is refused at once
         if not resuming_needs_two:
             return None
         return TAKES_BACK if form.take_back else HALTED
@@ -70,8 +71,8 @@ def add_routes(
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         network, take_back = order.target["network"], list(dict.fromkeys(form.take_back))
-        await resume_network(network, take_back=take_back)
-        return JSONResponse({"network": network, "halted": None, "taken_back": take_back})
+        resumed = await resume_network(network, take_back=take_back)
+        return JSONResponse({"network": network, "halted": None, **asdict(resumed)})
 
     service.admin("GET", "/networks", networks)
     service.order("/networks/{network}/resume", resume, needs_second=needs_second)

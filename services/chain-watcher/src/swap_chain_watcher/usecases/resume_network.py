@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -22,11 +23,50 @@ CONTRADICTIONS: Final = (
     MovementsDenied,
     RisesDenied,
 )
-# The settler notes every five seconds, while it is busy, how far it has read.
-READ_WITHIN: Final = timedelta(seconds=7)
+# An order ends within it, so that who ordered receives the answer. The settler notes every five
+# seconds, while it is busy, how far it has read.
+ORDER_WITHIN: Final = timedelta(seconds=20)
 READ_CHECK: Final = timedelta(milliseconds=100)
 CHECKS_MAX: Final = 3  # a check that publishes what was missed is repeated
 Check = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What a resume took back, and what an earlier order had taken back."""
+
+    taken_back: tuple[str, ...] = ()
+    taken_back_before: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far an order has come, for its answer."""
+
+    ordered: tuple[str, ...]  # the transactions to take back
+    taken_back: frozenset[str] | None = None  # by this order; None until that is known
+    pending: str = ""  # what is not done yet, in words
+
+    @property
+    def resumed(self) -> Resumed:
+        taken_back = self.taken_back or frozenset()
+        return Resumed(
+            tuple(one for one in self.ordered if one in taken_back),
+            tuple(one for one in self.ordered if one not in taken_back),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Return how a refusal begins: what stays although the network does not go on."""
+        if not self.ordered:
+            return ""
+        if self.taken_back is None:
+            return f"whether {', '.join(self.ordered)} is taken back is not known: "
+        now, before = self.resumed.taken_back, self.resumed.taken_back_before
+        parts = [f"{', '.join(now)} is taken back and stays so"] if now else []
+        if before:
+            parts.append(f"{', '.join(before)} was taken back by an earlier order")
+        return f"{', '.join(parts)}, but "
 
 
 class ResumeNetwork:
@@ -36,19 +76,19 @@ class ResumeNetwork:
         *,
         checks: Mapping[str, Sequence[Check]],
         take_back_logs: Mapping[str, TakeBackLogs],
-        read_within: timedelta = READ_WITHIN,
+        within: timedelta = ORDER_WITHIN,
     ) -> None:
         """
         :param checks: for each network, what must not raise before it goes on.
         :param take_back_logs: the same networks, with what takes back logs that were made up.
-        :param read_within: how long the settler is waited for.
+        :param within: how long an order takes at most.
         """
         self._watches = watches
         self._checks = checks
         self._take_back_logs = take_back_logs
-        self._read_within = read_within
+        self._within = within
 
-    async def __call__(self, network: str, *, take_back: Sequence[str] = ()) -> None:
+    async def __call__(self, network: str, *, take_back: Sequence[str] = ()) -> Resumed:
         """Clear the mark, once the chain agrees with what is stored.
 
         What waits is paid as soon as it is cleared: to halt again a moment later would be too late.
@@ -57,53 +97,62 @@ class ResumeNetwork:
 
         :param take_back: transactions, in lower case, of which published logs were made up.
         :raises Refused: when the chain contradicts it still, or the network is not halted or ours.
-        :raises Unavailable: when no node tells, or the settler has not read everything yet.
+        :raises Unavailable: when no node tells, the settler has not read everything yet, or the
+            time is over. What a check has read stays read: a repeated order goes on from there.
         """
         if network not in self._checks:
             raise Refused(f"{network} is not a network of the catalogue")
         halt = await self._watches.find_halt(network)
         if halt is None:
             raise Refused(f"{network} is not halted")
-        said = ""
-        if take_back:
-            await self._take_back_logs[network](take_back)
-            said = f"{', '.join(take_back)} is taken back and stays so, but "
-        for _ in range(CHECKS_MAX):
-            if await self._try(network, halt, said):
-                return
-        raise Unavailable(f"{said}more of {network} is published meanwhile: order it again")
+        progress = _Progress(tuple(take_back))
+        try:
+            async with asyncio.timeout(self._within.total_seconds()):
+                await self._carry_out(network, halt, progress)
+        except TimeoutError as error:
+            raise Unavailable(
+                f"{progress.sentence}{progress.pending} within {self._within.total_seconds():g} "
+                f"seconds: see in `swapctl network list` whether {network} is halted, and order "
+                "it again"
+            ) from error
+        return progress.resumed
 
-    async def _try(self, network: str, halt: Halt, said: str) -> bool:
-        """Check and resume, and say whether nothing changed in between.
+    async def _carry_out(self, network: str, halt: Halt, progress: _Progress) -> None:
+        if progress.ordered:
+            progress.pending = "the providers did not answer"
+            progress.taken_back = await self._take_back_logs[network](progress.ordered)
+        for _ in range(CHECKS_MAX):
+            if await self._try(network, halt, progress):
+                return
+        raise Unavailable(
+            f"{progress.sentence}more of {network} was published meanwhile: order it again"
+        )
+
+    async def _try(self, network: str, halt: Halt, progress: _Progress) -> bool:
+        """Check and resume, and return whether nothing changed in between.
 
         :raises Refused: when another halt took the place of the one that was ordered to end.
         """
         mark = await self._watches.find_halt_mark(network)
         if mark is None or mark.halted_at != halt.at:
-            raise Refused(f"{said}the halt of {network} ended meanwhile: see how it stands now")
-        await self._check(network, said)
-        if not await self._is_read(network):
-            raise Unavailable(
-                f"{said}the settler has not read yet all that was published of {network}: "
-                "order it again"
+            raise Refused(
+                f"{progress.sentence}the halt of {network} ended meanwhile: see how it stands now"
             )
+        await self._check(network, progress)
+        progress.pending = f"the settler has not read yet all that was published of {network}"
+        while True:
+            if await self._watches.is_read(network):
+                break
+            await asyncio.sleep(READ_CHECK.total_seconds())
+        progress.pending = f"{network} was not resumed"
         return await self._watches.resume(network, mark)
 
-    async def _check(self, network: str, said: str) -> None:
-        """
-        :param said: what was done already, for the words of a refusal.
-        """
+    async def _check(self, network: str, progress: _Progress) -> None:
+        progress.pending = f"the final blocks of {network} were not read a second time"
         try:
             for check in self._checks[network]:
                 await check()
         except CONTRADICTIONS as error:
-            raise Refused(f"{said}{network} would halt again: {error}") from error
+            raise Refused(f"{progress.sentence}{network} would halt again: {error}") from error
         except ChainError as error:
-            raise Unavailable(f"{said}{error}") from error
-
-    async def _is_read(self, network: str) -> bool:
-        for _ in range(self._read_within // READ_CHECK):
-            if await self._watches.is_read(network):
-                return True
-            await asyncio.sleep(READ_CHECK.total_seconds())
-        return await self._watches.is_read(network)
+            raise Unavailable(f"{progress.sentence}{error}") from error

@@ -52,10 +52,11 @@ class TakeBackLogs:
         self._clock = clock
         self._addresses = addresses
 
-    async def __call__(self, transaction_hashes: Sequence[str]) -> None:
+    async def __call__(self, transaction_hashes: Sequence[str]) -> frozenset[str]:
         """Publish that the transactions' denied logs are `reverted`, all of them or none.
 
-        What was taken back before is left as it is, so that the order can be repeated.
+        What was taken back before is left as it is, so that the order can be repeated. Return the
+        transactions of which something is taken back now.
 
         :param transaction_hashes: in lower case.
         :raises Refused: when one has no published log, or not every provider denies it.
@@ -77,7 +78,7 @@ class TakeBackLogs:
                 )
             ]
             if not denied:
-                return
+                return frozenset()
             async with self._unit_of_work() as work:
                 reverted, replacements = await self._take_back(
                     work, denied, standing, blocks, ordered=transaction_hashes
@@ -87,6 +88,7 @@ class TakeBackLogs:
         except NotHalted as error:
             raise Refused(f"{network} is not halted") from error
         observe.logs_taken_back(network, reverted, replacements)
+        return frozenset(tracked.movement.transaction_hash or "" for tracked in denied)
 
     async def _list_published(self, transaction_hashes: Sequence[str]) -> Sequence[TrackedMovement]:
         """Return the logs that were published, also those that were taken back before.

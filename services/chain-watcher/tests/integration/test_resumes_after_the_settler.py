@@ -1,0 +1,192 @@
+"""A halt is lifted when the settler has read all that was published, and not before.
+
+A lane pays as soon as the halt is lifted: the reverts must be in the ledger before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+from lying_providers import (
+    INVENTED,
+    TRANSACTION,
+    halted_by_a_lie,
+    inventing,
+    is_halted,
+    liar,
+    rows,
+    two_honest,
+)
+from pydantic import SecretStr
+from watch_factories import NETWORK, a_deposit, a_policy_of_two
+from watch_world import NOW, World
+
+from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.ports import Halt
+from swap_chains.events import BlockAdded
+from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.postgres.database import Engine, create_engine
+from swap_runtime.postgres.sql import sql
+
+pytestmark = [pytest.mark.connected, pytest.mark.fault("W1")]
+
+SOON = timedelta(seconds=3)
+HALTS = "SELECT halted_at, halt_reason, revision, last_outbox_id FROM watch_cursor"
+LATER = a_deposit("later", swap_key=f"0x{9:064x}")  # in a block that is not final
+
+
+class Interrupted(PostgresWatches):
+    """Watches that something else changes once, after the settler was found to have read all."""
+
+    interrupt: Callable[[], Awaitable[object]] | None = None
+
+    async def is_read(self, network: str) -> bool:
+        is_read = await super().is_read(network)
+        if is_read and self.interrupt is not None:
+            interrupt, self.interrupt = self.interrupt, None
+            await interrupt()
+        return is_read
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    world.policy = a_policy_of_two()
+    world.watches = Interrupted(world.engine)
+    return world
+
+
+@pytest.fixture
+async def settler(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+    """Return the settler's database, with its watermark before all that was published."""
+    engine = create_engine(SecretStr(migrated("settler")), application_name="test")
+    await executes(engine, "DELETE FROM watermark")
+    await executes(
+        engine,
+        "INSERT INTO watermark (consumer, source, topic) VALUES "
+        "('settler', 'chain_watcher', 'deposit.changed.v1')",
+    )
+    yield engine
+    await executes(engine, "DELETE FROM watermark")
+    await engine.dispose()
+
+
+async def test_the_network_stays_halted_until_the_reverts_are_read(
+    world: World, settler: Engine
+) -> None:
+    await halted_by_a_lie(world)
+    await has_read(settler)
+    resume_network = world.resuming(two_honest(world), within=SOON)
+
+    with pytest.raises(
+        Unavailable, match=f"{TRANSACTION} is taken back and stays so, but the settler has not read"
+    ):
+        await resume_network(NETWORK, take_back=[TRANSACTION])
+    assert await is_halted(world)
+    with pytest.raises(
+        Unavailable, match=f"{TRANSACTION} was taken back by an earlier order, but the settler"
+    ):
+        await resume_network(NETWORK, take_back=[TRANSACTION])
+    assert await is_halted(world)
+    await has_read(settler)
+    resumed = await resume_network(NETWORK, take_back=[TRANSACTION])
+
+    assert not await is_halted(world)
+    assert (resumed.taken_back, resumed.taken_back_before) == ((), (TRANSACTION,))
+
+
+async def test_what_came_later_of_other_networks_is_not_waited_for(
+    world: World, settler: Engine
+) -> None:
+    await halted_by_a_lie(world)
+    assert not await world.watches.is_read(NETWORK)
+    await has_read(settler)
+    await executes(
+        world.engine,
+        "INSERT INTO outbox (message_id, topic, key, payload) "
+        "VALUES (gen_random_uuid(), 'deposit.changed.v1', '', '')",
+    )
+
+    assert await world.watches.is_read(NETWORK)
+
+
+async def test_reverts_of_another_order_that_the_settler_has_not_read_keep_the_halt(
+    world: World, settler: Engine
+) -> None:
+    """They are published between the look at the watermark and the end of the halt."""
+
+    def change(added: BlockAdded) -> BlockAdded:
+        return inventing(LATER, at=9)(inventing(INVENTED)(added))
+
+    await halted_by_a_lie(world, liar(world, change))
+    await world.taking_back(two_honest(world))([TRANSACTION])
+    await has_read(settler)
+    other = world.taking_back(two_honest(world))
+    assert isinstance(world.watches, Interrupted)
+    world.watches.interrupt = lambda: other([LATER.id.transaction_hash])
+
+    with pytest.raises(Unavailable, match="the settler has not read yet"):
+        await world.resuming(two_honest(world), within=SOON)(NETWORK)
+
+    assert (await world.messages())[-1]["state"] == "reverted"
+    assert await is_halted(world)
+    await has_read(settler)
+    await world.resuming(two_honest(world))(NETWORK)
+    assert not await is_halted(world)
+
+
+async def test_an_order_does_not_lift_a_halt_that_began_after_it(
+    world: World, settler: Engine
+) -> None:
+    await halted_by_a_lie(world)
+    await world.taking_back(two_honest(world))([TRANSACTION])
+    await has_read(settler)
+
+    async def halts_again() -> None:
+        assert isinstance(world.watches, Interrupted)
+        await world.resuming(two_honest(world))(NETWORK)
+        await world.watches.halt(Halt(NETWORK, "another lie", NOW + timedelta(hours=1)))
+
+    assert isinstance(world.watches, Interrupted)
+    world.watches.interrupt = halts_again
+
+    with pytest.raises(Refused, match=f"the halt of {NETWORK} ended meanwhile"):
+        await world.resuming(two_honest(world))(NETWORK)
+
+    assert await world.is_halted() == "another lie"
+
+
+async def test_a_watermark_that_is_not_readable_keeps_the_halt(
+    world: World, settler: Engine
+) -> None:
+    """What a role may not see must not look like what nobody has to read."""
+    await halted_by_a_lie(world)
+    await world.taking_back(two_honest(world))([TRANSACTION])
+    await has_read(settler)
+    before, halts = await world.published_versions(), await rows(world, HALTS)
+    await executes(settler, "REVOKE SELECT ON watermark FROM outbox_reader")
+    try:
+        with pytest.raises(Unavailable, match=r"settler\.watermark cannot be read: grant"):
+            await world.resuming(two_honest(world))(NETWORK)
+
+        assert await world.published_versions() == before
+        assert await rows(world, HALTS) == halts
+        assert await is_halted(world)
+    finally:
+        await executes(settler, "GRANT SELECT ON watermark TO outbox_reader")
+    await world.resuming(two_honest(world))(NETWORK)
+    assert not await is_halted(world)
+
+
+async def has_read(settler: Engine) -> None:
+    await executes(
+        settler,
+        "UPDATE watermark SET (xid, id) = (SELECT xid, id FROM chain_watcher.outbox "
+        "ORDER BY xid DESC, id DESC LIMIT 1)",
+    )
+
+
+async def executes(engine: Engine, statement: str) -> None:
+    async with engine.begin() as connection:
+        await connection.execute(sql(statement))
