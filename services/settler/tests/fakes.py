@@ -99,7 +99,7 @@ class FakeUnitOfWork:
     ) -> OpenedDeposits:
         if not keys:  # those of the deposits are among them
             return OpenedDeposits(self._mark(message_ids), {})
-        known = (d for d in self.deposits.values() if d.id in deposit_ids and d.attached_at)
+        known = (d for d in self.deposits.values() if d.id in deposit_ids)
         ids = {d.swap_id for d in known} | {
             s.id for s in self.swaps.values() if s.match_key in keys
         }
@@ -392,6 +392,10 @@ class FakeUnitOfWork:
                     is_booked=new.is_booked,
                     transaction_hash=new.transaction_hash,
                     from_address=new.from_address,
+                    method=new.method,
+                    sequence_number=new.sequence_number,
+                    memo=new.memo,
+                    quarantine_reason=new.quarantine_reason,
                     confirmations_required=new.confirmations_required,
                     attached_at=new.attached_at,
                     came_after=new.came_after,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
+from typing import Literal
 
 import pytest
 
@@ -14,7 +15,12 @@ from services.settler.tests.lane_harness import (
     SOURCE,
     World,
     a_deposit,
+    a_funding,
 )
+from swap_chains.evm.memos import encode_memo
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_settler.settling.decide.deposits import StillBooked
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("W1")]
 
@@ -90,3 +96,118 @@ async def test_while_its_payout_is_out_the_end_of_the_payout_decides(world: Worl
     await confirmed(world)
 
     assert (await balances(world))["loss"] == REQUESTED
+
+
+class TestAFalseMemo:
+    """No log of a token says which swap it is for: a node may report a real transfer falsely."""
+
+    async def test_is_taken_back_from_the_swap_that_it_named(self, world: World) -> None:
+        """Both messages come in one batch: each is about another swap."""
+        await both_requested(world)
+        await world.settle(a_transfer(FALSE, 2, "confirmed"))
+        assert await owners(world) == [FALSE]
+
+        await world.settle(a_transfer(FALSE, 3, "reverted"), a_transfer(TRUE, 4, "seen"))
+
+        assert await world.intent_states() == ["dead"]
+        assert await balances(world) == {}
+        [stored] = await world.rows(
+            f"SELECT match_key, memo, sequence_number FROM deposit WHERE {OF_IT}"
+        )
+        assert stored.match_key.endswith(f"/{TRUE}")
+        assert (stored.memo, stored.sequence_number) == (memo_of(TRUE), TRUE)
+        await world.settle(a_transfer(TRUE, 5, "confirmed"))
+        assert await owners(world) == [TRUE]
+        assert sorted(await world.intent_states()) == ["dead", "reserved"]
+
+    async def test_that_comes_late_changes_nothing(self, world: World) -> None:
+        await both_requested(world)
+        await world.settle(a_transfer(FALSE, 2, "reverted"), a_transfer(TRUE, 3, "confirmed"))
+        before = await balances(world)
+
+        await world.settle(a_transfer(FALSE, 1, "confirmed"))
+
+        assert (await balances(world), await owners(world)) == (before, [TRUE])
+
+    async def test_may_have_hidden_that_it_names_none(self, world: World) -> None:
+        await both_requested(world)
+        await world.settle(a_transfer(FALSE, 2, "confirmed"))
+
+        await world.settle(a_transfer(FALSE, 3, "reverted"), a_transfer(None, 4, "seen"))
+        await world.settle(a_transfer(None, 5, "confirmed"))
+
+        assert await world.intent_states() == ["dead"]
+        assert await balances(world) == {"custody": REQUESTED, "suspense": -REQUESTED}
+        [stored] = await world.rows(f"SELECT swap_id, match_key, memo FROM deposit WHERE {OF_IT}")
+        assert tuple(stored) == (None, None, None)
+
+    async def test_was_paid_for_and_the_true_swap_is_credited_beside_the_loss(
+        self, world: World
+    ) -> None:
+        await both_requested(world)
+        await world.settle(a_transfer(FALSE, 2, "confirmed"))
+        await world.send_everything()
+        world.chain.mine()
+        await confirmed(world)
+
+        await world.settle(a_transfer(FALSE, 3, "reverted"), a_transfer(TRUE, 4, "seen"))
+        assert (await balances(world))["loss"] == REQUESTED
+        await world.settle(a_transfer(TRUE, 5, "confirmed"))
+
+        assert await owners(world) == [TRUE]
+        assert (await balances(world))["loss"] == REQUESTED
+        assert sorted(await statuses(world)) == ["completed", "ls_transfer_pending"]
+
+    async def test_whose_payment_is_out_gives_nothing_to_another_swap_meanwhile(
+        self, world: World
+    ) -> None:
+        await both_requested(world)
+        await world.settle(a_transfer(FALSE, 2, "confirmed"))
+        await world.send_everything()
+        world.chain.mine()
+        await world.settle(a_transfer(FALSE, 3, "reverted"))
+
+        with pytest.raises(StillBooked):
+            await world.settle(a_transfer(TRUE, 4, "seen"))
+
+        assert await owners(world) == [FALSE]
+        await confirmed(world)
+        assert (await balances(world))["loss"] == REQUESTED
+        await world.settle(a_transfer(TRUE, 4, "seen"))  # released by an operator
+        await world.settle(a_transfer(TRUE, 5, "confirmed"))
+        assert await owners(world) == [TRUE]
+
+
+OF_IT = f"transaction_hash = '0x{7:064x}'"
+FALSE, TRUE = 1, 2  # the swap that the node named, and the one that the owner named
+
+
+async def both_requested(world: World) -> None:
+    await world.requested(FALSE)
+    await world.requested(TRUE)
+    await world.settle(a_funding(10**24))
+
+
+def a_transfer(
+    names: int | None, version: int, state: Literal["seen", "confirmed", "reverted"]
+) -> Envelope[DepositChanged]:
+    return a_deposit(
+        7,
+        version=version,
+        state=state,
+        kind="native_received",
+        sequence_number=None,
+        memo=None if names is None else memo_of(names),
+    )
+
+
+def memo_of(number: int) -> str:
+    return f"0x{encode_memo(number).hex()}"
+
+
+async def owners(world: World) -> list[int]:
+    """Return the numbers of the swaps that have deposits."""
+    rows = await world.rows(
+        "SELECT swap.sequence_number AS number FROM deposit JOIN swap ON swap.id = swap_id"
+    )
+    return [row.number for row in rows]

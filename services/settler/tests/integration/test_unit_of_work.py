@@ -126,9 +126,8 @@ class TestUnitOfWork:
             }
 
     @pytest.mark.breaks_invariants("I-22")
-    async def test_opens_the_swap_that_a_deposit_was_attached_to(
-        self, unit_of_work: UnitOfWork
-    ) -> None:
+    async def test_opens_the_swaps_that_have_the_deposits(self, unit_of_work: UnitOfWork) -> None:
+        """One was attached. The messages of both may name others."""
         mine, other = a_swap(7), a_swap(8)
         attached = replace(a_deposit("seen", number=8), swap_id=mine.id, attached_at=NOON)
         named = replace(a_deposit("seen", number=8, nth=1), swap_id=other.id)
@@ -140,8 +139,23 @@ class TestUnitOfWork:
             ids = {attached.id, named.id}
             opened = await work.open_deposits([MESSAGE], keys={"none"}, deposit_ids=ids)
 
-        assert opened.swaps.keys() == {mine.match_key}
-        assert opened.swaps[mine.match_key].deposits == {attached.id: attached}
+        assert {key: swap.deposits for key, swap in opened.swaps.items()} == {
+            mine.match_key: {attached.id: attached},
+            other.match_key: {named.id: named},
+        }
+
+    async def test_stores_anew_what_a_deposit_names(self, unit_of_work: UnitOfWork) -> None:
+        first = a_deposit("seen", number=7)
+        again = replace(first, version=first.version + 1, sequence_number=8, memo="0x08")
+        async with unit_of_work() as work:
+            await work.flush([Changes(deposits=(first,))], [])
+        async with unit_of_work() as work:
+            await work.flush([Changes(deposits=(again,))], [])
+
+        async with unit_of_work() as work:
+            keys = [first.match_key or "", again.match_key or ""]
+            assert await work.unmatched_deposits([], keys[:1]) == {}
+            assert await work.unmatched_deposits([], keys[1:]) == {again.id: again}
 
     @pytest.mark.breaks_invariants("I-22")
     async def test_opens_what_requests_are_about(self, unit_of_work: UnitOfWork) -> None:

@@ -52,7 +52,7 @@ class BatchWork(Protocol):
         deposit_ids: Collection[UUID],
         assets: Collection[AssetKey] = (),
     ) -> OpenedDeposits:
-        """Hold the keys, and load the swaps of them and those that deposits were attached to.
+        """Hold the keys, and load the swaps of them and those that have the deposits.
 
         Who creates a swap waits for who brings its deposit. A deposit's own key is among the keys:
         it is not attached meanwhile.

@@ -85,8 +85,12 @@ SELECT * FROM unnest(
     CAST(:confirmations_required AS int[]), CAST(:sequence_number AS bigint[]),
     CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]), CAST(:heard_at AS timestamptz[]),
     CAST(:attached_at AS timestamptz[]), CAST(:came_after AS timestamptz[]))
+-- What it names and who sent it may be corrected, after a node lied: no log of a token has either.
 ON CONFLICT (id) DO UPDATE SET
-    swap_id = excluded.swap_id, version = excluded.version, state = excluded.state,
+    swap_id = excluded.swap_id, match_key = excluded.match_key, method = excluded.method,
+    sequence_number = excluded.sequence_number, memo = excluded.memo,
+    quarantine_reason = excluded.quarantine_reason,
+    version = excluded.version, state = excluded.state,
     returned_base_units = excluded.returned_base_units, is_booked = excluded.is_booked,
     transaction_hash = excluded.transaction_hash, block_number = excluded.block_number,
     block_hash = excluded.block_hash, block_time = excluded.block_time,

@@ -75,12 +75,12 @@ ORDER BY swap_id, submission DESC
 
 
 BY_ID: Final = _loading("CAST(:ids AS uuid[])")
-# Of keys that are held: nobody makes a swap of them meanwhile, nor attaches these deposits. What
-# was attached is that swap's, whatever it says itself.
+# Of keys that are held: nobody makes a swap of them meanwhile, nor attaches these deposits. A swap
+# that has one of them is loaded too, whatever its message names: it was attached, or a node lied.
 _OF_KEYS: Final = """ARRAY(
     SELECT id FROM swap WHERE match_key = ANY(CAST(:keys AS text[])) UNION ALL
     SELECT swap_id FROM deposit
-    WHERE id = ANY(CAST(:deposit_ids AS uuid[])) AND attached_at IS NOT NULL)"""
+    WHERE id = ANY(CAST(:deposit_ids AS uuid[])) AND swap_id IS NOT NULL)"""
 BY_KEY: Final = _loading(_OF_KEYS)
 HELD_BY_KEY: Final = sql(f"""
 SELECT id FROM swap WHERE id = ANY({_OF_KEYS}) AND {held_swap("swap.id")}

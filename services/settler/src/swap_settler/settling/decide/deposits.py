@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 from typing import Unpack
+from uuid import UUID
 
 from swap_domain.lifecycle import Status
 from swap_settler.gasless.decide.relaying import with_authorization_progress, without_idle_relay
@@ -32,6 +33,10 @@ class NotReversible(Exception):
     """A reorg took a deposit of which one part is paid for and another is not, or one that went
     back to an owner whom no swap names: for a person.
     """
+
+
+class StillBooked(Exception):
+    """A deposit names another swap than before, while it is booked for the first one."""
 
 
 class PaymentProgress(Enum):
@@ -96,6 +101,21 @@ def take(
     else:
         done = _seen(updated_swap, own_deposit, None, at)
     return changes_of(swap, without_idle_relay(done))
+
+
+def require_released(swap: Swap, deposit_id: UUID) -> None:
+    """Make sure that another swap may have a deposit that was this swap's.
+
+    Providers may correct a memo, which no log of a token fixes, and they revert the deposit first.
+
+    :raises StillBooked: when it is booked here, and not as a loss of what was paid for it.
+    """
+    known = swap.deposits[deposit_id]
+    if not known.is_booked:
+        return
+    paid = {_paid(swap, leg) for leg in _legs(known)}
+    if known.state is not DepositState.REVERTED or paid != {PaymentProgress.FINAL}:
+        raise StillBooked(f"{deposit_id} is booked for swap {swap.id} until its payment has ended")
 
 
 def decide_unmatched(

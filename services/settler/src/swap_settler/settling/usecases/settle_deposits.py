@@ -23,7 +23,11 @@ from swap_settler.model.messages.message_mapping import (
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.model.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
-from swap_settler.settling.decide.deposits import decide, decide_unmatched
+from swap_settler.settling.decide.deposits import (
+    decide,
+    decide_unmatched,
+    require_released,
+)
 from swap_settler.sweeping.decide.sweeps import address_key
 
 Message = Envelope[DepositChanged]
@@ -132,18 +136,16 @@ class SettleDeposits:
     async def _apply(
         self, work: Work, decoded: Sequence[DecodedMessage], opened: OpenedDeposits, now: datetime
     ) -> BatchState:
-        swaps, held = opened.swaps, opened.held
-        owners = _owners(decoded, swaps)
-        unmatched_ids = {d.id for d in _deposits(decoded) if d.id not in owners}
+        owners = _Owners(opened.swaps)
+        unmatched_ids = {one.deposit.id for one in decoded if owners.find(one.fact) is None}
         unmatched = await work.unmatched_deposits(unmatched_ids, ())
         paid = await work.live_standalone_intents([d.id for d in unmatched.values() if d.is_booked])
         standalone_intents = await work.lock_standalone_intents(set(paid.values()))
-        inventory = await work.lock_inventory(self._assets(decoded, owners))
-        ids = {id: swap.id for id, swap in owners.items()}
-        known = {s.id: s for s in swaps.values()}
-        batch_state = BatchState(known, inventory, unmatched, standalone_intents, held=held)
+        inventory = await work.lock_inventory(self._assets(decoded, owners, opened))
+        known = {s.id: s for s in opened.swaps.values()}
+        batch_state = BatchState(known, inventory, unmatched, standalone_intents, held=opened.held)
         for one in decoded:
-            self._add(batch_state, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
+            self._add(batch_state, one, owners, paid.get(one.deposit.id), now)
         await work.flush(
             batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
         )
@@ -153,10 +155,20 @@ class SettleDeposits:
         self,
         batch_state: BatchState,
         one: DecodedMessage,
-        swap_id: UUID | None,
+        owners: _Owners,
         claim_id: UUID | None,
         now: datetime,
     ) -> None:
+        """
+        :raises NotReversible: when it takes back what is paid for in part.
+        :raises StillBooked: when another swap has the deposit.
+        """
+        swap_id, holder_id = owners.find(one.fact), owners.holder_of(one.deposit)
+        if holder_id is not None and holder_id != swap_id:
+            holder = batch_state.swaps[holder_id]
+            if holder.deposits[one.deposit.id].version >= one.deposit.version:
+                return
+            require_released(holder, one.deposit.id)
         if swap_id is None:
             change = decide_unmatched(
                 batch_state.unmatched.get(one.deposit.id),
@@ -169,34 +181,54 @@ class SettleDeposits:
             resources = batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
             change = decide(swap, one.fact, at=now, **resources)
         batch_state.add(change, trace_id=one.trace_id)
+        owners.note(change.deposits)
 
     def _assets(
-        self, decoded: Sequence[DecodedMessage], owners: Mapping[UUID, Swap]
+        self, decoded: Sequence[DecodedMessage], owners: _Owners, opened: OpenedDeposits
     ) -> set[AssetKey]:
         """Return the assets that the facts may move, of deposits and of their swaps."""
-        moving = _moving(decoded)
-        moving_owners = (owners[d.id] for d in moving if d.id in owners)
-        return self._own_assets(moving).union(*map(assets_of, moving_owners))
+        moving_owners = {owners.find(one.fact) for one in decoded if _moves(one)}
+        swaps = [swap for swap in opened.swaps.values() if swap.id in moving_owners]
+        return self._own_assets(_moving(decoded)).union(*map(assets_of, swaps))
 
     def _own_assets(self, deposits: Iterable[Deposit]) -> set[AssetKey]:
         return {(d.network, d.token) for d in deposits if self._mapper.is_ours(d)}
 
 
-def _owners(decoded: Sequence[DecodedMessage], swaps: Mapping[str, Swap]) -> Mapping[UUID, Swap]:
-    """Return whose deposits are, of those that are a swap's.
+class _Owners:
+    """Whose deposits are while a batch is applied. A later message may name another swap."""
 
-    What was attached is that swap's, whatever it says itself.
-    """
-    attached = {d.id: s for s in swaps.values() for d in s.deposits.values() if d.attached_at}
-    named = {d.id: swaps.get(d.match_key or "") for d in _deposits(decoded)}
-    owners = {id: attached.get(id, swap) for id, swap in named.items()}
-    return {id: swap for id, swap in owners.items() if swap is not None}
+    def __init__(self, swaps: Mapping[str, Swap]) -> None:
+        self._by_key = {key: swap.id for key, swap in swaps.items()}
+        deposits = [(d, s.id) for s in swaps.values() for d in s.deposits.values()]
+        self._holders = {d.id: swap_id for d, swap_id in deposits}
+        # What was attached is that swap's, whatever it says itself.
+        self._attached = {d.id for d, _ in deposits if d.attached_at}
+
+    def find(self, fact: DepositFact) -> UUID | None:
+        """Return the swap that a fact is about. What is gone is gone from the swap that has it."""
+        deposit, holder_id = fact.deposit, self._holders.get(fact.deposit.id)
+        is_gone = fact.state is FactState.REVERTED
+        if holder_id is not None and (is_gone or deposit.id in self._attached):
+            return holder_id
+        return self._by_key.get(deposit.match_key or "")
+
+    def holder_of(self, deposit: Deposit) -> UUID | None:
+        """Return the swap that the deposit is stored with."""
+        return self._holders.get(deposit.id)
+
+    def note(self, deposits: Iterable[Deposit]) -> None:
+        """Remember with which swaps deposits are stored from now on."""
+        for deposit in deposits:
+            self._holders.pop(deposit.id, None)
+            if deposit.swap_id is not None:
+                self._holders[deposit.id] = deposit.swap_id
+
+
+def _moves(one: DecodedMessage) -> bool:
+    """Whether the fact moves money; being seen moves none."""
+    return one.fact.state is not FactState.SEEN
 
 
 def _moving(decoded: Iterable[DecodedMessage]) -> Sequence[Deposit]:
-    """Return the deposits of which something was said that moves money; being seen moves none."""
-    return [one.deposit for one in decoded if one.fact.state is not FactState.SEEN]
-
-
-def _deposits(decoded: Sequence[DecodedMessage]) -> Sequence[Deposit]:
-    return [one.deposit for one in decoded]
+    return [one.deposit for one in decoded if _moves(one)]
