@@ -147,14 +147,14 @@ class Work(Protocol):
         self,
         network: str,
         found: Sequence[BlockAdded],
-        movement_ids: Collection[UUID],
+        keys: Collection[Key],
         *,
         first: int,
         last: int,
     ) -> StoredMovements:
         """Lock the network's cursor; return what is stored of the blocks that were found.
 
-        `first` and `last` are the range they were found in.
+        `first` and `last` are the range they were found in, `keys` the movements in them.
         """
         ...
 

@@ -346,6 +346,37 @@ async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_cred
     assert dict(stored) == {true_at: "confirmed", false_at: "reverted"}
 
 
+@pytest.mark.parametrize(("true_at", "false_at"), [(2, 9), (3, 1)])
+async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credited(
+    world: World, true_at: int, false_at: int
+) -> None:
+    """Its true block, read a second time, is not passed while the false row stands."""
+    world.chain.mine(true_at - 1)
+    deposit = await world.deposits(7)
+    world.chain.mine()
+    [added] = await honest(world).movements(first=true_at, last=world.chain.blocks[true_at])
+    [real] = [one for one in added.movements if isinstance(one, Deposited)]
+
+    def change(added: BlockAdded) -> BlockAdded:
+        is_true = added.block.number == true_at
+        reported = replace(added, movements=()) if is_true else added
+        return inventing(real, at=false_at)(reported)
+
+    async with world.followed(liar(world, change)):
+        world.chain.mine(9 - true_at)
+        await world.is_at_head()
+    await world.second_look(honest(world))()
+    assert f"in block {false_at}, reported by {FIRST}" in await world.is_halted()
+
+    await world.resuming(two_honest(world))(NETWORK, take_back=[deposit.transaction_hash])
+
+    *_, reverted, seen, confirmed = await world.messages()
+    assert (reverted["state"], reverted["block_number"]) == ("reverted", false_at)
+    assert (seen["state"], seen["block_number"]) == ("seen", true_at)
+    assert (confirmed["state"], confirmed["block_number"]) == ("confirmed", true_at)
+    assert not await is_halted(world)
+
+
 async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
     """The settler reverses none: the network stays halted, and the order says why."""
     sweep = a_sweep("swept")

@@ -31,7 +31,7 @@ from watch_factories import (
 from swap_chain_watcher.domain.movement_mapping import (
     MEMO_BYTES_MAX,
     SEQUENCE_NUMBER_MAX,
-    movement_ids,
+    movement_keys,
     senders,
     subjects,
     to_movement,
@@ -201,9 +201,11 @@ def test_a_batch_names_its_subjects_its_movements_and_who_sent_value() -> None:
     ids = {name: movement_id(NETWORK, a_log(name)) for name in ("deposit", "claimed", "coins")}
 
     assert subjects(NETWORK, chain_events) == {*ids.values(), 99}
-    assert movement_ids(NETWORK, chain_events) == {
-        *ids.values(),
-        movement_id(NETWORK, a_log("paid")),
+    assert movement_keys(NETWORK, chain_events) == {
+        (a_block(5).hash, ids["deposit"]),
+        (a_block(5).hash, ids["claimed"]),
+        (a_block(5).hash, movement_id(NETWORK, a_log("paid"))),
+        (a_block(6).hash, ids["coins"]),
     }
     assert senders(chain_events) == {FUNDER.upper().lower()}
     assert senders([BlockAdded(BLOCK, (a_transfer("one"),))]) == {USER.lower()}

@@ -168,6 +168,14 @@ def test_refuses_what_is_in_another_block_than_published() -> None:
         missed(a_deposit("one"), stored=elsewhere)
 
 
+def test_refuses_its_true_block_while_it_is_published_of_a_later_one() -> None:
+    """The later block is not final yet. Read twice, the true one would not be read again."""
+    elsewhere = (published(a_deposit("one"), a_block(9)),)
+
+    with pytest.raises(MovementsDenied, match="in block 9"):
+        missed(a_deposit("one"), stored=StoredMovements(frozenset(), {}, elsewhere=elsewhere))
+
+
 def test_knows_a_receipt_again_that_another_log_speaks_for() -> None:
     stored = stored_as_published(published(a_transfer("receipt")))
     receipt = a_transfer("receipt", claimed_by=a_log("deposit"))

@@ -183,6 +183,27 @@ CROSS JOIN LATERAL (
     SELECT id FROM movement
     WHERE network = :network AND id = wanted.id AND {IS_CANONICAL} OFFSET 0) AS stored
 """)
+# What was found, where it was found.
+STORED_HERE: Final = sql("""
+SELECT stored.id
+FROM unnest(CAST(:ids AS uuid[]), CAST(:block_hashes AS text[])) AS wanted(id, block_hash)
+CROSS JOIN LATERAL (
+    SELECT id FROM movement
+    WHERE network = :network AND block_hash = wanted.block_hash AND id = wanted.id
+    OFFSET 0) AS stored
+""")
+# A log is in one block. Published in another one, it is false there.
+STANDING_ELSEWHERE: Final = sql(f"""
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM unnest(CAST(:ids AS uuid[]), CAST(:block_hashes AS text[])) AS wanted(id, block_hash)
+CROSS JOIN LATERAL (
+    SELECT * FROM movement
+    WHERE network = :network AND id = wanted.id AND block_hash <> wanted.block_hash
+      AND state IN ('seen', 'confirmed') AND {IS_CANONICAL} OFFSET 0) AS movement
+CROSS JOIN LATERAL (
+    SELECT time, parent_hash FROM chain_block
+    WHERE network = :network AND hash = movement.block_hash OFFSET 0) AS block
+""")
 PUBLISHED_BETWEEN: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM chain_block AS block CROSS JOIN LATERAL (

@@ -139,19 +139,25 @@ class PostgresWork:
         self,
         network: str,
         found: Sequence[BlockAdded],
-        movement_ids: Collection[UUID],
+        keys: Collection[Key],
         *,
         first: int,
         last: int,
     ) -> StoredMovements:
         values = {"network": network}
-        _, hashes, stored, published = await self._connection.ask(
+        found_keys = {
+            **values,
+            "ids": [movement_id for _, movement_id in keys],
+            "block_hashes": [block_hash for block_hash, _ in keys],
+        }
+        _, hashes, stored, elsewhere, published = await self._connection.ask(
             (statements.LOCK_CURSOR, values),
             (
                 statements.CANONICAL_HASHES,
                 {**values, "numbers": [added.block.number for added in found]},
             ),
-            (statements.STORED_MOVEMENTS, {**values, "ids": list(movement_ids)}),
+            (statements.STORED_HERE, found_keys),
+            (statements.STANDING_ELSEWHERE, found_keys),
             (statements.PUBLISHED_BETWEEN, {**values, "first": first, "last": last}),
         )
         return StoredMovements(
@@ -159,6 +165,7 @@ class PostgresWork:
             {row.number: row.hash for row in hashes},
             tuple(to_tracked(row).movement for row in published),
             frozenset((r.block_hash, r.id) for r in published if r.providers_required is not None),
+            tuple(to_tracked(row).movement for row in elsewhere),
         )
 
     async def add_missed(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from typing import Final
-from uuid import UUID
 
+from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movements import Kind, Movement, Subject, movement_id
 from swap_chain_watcher.domain.policy import Policy
 from swap_chains import events
@@ -47,10 +47,10 @@ def subjects(network: str, chain_events: Iterable[ChainEvent]) -> frozenset[Subj
     return frozenset(found)
 
 
-def movement_ids(network: str, chain_events: Iterable[ChainEvent]) -> frozenset[UUID]:
-    """Return the movements in the batch, whether anything is published about them or not."""
+def movement_keys(network: str, chain_events: Iterable[ChainEvent]) -> frozenset[Key]:
+    """Return block and movement of all in the batch, whether anything is published or not."""
     return frozenset(
-        movement_id(network, fact.id)
+        (event.block.hash, movement_id(network, fact.id))
         for event in chain_events
         if isinstance(event, events.BlockAdded)
         for fact in event.movements

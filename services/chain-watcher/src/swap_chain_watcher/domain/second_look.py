@@ -40,12 +40,13 @@ class MovementsDenied(Exception):
 class StoredMovements:
     """What is known of the blocks that were found, and of the range they were found in."""
 
-    movement_ids: frozenset[UUID]  # in canonical blocks
+    movement_ids: frozenset[UUID]  # in the blocks in which they were found
     hashes: Mapping[int, str]  # of canonical blocks, by number; empty ones may be missing
     published: tuple[Movement, ...] = ()  # in canonical blocks of the whole range
     # Of those, deposits whose sender and memo are compared too. Those that were stored before
     # reports were compared may have been read by other rules.
     deposits: frozenset[Key] = frozenset()
+    elsewhere: tuple[Movement, ...] = ()  # published of another canonical block than was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ def _refuse_denials(
 ) -> Sequence[Key]:
     """Return the deposits that are reported as they are stored."""
     there = {(added.block.hash, id_) for added in found for id_ in _ids(network, added)}
-    denied: list[Movement] = []
+    # Before its true block counts as read: nobody would look there for the log again.
+    denied = list(stored.elsewhere)
     verified: list[Key] = []
     for movement in stored.published:
         key = movement.block.hash, movement.id

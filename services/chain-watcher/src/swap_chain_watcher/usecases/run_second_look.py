@@ -11,7 +11,7 @@ from uuid import UUID
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.evidence import EvidenceQuery
-from swap_chain_watcher.domain.movement_mapping import movement_ids, senders, subjects
+from swap_chain_watcher.domain.movement_mapping import movement_keys, senders, subjects
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
 from swap_chain_watcher.domain.watch import BrokenChain
@@ -137,7 +137,7 @@ class RunSecondLook:
             stored = await work.load_stored(
                 network,
                 found,
-                movement_ids(network, found),
+                movement_keys(network, found),
                 first=first,
                 last=last.number,
             )
