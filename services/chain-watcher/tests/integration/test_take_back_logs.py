@@ -270,6 +270,26 @@ async def test_a_real_transfer_that_a_false_deposit_claimed_is_credited(world: W
     await follows_until_confirmed(world, "token_transfer")
 
 
+async def test_a_deposit_whose_log_was_hidden_is_credited_instead_of_its_receipt(
+    world: World,
+) -> None:
+    """The receipt was published as a transfer of its own: both would be credited."""
+    deposit = await world.deposits(7)
+
+    def change(added: BlockAdded) -> BlockAdded:
+        receipts = [one for one in added.movements if isinstance(one, TokenTransfer)]
+        return replace(added, movements=tuple(replace(one, claimed_by=None) for one in receipts))
+
+    await halted_by_a_lie(world, liar(world, change))
+    assert {body["kind"] for body in await world.messages()} == {Kind.TOKEN_TRANSFER.value}
+
+    await world.resuming(two_honest(world))(NETWORK, take_back=[deposit.transaction_hash])
+
+    changes = [(body["kind"], body["state"]) for body in await world.messages()]
+    assert changes[-2:] == [("token_transfer", "reverted"), ("deposited", "seen")]
+    await follows_until_confirmed(world, "deposited")
+
+
 async def test_a_real_deposit_with_a_false_sender_is_published_as_it_is(world: World) -> None:
     deposit = await world.deposits(7)
     await halted_by_a_lie(world, liar(world, sent_by(USDC)))

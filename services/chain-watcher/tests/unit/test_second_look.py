@@ -183,6 +183,16 @@ def test_knows_a_receipt_again_that_another_log_speaks_for() -> None:
     assert missed(receipt, stored=stored) == MissedMovements((), (), ())
 
 
+def test_refuses_a_published_receipt_that_another_log_speaks_for() -> None:
+    """Its deposit was hidden: both would be credited."""
+    receipt = published(a_transfer("receipt"))
+    stored = replace(stored_as_published(receipt), deposits=frozenset({receipt.key}))
+    claimed = a_transfer("receipt", claimed_by=a_log("deposit"))
+
+    with pytest.raises(MovementsDenied, match=a_log("receipt").transaction_hash):
+        missed(claimed, a_deposit("deposit"), stored=stored)
+
+
 def test_misses_nothing_that_no_node_is_asked_for_any_more() -> None:
     former = replace(published(a_transfer("former")), token=FOREIGN_TOKEN)
 

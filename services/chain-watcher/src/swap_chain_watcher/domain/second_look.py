@@ -159,7 +159,10 @@ def is_reported_alike(movement: Movement, reported: Movement) -> bool:
 
 
 def has_same_origin(reported: Movement, movement: Movement) -> bool:
-    """Whether both name the same payer and the same swap: no log fixes them."""
+    """Whether both name the same payer, the same swap and the log that speaks for it, if any.
+
+    No log fixes these. A receipt whose deposit is hidden would be credited beside the deposit.
+    """
     return _origin(reported) == _origin(movement)
 
 
@@ -168,8 +171,8 @@ def _ids(network: str, added: BlockAdded) -> Sequence[UUID]:
 
 
 def _origin(movement: Movement) -> tuple[object, ...]:
-    """Return what of a movement its log does not fix: who paid, and for which swap."""
-    return movement.from_address, movement.memo, movement.sequence_number
+    """Return what of a movement its log does not fix."""
+    return movement.from_address, movement.memo, movement.sequence_number, movement.claimed_by
 
 
 def _changes(
