@@ -5,8 +5,10 @@ A lane pays as soon as the halt is lifted: the reverts must be in the ledger bef
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from lying_providers import (
@@ -94,6 +96,35 @@ async def test_the_network_stays_halted_until_the_reverts_are_read(
 
     assert not await is_halted(world)
     assert (resumed.taken_back, resumed.taken_back_before) == ((), (TRANSACTION,))
+
+
+@pytest.mark.parametrize(
+    ("never_answered", "sentence"),
+    [
+        ("block_of_each_provider", "whether {} is taken back is not known: the providers did not"),
+        ("movements", "{} is taken back and stays so, but the final blocks of {} were not read"),
+    ],
+)
+async def test_an_order_that_takes_too_long_ends_and_says_what_is_done(
+    world: World, monkeypatch: pytest.MonkeyPatch, never_answered: str, sentence: str
+) -> None:
+    """It is cut short where it waits; a repeated order goes on from there."""
+    await halted_by_a_lie(world)
+    reader = two_honest(world)
+
+    async def waits(*_: Any, **__: Any) -> Any:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(reader, never_answered, waits)
+
+    with pytest.raises(Unavailable, match=sentence.format(TRANSACTION, NETWORK)) as cut_short:
+        await world.resuming(reader, within=SOON)(NETWORK, take_back=[TRANSACTION])
+
+    assert "within 3 seconds: see in `swapctl network list`" in str(cut_short.value)
+    assert await is_halted(world)
+    await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
+    assert await world.published_versions() == [("confirmed", 2), ("reverted", 3)]
+    assert not await is_halted(world)
 
 
 async def test_what_came_later_of_other_networks_is_not_waited_for(
