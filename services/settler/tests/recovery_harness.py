@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from services.settler.tests.lane_harness import PAYOUT, World, a_recipient, a_request
 from swap_chains.evm.codec import Payment, encode_pay, intent_id
-from swap_chains.ports import Call, Fees, SignedTransaction
+from swap_chains.ports import Call, ChainReader, Fees, SignedTransaction
 from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
@@ -29,10 +30,20 @@ ON CONFLICT (network) DO UPDATE SET number = excluded.number,
 """)
 
 
-def watching(world: World, *, is_lossless: bool = False) -> WatchIncarnation:
+def watching(
+    world: World,
+    *,
+    is_lossless: bool = False,
+    chain: ChainReader | None = None,
+    signers: Sequence[str] = (),
+) -> WatchIncarnation:
+    """
+    :param signers: of the catalogue, beside the world's.
+    """
     return WatchIncarnation(
         PostgresIncarnations(world.engine),
-        chains={world.network: world.reader},
+        chains={world.network: chain or world.reader},
+        signers={world.network: [world.signer, *signers]},
         failover_is_lossless=is_lossless,
     )
 
@@ -77,13 +88,16 @@ async def fence(world: World) -> None:
         await world.close_slots()
 
 
-def proving(*worlds: World) -> ProveRecovery:
+def proving(*worlds: World, signers: Sequence[str] = ()) -> ProveRecovery:
+    """
+    :param signers: of the catalogue, beside each world's own.
+    """
     return ProveRecovery(
         PostgresRecoveries(worlds[0].engine),
         PostgresRecoveryProofs(worlds[0].engine),
         chains={world.network: world.reader for world in worlds},
         treasuries={world.network: world.treasury for world in worlds},
-        signers={world.network: [world.signer] for world in worlds},
+        signers={world.network: [world.signer, *signers] for world in worlds},
     )
 
 

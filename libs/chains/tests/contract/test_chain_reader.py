@@ -390,6 +390,7 @@ class TestState:
         await chain.send(chain.user, chain.send_native(1), chain.send_native(2))
 
         assert await chain.reader.pending_nonce(chain.user.address) == nonce + 2
+        assert await chain.reader.highest_nonce(chain.user.address) == nonce + 2
 
     async def test_a_view_returns_its_word(self, chain):
         head = await chain.reader.head()

@@ -125,3 +125,49 @@ class TestWhatIsPinned:
 
         at = number(nodes[0].chain.blocks[6])
         assert await state_of(session, nodes[0]).nonce(SIGNER, at=at) == 9
+
+
+def at_nonce(mined, waiting=None):
+    """Return a node's answers: the nonce in blocks, and with what waits in its pool."""
+    by_tag = {"latest": mined, "pending": mined if waiting is None else waiting}
+
+    def answer(method, params, found):
+        return hex(by_tag[params[1]]) if method == "eth_getTransactionCount" else found
+
+    return answer
+
+
+class TestTheHighestNonce:
+    @pytest.mark.parametrize("liar", [0, 1])
+    @pytest.mark.fault("P5", "P6")
+    async def test_p6_is_not_hidden_by_one_of_two_providers(self, session, nodes, liar):
+        nodes[liar].change, nodes[1 - liar].change = at_nonce(3), at_nonce(5)
+
+        assert await state_of(session, *nodes[:2]).highest_nonce(SIGNER) == 5
+
+    async def test_counts_what_waits_at_either(self, session, nodes):
+        nodes[0].change, nodes[1].change = at_nonce(3), at_nonce(3, waiting=4)
+
+        assert await state_of(session, *nodes[:2]).highest_nonce(SIGNER) == 4
+
+    async def test_a_pool_that_is_behind_its_blocks_takes_nothing_away(self, session, nodes):
+        for node in nodes[:2]:
+            node.change = at_nonce(5, waiting=3)
+
+        assert await state_of(session, *nodes[:2]).highest_nonce(SIGNER) == 5
+
+    async def test_is_not_known_by_one_of_two_providers(self, session, nodes):
+        nodes[0].change, nodes[1].change = at_nonce(3), away
+
+        with pytest.raises(ChainUnavailable):
+            await state_of(session, *nodes[:2]).highest_nonce(SIGNER)
+
+    async def test_two_of_three_are_enough(self, session, nodes):
+        nodes[0].change, nodes[1].change, nodes[2].change = at_nonce(3), away, at_nonce(4)
+
+        assert await state_of(session, *nodes).highest_nonce(SIGNER) == 4
+
+    async def test_is_what_the_only_provider_says(self, session, nodes):
+        nodes[0].change = at_nonce(3)
+
+        assert await state_of(session, nodes[0]).highest_nonce(SIGNER) == 3

@@ -142,6 +142,31 @@ async def require_at_other_provider(rpc: Rpc, block: Block) -> None:
         raise FinalBlocksDiffer(rpc.network, block.number, (first, theirs.provider or ""))
 
 
+async def of_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> Sequence[T]:
+    """Run a unit of reads at every provider; return the reports of the first two that answer.
+
+    :raises ChainUnavailable: when fewer than two answered.
+    """
+    if len(rpc.providers) < PROVIDERS_MIN:
+        return [await rpc.on_one_node(work)]
+    reads = [asyncio.create_task(_read_from(rpc, provider, work)) for provider in rpc.providers]
+    reports: list[T] = []
+    causes: list[str] = []
+    try:
+        for read in asyncio.as_completed(reads):
+            try:
+                reports.append(await read)
+            except ChainError as error:
+                causes.append(str(error))
+            if len(reports) == PROVIDERS_MIN:
+                return reports
+    finally:
+        for task in reads:
+            task.cancel()
+        await asyncio.gather(*reads, return_exceptions=True)
+    raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
+
+
 async def of_each_provider(
     rpc: Rpc, work: Callable[[Node], Awaitable[T]]
 ) -> tuple[Mapping[str, T], Sequence[str]]:

@@ -21,6 +21,7 @@ from swap_chains.evm.blocks import find_header, header_at, headers_at, to_block
 from swap_chains.evm.provider_agreement import (
     final_block,
     of_each_provider,
+    of_two_providers,
     read_from_two_providers,
 )
 from swap_chains.evm.rpc import Node, Request, Rpc, read_from
@@ -91,6 +92,19 @@ class EvmState:
 
     async def pending_nonce(self, account: str) -> int:
         return await self._on_one_node(lambda node: _quantity(node, account, "pending"))
+
+    async def highest_nonce(self, account: str) -> int:
+        requests = [
+            Request("eth_getTransactionCount", (account, tag)) for tag in ("latest", "pending")
+        ]
+
+        async def read(node: Node) -> int:
+            return max(codec.from_quantity(answer) for answer in _known(await node.batch(requests)))
+
+        try:
+            return max(await of_two_providers(self._rpc, read))
+        except NodeRefused as refusal:
+            raise ChainUnavailable(self.network, [str(refusal)]) from refusal
 
     async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
         unique = list(dict.fromkeys(holdings))

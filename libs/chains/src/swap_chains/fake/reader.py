@@ -197,6 +197,9 @@ class FakeReader:
             nonce += 1
         return nonce
 
+    async def highest_nonce(self, account: str) -> int:
+        return await self.pending_nonce(account)
+
     async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
         balances = self._chain.mined_at(at).world.balances
         return {holding: balances.get((holding.account, holding.token), 0) for holding in holdings}

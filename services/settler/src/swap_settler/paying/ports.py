@@ -96,8 +96,12 @@ class UnsignedSlots(NamedTuple):
 class LaneStore(Protocol):
     """What one lane keeps of its signer on its network. Each method is one transaction."""
 
-    async def open_signer(self, nonce: int) -> int:
-        """Begin at `nonce` if the signer is new; return the next nonce that will be handed out."""
+    async def open_signer(self, nonce: int) -> int | None:
+        """Begin at `nonce` if the signer is new; return the next nonce that will be handed out.
+
+        None where it is new and the database was not compared with the network yet: it may be
+        forgotten.
+        """
         ...
 
     async def halt(self, reason: str) -> None:

@@ -35,9 +35,11 @@ def build(
     :param proofs: what two providers report alike.
     :param ends_hold: says why an order that ends a hold waits for a second operator.
     """
+    signers = {name: one.signers for name, one in networks.items()}
     watch_incarnation = WatchIncarnation(
         PostgresIncarnations(service.engine),
         chains=chains,
+        signers=signers,
         failover_is_lossless=group.failover_is_lossless,
     )
     service.on_start(watch_incarnation)
@@ -48,7 +50,7 @@ def build(
         PostgresRecoveryProofs(service.engine),
         chains=proofs,
         treasuries={name: one.contracts.treasury for name, one in networks.items()},
-        signers={name: one.signers for name, one in networks.items()},
+        signers=signers,
     )
     service.every("prove-recovery", WATCH_INTERVAL, prove_recovery)
     finish_recovery = FinishRecovery(recoveries)

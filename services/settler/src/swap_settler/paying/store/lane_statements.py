@@ -80,8 +80,12 @@ WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT {SOURCE_STOP
         WHERE deposit.swap_id = intent.swap_id AND parked.state IN ('parked', 'releasing'))
 ORDER BY id FOR UPDATE
 """)
+# Not before the database was compared with the chain: a signer that a volume which was put back has
+# forgotten would look as one that is new.
 ADD_SIGNER: Final = sql("""
-INSERT INTO signer (network, address, next_nonce) VALUES (:network, :signer, :nonce)
+INSERT INTO signer (network, address, next_nonce) SELECT :network, :signer, :nonce
+WHERE NOT EXISTS (SELECT FROM recovery_hold AS hold
+    WHERE hold.before IS NULL OR :network = ANY(hold.networks))
 ON CONFLICT DO NOTHING
 """)
 LOCK_SIGNER: Final = sql(f"""

@@ -57,11 +57,12 @@ class PostgresLaneStore:
         self._engine = engine
         self._lane = lane
 
-    async def open_signer(self, nonce: int) -> int:
+    async def open_signer(self, nonce: int) -> int | None:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.ADD_SIGNER, self._values(nonce=nonce))
-            row = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
-        return int(row.next_nonce)
+            found = await connection.execute(statements.LOCK_SIGNER, self._values())
+            row = found.one_or_none()
+        return None if row is None else int(row.next_nonce)
 
     async def halt(self, reason: str) -> None:
         async with transaction(self._engine) as connection:

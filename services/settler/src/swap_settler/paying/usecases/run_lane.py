@@ -106,13 +106,22 @@ class RunLane:
         Nothing is signed until an operator resumes it, or the nonces are fenced.
         """
         await self._check()
-        nonce = None
-        while nonce is None:
-            nonce = await self._tried(self._nonce)
-        known = await self._store.open_signer(nonce)
+        nonce, known = await self._open_signer()
         if known < nonce and not await self._awaits_fence():
             await self._store.halt(f"the chain is at nonce {nonce}, the ledger at {known}")
             observe.signer_halted(self._chain.network, self._signer, known, nonce)
+
+    async def _open_signer(self) -> tuple[int, int]:
+        """Return the next nonce by the chain and by the ledger, once the database is compared."""
+        while True:
+            nonce = await self._tried(self._nonce)
+            if nonce is None:
+                continue
+            known = await self._store.open_signer(nonce)
+            if known is not None:
+                return nonce, known
+            observe.lane_waits(self._chain.network, "the database is not compared with the chain")
+            await asyncio.sleep(self._poll_interval.total_seconds())
 
     async def _awaits_fence(self) -> bool:
         """Whether it is known that a restored ledger is behind; the lane fences it then."""

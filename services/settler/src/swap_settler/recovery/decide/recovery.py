@@ -120,6 +120,21 @@ class SignerProof:
     open_nonces: int
     is_far_enough: bool  # past what was found to be forgotten
     final_number: int | None  # the block at which the last of them was found consumed
+    is_opened: bool = True  # the ledger knows it
+
+    @classmethod
+    def unopened(cls, network: str, address: str) -> SignerProof:
+        """Return what is proven of a signer that the ledger does not know: nothing."""
+        return cls(
+            network=network,
+            address=address,
+            is_halted=False,
+            end_nonce=None,
+            open_nonces=0,
+            is_far_enough=True,
+            final_number=None,
+            is_opened=False,
+        )
 
     @property
     def is_closed(self) -> bool:

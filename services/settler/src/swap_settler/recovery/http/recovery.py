@@ -130,6 +130,8 @@ def _waits_for(one: SignerProof) -> str | None:
         return None
     if one.is_halted:
         return "an operator: it is halted (swapctl signer list)"
+    if not one.is_opened:
+        return "its lane, to begin with it: its key is needed, unless the Treasury refuses it"
     if one.end_nonce is None or not one.is_far_enough:
         return "its lane, to hand out the nonces"
     return "final blocks with its no-ops"

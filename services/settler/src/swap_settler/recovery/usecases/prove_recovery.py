@@ -15,7 +15,7 @@ from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Unavailable
 from swap_settler.paying.usecases.spent_ids import VIEW_CALLER, VIEW_GAS, find_spent_ids
 from swap_settler.recovery import observe
-from swap_settler.recovery.decide.recovery import PaymentId, Proofs, Recovery
+from swap_settler.recovery.decide.recovery import PaymentId, Proofs, Recovery, SignerProof
 from swap_settler.recovery.ports import Findings, Recoveries, RecoveryProofs
 from swap_settler.recovery.usecases.payment_ids import payment_ids
 
@@ -79,7 +79,22 @@ class ProveRecovery:
 
     async def look(self, recovery: Recovery) -> Proofs:
         """Return what is proven."""
-        return await self._proofs.find(recovery.id, self._chains)
+        proofs = await self._proofs.find(recovery.id, self._chains)
+        return self._with_unopened(proofs)
+
+    def _with_unopened(self, proofs: Proofs) -> Proofs:
+        """Add signers that the ledger does not know: a restore has forgotten them, or they are new.
+
+        Their lanes open them, and fence their nonces as any other signer's.
+        """
+        known = {(signer.network, signer.address) for signer in proofs.signers}
+        unopened = (
+            SignerProof.unopened(network, address)
+            for network, addresses in self._signers.items()
+            for address in addresses
+            if (network, address) not in known
+        )
+        return Proofs(proofs.networks, (*proofs.signers, *unopened))
 
     async def count_addresses(self, recovery: Recovery) -> Mapping[str, int]:
         """Return the older deposit addresses without a count since the recovery, by network.
@@ -131,11 +146,13 @@ class ProveRecovery:
         return {n: number for n, number in zip(networks, heads, strict=True) if number is not None}
 
     async def _without_rights(self, proofs: Proofs) -> Proofs:
-        """Leave out signers of earlier days that the Treasury pays nothing for any more."""
+        """Leave out signers that may pay nothing: of earlier days, or not opened yet."""
         left = []
         for signer in proofs.signers:
             is_ours = signer.address in self._signers.get(signer.network, ())
-            if is_ours or await self._may_pay(signer.network, signer.address):
+            if (is_ours and signer.is_opened) or await self._may_pay(
+                signer.network, signer.address
+            ):
                 left.append(signer)
         return Proofs(proofs.networks, tuple(left))
 

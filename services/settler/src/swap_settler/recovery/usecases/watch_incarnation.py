@@ -15,6 +15,9 @@ from swap_settler.recovery.ports import Incarnations, Registered
 ANSWER_SECONDS: Final = 5
 
 
+Signer = tuple[str, str]  # network, address
+
+
 class Compared(NamedTuple):
     evidence: str | None  # what a chain has and the ledger has not
     unanswered: frozenset[str]  # networks
@@ -24,8 +27,10 @@ class WatchIncarnation:
     """Register each start of the database server; until then every payment is held.
 
     A restored copy begins a recovery. A server that was only restarted may run on a volume that was
-    put back: its signers' nonces are compared with their chains first. Where no node answers, what
-    rests on that network stays held, and is compared by a later round.
+    put back: its signers' nonces are compared with their chains first. So are those of signers that
+    only the catalogue has: a volume from before their first payment has forgotten them altogether.
+    Where no two providers answer, what rests on that network stays held, and is compared by a later
+    round.
     """
 
     def __init__(
@@ -33,10 +38,15 @@ class WatchIncarnation:
         incarnations: Incarnations,
         *,
         chains: Mapping[str, ChainReader],
+        signers: Mapping[str, Collection[str]],
         failover_is_lossless: bool,
     ) -> None:
+        """
+        :param signers: of the catalogue, by network.
+        """
         self._incarnations = incarnations
         self._chains = chains
+        self._signers = signers
         self._failover_is_lossless = failover_is_lossless
 
     async def __call__(self) -> None:
@@ -61,47 +71,60 @@ class WatchIncarnation:
             await self._register(seen)
 
     async def _register(self, seen: Registered) -> None:
-        evidence, unanswered = await self._compare(self._chains)
+        evidence, unanswered = await self._compare(seen, self._chains)
         is_first = await self._incarnations.register(seen, uncompared=unanswered, evidence=evidence)
         if is_first and evidence:
             observe.began("evidence", evidence)
 
     async def _compare_again(self, seen: Registered) -> None:
-        evidence, unanswered = await self._compare(seen.uncompared)
+        evidence, unanswered = await self._compare(seen, seen.uncompared)
         if evidence or unanswered != seen.uncompared:
             await self._incarnations.mark_compared(seen, uncompared=unanswered, evidence=evidence)
+        if evidence:
+            observe.began("evidence", evidence)
 
-    async def _compare(self, networks: Collection[str]) -> Compared:
-        uncompared_networks = [
-            known
-            for known in await self._incarnations.known_nonces()
-            if known.network in networks and known.network in self._chains
-        ]
-        answers = await asyncio.gather(
-            *(self._nonce(n.network, n.address) for n in uncompared_networks)
+    async def _compare(self, seen: Registered, networks: Collection[str]) -> Compared:
+        compared = sorted(
+            (network, address)
+            for network, address in await self._signers_of(seen)
+            if network in networks and network in self._chains
         )
+        answers = await asyncio.gather(*(self._nonce(*signer) for signer in compared))
         # Read again behind the answers: what was signed meanwhile is no evidence.
-        known = {
-            (n.network, n.address): n.next_nonce for n in await self._incarnations.known_nonces()
-        }
+        known = await self._known_nonces()
         ahead = [
-            f"{n.network} is at nonce {nonce} of {n.address}, the ledger at {here}"
-            for n, nonce in zip(uncompared_networks, answers, strict=True)
-            if nonce is not None and nonce > (here := known[n.network, n.address])
+            _says_ahead(signer, nonce, known.get(signer))
+            for signer, nonce in zip(compared, answers, strict=True)
+            if nonce is not None and nonce > known.get(signer, 0)
         ]
         unanswered = (
-            n.network
-            for n, nonce in zip(uncompared_networks, answers, strict=True)
-            if nonce is None
+            network for (network, _), nonce in zip(compared, answers, strict=True) if nonce is None
         )
         return Compared("; ".join(ahead) or None, frozenset(unanswered))
 
+    async def _signers_of(self, seen: Registered) -> frozenset[Signer]:
+        """Return what is compared: an empty ledger has nothing older that could be paid twice."""
+        known = frozenset(await self._known_nonces())
+        if not seen.has_history:
+            return known
+        return known | {
+            (network, address) for network, of_it in self._signers.items() for address in of_it
+        }
+
+    async def _known_nonces(self) -> Mapping[Signer, int]:
+        known = await self._incarnations.known_nonces()
+        return {(one.network, one.address): one.next_nonce for one in known}
+
     async def _nonce(self, network: str, address: str) -> int | None:
-        """Return the next nonce, with what waits in a pool; None when no node answers in time."""
-        chain = self._chains[network]
+        """Return the next nonce, with what waits in a pool; None when too few answer in time."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                mined = await chain.nonce(address, at=await chain.head())
-                return max(mined, await chain.pending_nonce(address))
+                return await self._chains[network].highest_nonce(address)
         except (ChainError, TimeoutError):
             return None
+
+
+def _says_ahead(signer: Signer, nonce: int, known: int | None) -> str:
+    network, address = signer
+    here = "has never used it" if known is None else f"at {known}"
+    return f"{network} is at nonce {nonce} of {address}, the ledger {here}"

@@ -1,0 +1,203 @@
+"""A volume that was put back is noticed by what a chain has and the ledger has not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from services.settler.tests.integration.recovery_worlds import opened_destination
+from services.settler.tests.lane_harness import DESTINATION, World, a_recipient
+from services.settler.tests.recovery_harness import (
+    FEES,
+    change_newest,
+    fence,
+    finishing,
+    forgotten,
+    has_read,
+    is_open,
+    proving,
+    watching,
+)
+from swap_chains.errors import ChainUnavailable
+from swap_chains.fake import FakeReader
+from swap_chains.ports import Call
+from swap_domain.catalogue import NATIVE
+from swap_runtime.postgres.database import Engine
+from swap_runtime.postgres.leases import Lease
+from swap_settler.paying.store.lane_store import LaneName
+
+pytestmark = [pytest.mark.connected, pytest.mark.fault("P5", "P6")]
+OTHER = a_recipient(77)  # a signer of the catalogue that the ledger has no row of
+RESTARTED = "booted_at = booted_at - interval '1 hour'"
+
+
+@pytest.fixture
+async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_destination(migrated) as world:
+        await watching(world)()  # a copied database is another one until it is registered
+        yield world
+
+
+@pytest.fixture
+async def other(world: World) -> World:
+    """The lane of the other signer, which has not begun."""
+    lease = Lease(world.engine, LaneName(DESTINATION, OTHER).lease, holder="this")
+    await lease.acquire()
+    assert lease.epoch is not None
+    world.chain.give(OTHER, NATIVE, 10**18)
+    return World(world.engine, world.chain, lease.epoch, signer=OTHER)
+
+
+async def use(world: World, nonce: int) -> None:
+    """Consume a nonce of the world's signer, unknown to the ledger."""
+    signed = await world.sender.sign(Call(OTHER, 0, b"", 21_000), nonce=nonce, fees=FEES)
+    await world.sender.broadcast([signed])
+
+
+async def reasons(world: World) -> list[str]:
+    rows = await world.rows("SELECT reason FROM recovery WHERE ended_at IS NULL")
+    return [row.reason for row in rows]
+
+
+class Unanswering(FakeReader):
+    """A network of which too few providers answer."""
+
+    async def highest_nonce(self, account: str) -> int:
+        raise ChainUnavailable(self.network, ["one provider is not enough"])
+
+
+class TestAForgottenSigner:
+    @pytest.mark.parametrize("is_mined", [True, False])
+    async def test_p6_is_evidence_by_its_nonce(
+        self, world: World, other: World, *, is_mined: bool
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await use(other, 0)
+        if is_mined:
+            world.chain.mine()
+        await change_newest(world, RESTARTED)
+
+        await watching(world, signers=[OTHER])()
+        await world.send_everything()
+
+        [reason] = await reasons(world)
+        assert reason == (f"{DESTINATION} is at nonce 1 of {OTHER}, the ledger has never used it")
+        assert await world.intent_states() == ["reserved"]
+
+    async def test_p6_is_not_opened_as_a_new_one_before_it_is_compared(
+        self, world: World, other: World
+    ) -> None:
+        """Its lane is back before the database is compared: it would hide the evidence."""
+        await world.confirmed_swaps(1)
+        await use(other, 0)
+        world.chain.mine()
+        await change_newest(world, RESTARTED)
+
+        assert await other.store.open_signer(1) is None
+        await watching(world, chain=Unanswering(world.chain), signers=[OTHER])()
+        assert await other.store.open_signer(1) is None
+        await watching(world, signers=[OTHER])()
+
+        assert len(await reasons(world)) == 1
+        assert await other.store.open_signer(1) == 1
+
+    async def test_p6_ends_by_itself_once_its_nonces_are_closed(
+        self, world: World, other: World, watcher: Engine
+    ) -> None:
+        """Its first transaction has paid a swap; its second waits in a pool for another."""
+        world.chain.authorize(OTHER)
+        await world.confirmed_swaps(2)
+        await forgotten(other, 1, "output", nonce=0)
+        world.chain.mine(4)
+        await forgotten(other, 2, "output", nonce=1)
+        await change_newest(world, RESTARTED)
+        await watching(world, signers=[OTHER])()
+        prove = proving(world, signers=[OTHER])
+        await prove()  # it notes the heads first
+        await fence(world)
+        await has_read(watcher, world)
+        assert not await prove()  # the other lane has not begun
+
+        assert await other.store.open_signer(1) == 1
+        await fence(other)
+        world.chain.mine(4)
+        await has_read(watcher, world)
+
+        assert await prove()
+        assert not await is_open(world)
+        await world.send_everything()
+        world.chain.mine(4)
+        assert await world.intent_states() == ["reserved"] * 2
+        retained = await finishing(world).list_retained()
+        assert {hold.kind for hold in retained} == {"output"}
+        assert len(retained) == 2
+
+    async def test_p6_that_the_treasury_refuses_keeps_no_recovery_open(
+        self, world: World, other: World, watcher: Engine
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await use(other, 0)
+        world.chain.mine(4)
+        await change_newest(world, RESTARTED)
+        await watching(world, signers=[OTHER])()
+        await fence(world)
+        prove = proving(world, signers=[OTHER])
+
+        await prove()
+        world.chain.mine(4)
+        await has_read(watcher, world)
+
+        assert await prove()
+
+    async def test_p6_one_that_was_never_used_is_none(self, world: World, other: World) -> None:
+        await world.confirmed_swaps(1)
+        await change_newest(world, RESTARTED)
+
+        await watching(world, signers=[OTHER])()
+
+        assert await reasons(world) == []
+        assert await other.store.open_signer(0) == 0
+
+    async def test_p6_an_empty_ledger_takes_a_key_that_was_used(
+        self, world: World, other: World
+    ) -> None:
+        """There is nothing older that could be paid twice."""
+        await use(other, 0)
+        world.chain.mine()
+        await change_newest(world, RESTARTED)
+
+        await watching(world, signers=[OTHER])()
+
+        assert await reasons(world) == []
+        assert await other.store.open_signer(1) == 1
+
+
+class TestANetworkThatDoesNotAnswer:
+    async def test_p6_is_compared_again_until_it_does(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await use(world, 0)
+        world.chain.mine()
+        await change_newest(world, RESTARTED)
+        unanswering = watching(world, chain=Unanswering(world.chain))
+
+        for _ in range(2):
+            await unanswering()
+            await world.send_everything()
+            assert await reasons(world) == []
+            assert await world.intent_states() == ["reserved"]
+        await watching(world)()
+
+        assert len(await reasons(world)) == 1
+
+    async def test_p6_is_held_also_where_the_ledger_knows_no_signer_of_it(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.rows("DELETE FROM signer RETURNING 1")
+        await change_newest(world, RESTARTED)
+
+        await watching(world, chain=Unanswering(world.chain))()
+
+        [newest] = await world.rows("SELECT uncompared FROM incarnation ORDER BY id DESC LIMIT 1")
+        assert newest.uncompared == [DESTINATION]
