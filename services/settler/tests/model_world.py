@@ -34,6 +34,7 @@ from services.settler.tests.lane_harness import (
     a_sweep,
     address_of,
 )
+from services.settler.tests.recovery_harness import has_read, is_open, proving
 from swap_chains.errors import ChainError
 from swap_chains.evm import codec
 from swap_chains.ports import Call, Fees
@@ -328,6 +329,7 @@ class Model:
                     await connection.execute(COUNTED, {**own, "since": NOW, "time": self.now})
 
     async def sweep(self) -> None:
+        self.now += timedelta(microseconds=1)  # a sweep's id has its time
         await self.here.order_sweeps()
         with suppress(ChainError):
             await self.here.new_sweeper()(epoch=self.here.epoch)
@@ -397,6 +399,7 @@ class Model:
             for network, side in self.sides.items():
                 await side.go_on()
                 await self._resume(network)
+            await self.recover()
             await self.sweep()
             await self.report_sweeps()
             if not await self.here.rows(DUE):
@@ -417,6 +420,21 @@ class Model:
                 await side.close()
             with suppress(ChainError):
                 await side.report()
+        with suppress(ChainError, Unavailable):
+            await self.recover()
+
+    async def recover(self) -> None:
+        """Do a step towards the end of a recovery that a nonce without an explanation began.
+
+        It ends by its proofs alone, as the service ends it.
+        """
+        if not await is_open(self.here):
+            return
+        worlds = [side.world for side in self.sides.values()]
+        for side in self.sides.values():
+            await side.fence()
+        await has_read(self.watcher, *worlds)
+        await proving(*worlds)()
 
     async def _resume(self, network: str) -> None:
         """Let the lane find a nonce that was used elsewhere, and explain it."""

@@ -115,6 +115,7 @@ class TestAForeignNonce:
         external = await overtaken(world, count=2)
 
         await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.finish_recovery()
 
         assert await world.intent_states() == ["reserved"] * 2
         await world.send_everything()
@@ -162,10 +163,12 @@ class TestAForeignNonce:
     async def test_s11_is_told_twice_without_harm(self, world: World) -> None:
         external = await overtaken(world)
         await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.finish_recovery()
         await world.send_everything()
         await world.store.halt("something else")
 
         await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.finish_recovery()
 
         assert await world.intent_states() == ["broadcast"]  # on its way, and left there
         world.chain.mine()
@@ -185,6 +188,7 @@ class TestAForeignNonce:
             await resume(DESTINATION, **SAID)
 
         await resume(DESTINATION, used_by=used_by, **SAID)
+        await world.finish_recovery()
 
         await world.send_everything()
         world.chain.mine()
@@ -230,6 +234,7 @@ class TestAForeignNonce:
     ) -> None:
         external = await overtaken(world)
         await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.finish_recovery()
         world.chain.refuse(a_recipient(1))
         for _ in range(2):
             await world.send_everything()
@@ -305,6 +310,7 @@ class TestTheProof:
         await halted(world)
 
         results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.finish_recovery()
 
         assert results.paid_externally == [paid_id]
         states = await world.rows("SELECT to_address, state FROM intent")
@@ -424,6 +430,7 @@ class TestTheProof:
             await world.resuming()(DESTINATION, used_by=[external], **SAID)
         await world.payout("reverted", version=2, transaction_hash=ours.transaction_hash)
         await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.finish_recovery()
 
         await world.send_everything()
         world.chain.mine()
@@ -440,6 +447,7 @@ class TestTheProof:
 
         async def slept(*args: object, **more: object) -> None:
             await world.resuming()(DESTINATION, used_by=[external], **SAID)
+            await world.finish_recovery()
             await world.send_everything()
             await close(*args, **more)  # type: ignore[arg-type]
 

@@ -35,6 +35,7 @@ async def test_s11_a_robbed_nonce_is_explained_and_its_payment_made_once(here: O
     external = await here.robbed(Call(THIEF, 10**18, b"", 21_000))
 
     await world.resuming()(DESTINATION, used_by=[external], **SAID)
+    await world.finish_recovery()
     await world.send_everything()
     await here.mine(4)
     await world.close_slots()

@@ -31,6 +31,7 @@ from services.settler.tests.lane_harness import (
     a_request,
     expect_other_nonces,
 )
+from services.settler.tests.recovery_harness import fencing
 from swap_chains.events import Block
 from swap_chains.evm import codec
 from swap_chains.fake.execution import Emitted
@@ -231,6 +232,11 @@ class Side:
         ]
         if depth:
             chain.reorg(depth, [(one, 0) for one in again] if self._random.random() < 0.5 else ())
+
+    async def fence(self) -> None:
+        """Hand out the nonces that a recovery closes, as the lane does."""
+        if await fencing(self.world)(epoch=self.world.epoch):
+            self._send.notice_slots()
 
     async def go_on(self) -> None:
         """Do all that a lane and its chain do until there is nothing more to do at the moment."""

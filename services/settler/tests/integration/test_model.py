@@ -32,6 +32,7 @@ from hypothesis.stateful import (
 from pydantic import SecretStr
 
 from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.integration.recovery_worlds import SIGNER_HERE
 from services.settler.tests.integration.test_lane_schedules import POINTS, killed_at
 from services.settler.tests.lane_harness import (
     DESTINATION,
@@ -74,7 +75,8 @@ class SettlerMachine(RuleBasedStateMachine):
         super().__init__()
         self._runner = asyncio.Runner()
         self._there = opened_world(self.url, DESTINATION)
-        self._here = opened_world(self.url, SOURCE, beside_another=True)
+        # Without chain ids, no-ops of one signer would have one hash on both networks.
+        self._here = opened_world(self.url, SOURCE, beside_another=True, signer=SIGNER_HERE)
         self.model = self._run(self._open())
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from services.settler.tests.integration.recovery_worlds import opened_destination
-from services.settler.tests.lane_harness import DESTINATION, World, a_recipient
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, a_recipient
 from services.settler.tests.recovery_harness import (
     FEES,
     change_newest,
@@ -26,6 +26,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.leases import Lease
 from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P5", "P6")]
 OTHER = a_recipient(77)  # a signer of the catalogue that the ledger has no row of
@@ -201,3 +202,71 @@ class TestANetworkThatDoesNotAnswer:
 
         [newest] = await world.rows("SELECT uncompared FROM incarnation ORDER BY id DESC LIMIT 1")
         assert newest.uncompared == [DESTINATION]
+
+
+class TestANonceThatNothingExplains:
+    @pytest.fixture
+    async def robbed(self, world: World) -> World:
+        """A transaction that is unknown to the ledger has the nonce of a payment, for good."""
+        await world.confirmed_swaps(2)
+        await world.send_everything()
+        world.chain.pool.clear()
+        await use(world, 0)
+        world.chain.mine()
+        return world
+
+    @pytest.mark.fault("S11")
+    async def test_s11_begins_one_recovery_beside_the_halt(self, robbed: World) -> None:
+        """Each further final block repeats the halt, and must not make newer swaps older."""
+        closing = robbed.closing()
+        open_one = "SELECT began_at, evidence, reason FROM recovery WHERE ended_at IS NULL"
+        for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
+            robbed.chain.mine()
+            await closing(epoch=robbed.epoch)
+        [began] = await robbed.rows(open_one)
+
+        for _ in range(3):
+            robbed.chain.mine()
+            await closing(epoch=robbed.epoch)
+        [later] = await robbed.rows(open_one)
+        [signer] = await robbed.rows("SELECT halted_reason FROM signer")
+
+        assert later == began
+        assert later.evidence == 0
+        assert signer.halted_reason == later.reason
+        assert "used by no transaction of ours" in later.reason
+
+    @pytest.mark.fault("S11")
+    async def test_s11_it_ends_by_its_proofs_once_the_transaction_is_named(
+        self, robbed: World, watcher: Engine
+    ) -> None:
+        [external] = [
+            h for mined in robbed.chain.blocks for h in robbed.chain.mined_at(mined).outcomes
+        ]
+        closing = robbed.closing()
+        for _ in range(ROUNDS_UNEXPLAINED_MAX + 3):
+            robbed.chain.mine()
+            await closing(epoch=robbed.epoch)
+        prove = proving(robbed)
+        await prove()
+        await has_read(watcher, robbed)
+        assert not await prove()
+
+        await robbed.resuming()(DESTINATION, used_by=[external], by="ann", reason="by hand")
+        await fence(robbed)
+        robbed.chain.mine(4)
+        await has_read(watcher, robbed)
+        assert await prove()
+        await robbed.send_everything()
+        robbed.chain.mine(4)
+        await robbed.close_slots()
+
+        assert not await is_open(robbed)
+        assert [robbed.paid(1), robbed.paid(2)] == [PAYOUT] * 2
+        assert await finishing(robbed).list_retained() == []
+
+    @pytest.mark.fault("S11")
+    async def test_s11_what_was_named_meanwhile_begins_none(self, robbed: World) -> None:
+        await robbed.store.halt_for([5], "no slot has this nonce")
+
+        assert await reasons(robbed) == []

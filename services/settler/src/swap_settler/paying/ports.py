@@ -113,7 +113,11 @@ class LaneStore(Protocol):
         ...
 
     async def halt_for(self, nonces: Collection[int], reason: str) -> None:
-        """Halt for nonces that nothing explains, unless something has explained all of them."""
+        """Halt for nonces that nothing explains, unless something has explained all of them.
+
+        A recovery begins: the ledger may have forgotten what used them. A reason that the halt has
+        already begins nothing again.
+        """
         ...
 
     async def due(self, *, limit: int) -> Due:

@@ -77,7 +77,9 @@ class PostgresLaneStore:
     async def halt_for(self, nonces: Collection[int], reason: str) -> None:
         async with transaction(self._engine) as connection:
             values = self._values(reason=reason, nonces=list(nonces))
-            await connection.execute(statements.HALT_FOR, values)
+            is_new = (await connection.execute(statements.HALT_FOR, values)).changed > 0
+            if is_new:  # once: a later round would make newer swaps older than the recovery
+                connection.post(OPEN, {"cause": "evidence", "reason": reason, "at": None})
 
     async def due(self, *, limit: int) -> Due:
         async with reading(self._engine) as connection:
