@@ -11,6 +11,10 @@ from tests.plugins.fault_rows import ROWS_FILE, Carrier, carriers, rows
 
 SIZES = {"S": 30, "R": 8, "W": 28, "K": 19, "P": 10, "Rr": 4, "N": 17, "A": 20, "G": 20, "M": 15}
 
+# Rows with tests that were added after the code: a guard says that they can fail.
+NEED_A_GUARD = ("W27", "K8", "K11", "K18", *(f"P{n}" for n in (1, 5, 6, 7, 9)))
+NEED_A_GUARD += tuple(f"M{n}" for n in (9, 10, 11, 13, 14))
+
 
 @pytest.fixture(scope="module")
 def carried() -> list[Carrier]:
@@ -39,6 +43,11 @@ def test_every_marker_names_rows_that_exist_and_is_carried_by_a_test(
 ) -> None:
     assert [one for one in carried if one.row not in rows()] == [], f"add it to {ROWS_FILE}"
     assert [one for one in carried if one.test is None] == []
+
+
+@pytest.mark.parametrize("row", NEED_A_GUARD)
+def test_a_row_names_the_code_without_which_its_test_fails(row: str) -> None:
+    assert rows()[row].guard
 
 
 class TestCarriers:

@@ -25,6 +25,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.batches import UseCase
 from swap_runtime.messaging.consuming import Subscriptions, consume
 from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.producing import KafkaProducer
 from swap_runtime.messaging.relay import Outbound, Relay
@@ -36,6 +37,8 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 WITHIN_SECONDS = 30
+OTHERS = 50
+TRIES_ALONE = 2  # of one that stands alone
 
 
 @pytest.fixture
@@ -156,6 +159,43 @@ class TestConsume:
 
         async with consuming(broker.settings, topic, notes, FakeParking()):
             await until(lambda: _has(notes, 1))
+
+    @pytest.mark.fault("K8")
+    async def test_k8_what_fails_each_time_is_parked_and_not_delivered_again(
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
+    ) -> None:
+        """Its offset is committed: neither this consumer nor the next of its group gets it."""
+        notes, parking = KeepNotes(engine), a_parking(engine, topic=topic)
+        relay = Relay(engine, KafkaProducer(broker.settings), holder="a")
+        notes.poison.add("poison")
+        tries = 0
+
+        async def count_tries(messages: Sequence[Envelope[Note]]) -> None:
+            nonlocal tries
+            tries += any(message.body.thing == "poison" for message in messages)
+            await notes(messages)
+
+        async def publish_others(first: int) -> None:
+            """Let every partition have some behind it."""
+            await decide(
+                engine, *(Outgoing.of(topic, a_note(f"{first + n}")) for n in range(OTHERS))
+            )
+            assert await relay.publish_batch() == OTHERS
+
+        await decide(engine, Outgoing.of(topic, a_note("poison")))
+        async with consuming(broker.settings, topic, count_tries, parking) as consumer:
+            assert await relay.publish_batch() == 1
+            await until(lambda: _has_committed(consumer, 1))
+            await publish_others(0)
+            await until(lambda: _has_committed(consumer, 1 + OTHERS))
+        async with consuming(broker.settings, topic, count_tries, parking):
+            await publish_others(OTHERS)
+            await until(lambda: _has(notes, 2 * OTHERS))
+
+        assert tries == TRIES_ALONE
+        await relay.stop()
+        [parked] = await ParkedRoutes(engine).list_parked(state=None, topic=topic.name)
+        assert (parked["state"], parked["reason"]) == ("parked", "ValueError: poison")
 
     @pytest.mark.fault("K9")
     async def test_k9_a_batch_that_is_delivered_again_acts_once(
