@@ -7,7 +7,13 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.lane_harness import DEPOSITORY, DESTINATION, SIGNER, TREASURY, World
+from services.settler.tests.lane_harness import (
+    DEPOSITORY,
+    DESTINATION,
+    SIGNER,
+    TREASURY,
+    World,
+)
 from swap_chains.errors import ChainMismatch
 from swap_chains.fake import FakeChain, FakeReader
 from swap_domain.catalogue import NATIVE
@@ -55,3 +61,27 @@ async def test_one_that_has_paid_nothing_of_the_ledgers_is_refused(world: World)
 
     with pytest.raises(ChainMismatch, match="deployed anew"):
         await requiring(world, deployed_anew())()
+
+
+async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) -> None:
+    """A replacement has made the newest; a chain that lost its newest blocks has the oldest."""
+    for number in range(1, 31):
+        await world.confirmed_swaps(1, first=number)
+        await world.send_everything()
+        world.chain.mine(4)
+        await world.close_slots()
+    await world.rows("UPDATE intent SET state = 'confirmed' RETURNING 1")
+    for number in range(31, 33):
+        await world.confirmed_swaps(1, first=number)
+        await world.send_everything()  # what is out hides none of them
+    rows = await world.rows(
+        "SELECT paid_id FROM intent JOIN slot_intent ON intent_id = intent.id"
+        " WHERE state = 'confirmed' ORDER BY nonce"
+    )
+    ids = [int(row.paid_id) for row in rows]
+    assert len(ids) == 30
+
+    sample = await world.store.paid_sample()
+
+    assert {*ids[:6], *ids[-6:]} <= {*sample}
+    assert len(sample) <= 30

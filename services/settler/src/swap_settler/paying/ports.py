@@ -109,7 +109,7 @@ class LaneStore(Protocol):
         ...
 
     async def paid_sample(self) -> Sequence[int]:
-        """Return the ids of some final payments of the network, at random."""
+        """Return ids of final payments of the network: the oldest, the newest and others."""
         ...
 
     async def halt_for(self, nonces: Collection[int], reason: str) -> None:

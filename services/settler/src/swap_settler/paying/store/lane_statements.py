@@ -99,6 +99,25 @@ WHERE (network, address) = (:network, :signer) FOR SHARE
 NEXT_NONCE: Final = sql(f"""
 SELECT next_nonce FROM signer WHERE (network, address) = (:network, :signer) AND {_MAY_SIGN}
 """)
+# A chain that lost its newest blocks has the old ones still, and a Treasury that replaced another
+# on purpose has the new ones. Among a signer's first and last slots that are closed, so that no
+# history makes it slow, and that what is out hides nothing.
+OLDEST_AND_NEWEST_PAID: Final = sql("""
+SELECT DISTINCT made.paid_id FROM signer
+CROSS JOIN LATERAL (
+    (SELECT intent_id FROM slot_intent AS first
+     WHERE (first.network, first.signer) = (signer.network, signer.address)
+     ORDER BY nonce LIMIT 6)
+    UNION ALL
+    (SELECT intent_id FROM slot_intent AS last
+     WHERE (last.network, last.signer) = (signer.network, signer.address)
+         AND EXISTS (SELECT FROM nonce_slot AS slot WHERE (slot.network, slot.signer, slot.nonce)
+             = (last.network, last.signer, last.nonce) AND slot.closed_at IS NOT NULL OFFSET 0)
+     ORDER BY nonce DESC LIMIT 6)) AS carried
+CROSS JOIN LATERAL (SELECT paid_id FROM intent WHERE intent.id = carried.intent_id
+    AND state = 'confirmed' AND paid_id IS NOT NULL OFFSET 0) AS made
+WHERE signer.network = :network
+""")
 # A further reason is kept beside the first: whoever lifts the halt answers for them all.
 _HALT: Final = f"""
 UPDATE signer SET halted_at = coalesce(halted_at, now()),

@@ -28,11 +28,12 @@ from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow,
 
 LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
 
-# By ids, which are hashes: the first of them are as good as any, and an index has them in order.
-PAID_SAMPLE: Final = sql("""
+# Beside the oldest and the newest, whose slots may carry sweeps alone. By ids, which are hashes:
+# the first of them are as good as any, and an index has them in order.
+FIRST_PAID: Final = sql("""
 SELECT paid_id FROM intent
 WHERE network = :network AND state <> 'dead' AND state = 'confirmed' AND paid_id IS NOT NULL
-ORDER BY network, paid_id LIMIT 20
+ORDER BY network, paid_id LIMIT 10
 """)
 
 
@@ -72,7 +73,10 @@ class PostgresLaneStore:
     async def paid_sample(self) -> Sequence[int]:
         async with reading(self._engine) as connection:
             values: dict[str, object] = {"network": self._lane.network}
-            return [int(id) for id in await connection.scalars(PAID_SAMPLE, values)]
+            some, first = await connection.ask(
+                (statements.OLDEST_AND_NEWEST_PAID, values), (FIRST_PAID, values)
+            )
+        return sorted({int(row.paid_id) for row in (*some, *first)})
 
     async def halt_for(self, nonces: Collection[int], reason: str) -> None:
         async with transaction(self._engine) as connection:
