@@ -22,6 +22,7 @@ from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Network, Owners
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.paying.adapters.chains import Chain
+from swap_settler.paying.build import report_unchecked_roles
 
 pytestmark = pytest.mark.connected
 OWNER, SIGNER = (Account.from_key(key).address for key in (OWNER_KEY, SIGNER_KEY))
@@ -83,3 +84,29 @@ async def test_m12_an_operator_that_is_no_signer_is_counted(deployed: Deployed) 
 
     labels = {"network": DESTINATION}
     assert REGISTRY.get_sample_value("swap_settler_unknown_operators", labels) == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "owners", "expected"),
+    [
+        ("live", Owners(), 2),
+        ("live", Owners(treasury=OWNER), 1),
+        ("live", Owners(treasury=OWNER, depository=OWNER), 0),
+        ("test", Owners(), None),
+    ],
+)
+@pytest.mark.fault("M12")
+def test_m12_a_live_contract_without_a_named_owner_is_counted(
+    environment: str, owners: Owners, expected: int | None
+) -> None:
+    known = a_catalogue().network(DESTINATION)
+    contracts = replace(known.contracts, depository=STRANGER, paymaster=None, owners=owners)
+    name = f"{environment.upper()}_{len(str(owners))}"
+    network = replace(known, name=name, contracts=contracts)
+    catalogue = replace(a_catalogue(), environment=environment, networks={name: network})
+
+    report_unchecked_roles(catalogue)
+
+    labels = {"network": name}
+    found = REGISTRY.get_sample_value("swap_settler_contracts_without_owner", labels)
+    assert found == expected

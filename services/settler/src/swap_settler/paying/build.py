@@ -13,6 +13,7 @@ from swap_runtime.postgres.leases import Lease
 from swap_runtime.process.service import Service
 from swap_runtime.process.supervision import Beat
 from swap_runtime.screening import (
+    LIVE,
     BlockList,
     FreshList,
     RehearsalAddresses,
@@ -24,7 +25,7 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
 from swap_settler.paying import observe
-from swap_settler.paying.adapters.chains import Chain
+from swap_settler.paying.adapters.chains import Chain, contracts_without_owner
 from swap_settler.paying.adapters.keys import open_keys
 from swap_settler.paying.lane import Lane
 from swap_settler.paying.store.lane_store import LaneName
@@ -43,6 +44,7 @@ def build(
     swap_messages: SwapMessages,
     session: aiohttp.ClientSession,
 ) -> None:
+    report_unchecked_roles(catalogue)
     _add_lanes(
         service,
         group,
@@ -60,6 +62,13 @@ def build(
         dwell=group.payout_dwell,
     )
     service.every("abandon-waiting-payouts", STUCK_INTERVAL, abandon_waiting_payouts)
+
+
+def report_unchecked_roles(catalogue: Catalogue) -> None:
+    """Say loudly which contracts of live networks may get another owner without being noticed."""
+    for network in catalogue.networks.values():
+        if catalogue.environment == LIVE:
+            observe.contracts_without_owner(network.name, contracts_without_owner(network))
 
 
 def _add_lanes(

@@ -49,6 +49,12 @@ SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", [
 UNKNOWN_OPERATORS = gauge(
     "settler_unknown_operators", "Operators of contracts that are no signers", ["network"]
 )
+# Alert: any. Nobody notices that such a contract got another owner, who can empty it.
+WITHOUT_OWNER = gauge(
+    "settler_contracts_without_owner",
+    "Contracts of a live network that the catalogue names no owner of: their roles are not checked",
+    ["network"],
+)
 
 
 def payment_queued(swap_id: UUID | None, network: str, reason: str) -> None:
@@ -185,6 +191,17 @@ def fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
         end_nonce=end_nonce,
         no_ops=opened,
     )
+
+
+def contracts_without_owner(network: str, names: Sequence[str]) -> None:
+    WITHOUT_OWNER.labels(network).set(len(names))
+    if names:
+        log.error(
+            "owners, operators and receivers are not compared with the chain: the catalogue names "
+            "no owner",
+            network=network,
+            contracts=list(names),
+        )
 
 
 def unknown_operators(network: str, unknown: Sequence[UnknownOperator]) -> None:

@@ -87,6 +87,19 @@ def roles_of(network: Network, operator: str) -> ContractRoles:
     )
 
 
+def contracts_without_owner(network: Network) -> Sequence[str]:
+    """Return which contracts of a network the catalogue names no owner of: their roles are not
+    compared with the chain.
+    """
+    contracts, owners = network.contracts, network.contracts.owners
+    named = {
+        "Treasury": (contracts.treasury, owners.treasury),
+        "Depository": (contracts.depository, owners.depository),
+        "Paymaster": (contracts.paymaster, owners.paymaster),
+    }
+    return [name for name, (address, owner) in named.items() if address and not owner]
+
+
 def derivation_of(network: Network) -> Derivation | None:
     """Return how the network's deposit addresses are computed, where it has some."""
     addresses = network.contracts.deposit_addresses
