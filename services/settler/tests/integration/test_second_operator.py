@@ -26,11 +26,13 @@ from swap_runtime.operators.admin_routes import OrderRoute
 from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.http.signers import SignerAdmin
 from swap_settler.operator.http.stops import StopAdmin
+from swap_settler.operator.store.blocked import PostgresBlocked
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
 from swap_settler.operator.store.losses import PostgresLosses
@@ -39,6 +41,7 @@ from swap_settler.operator.store.stops import PostgresStops
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.list_signers import ListSigners
+from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
 from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.operator.usecases.pay_claimable import PayClaimable
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
@@ -130,6 +133,7 @@ async def serving(
         resume_signers=world.resuming(),
         clock=lambda: NOW,
     )
+    blocked = BlockedAdmin(ManageBlockedAddresses(PostgresBlocked(engine), catalogue=catalogue))
     resume = "/signers/{network}/resume"
     internal = internal_port(
         engine,
@@ -141,6 +145,8 @@ async def serving(
             OrderRoute("/caps/lift", caps.lift, second.lifts_cap),
             OrderRoute("/payouts/stop", stops.stop),
             OrderRoute("/payouts/go", stops.lift, second.lifts_stop),
+            OrderRoute("/blocked", blocked.block),
+            OrderRoute("/blocked/lift", blocked.lift, second.lifts_block),
             OrderRoute(resume, signers.resume, second.resumes_signers, signers.add_halts),
         ],
     )
@@ -313,6 +319,32 @@ class TestACap:
             assert (await settler.ask("ann", "/caps/lift", network=SOURCE))[0] == 202
         async with serving(world, above=10**30) as settler:
             assert (await settler.ask("ann", "/caps/lift", network=SOURCE))[0] == 200
+
+
+class TestABlockedAddress:
+    @pytest.mark.parametrize("network", [None, SOURCE])
+    async def test_is_blocked_by_one_operator_and_let_go_by_two(
+        self, world: World, network: str | None
+    ) -> None:
+        await world.confirmed_swaps(1)  # with money in the Treasuries
+        order = {"addresses": [OWNER], "network": network}
+        async with serving(world, above=0) as settler:
+            assert (await settler.ask("ann", "/blocked", **order))[0] == 200
+
+            status, answer_document = await settler.ask("ann", "/blocked/lift", **order)
+            assert status == 202
+            blocked = PostgresBlocked(world.engine)
+            assert [one.address for one in await blocked.list_blocked(limit=9)] == [OWNER]
+
+            assert (await settler.approve(answer_document))[0] == 200
+            assert await blocked.list_blocked(limit=9) == []
+
+    async def test_is_let_go_by_one_below_the_amount(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        async with serving(world, above=10**30) as settler:
+            await settler.ask("ann", "/blocked", addresses=[OWNER])
+
+            assert (await settler.ask("ann", "/blocked/lift", addresses=[OWNER]))[0] == 200
 
 
 class TestAStop:

@@ -83,7 +83,7 @@ def build(
     _serve_claims(service, catalogue, swap_messages, prices, second=second)
     _serve_stops(service, group, catalogue, second=second)
     _serve_caps(service, catalogue, report_interval, weigh_orders=weigh_orders)
-    _serve_blocked(service, catalogue)
+    _serve_blocked(service, catalogue, second=second)
     _serve_sweeps(service, catalogue)
     _serve_rescues(service, catalogue, chains)
     _serve_records(service, group, catalogue)
@@ -249,10 +249,10 @@ def _serve_caps(
     service.order("/payouts/queue/{id}/pass", admin.grant_pass, needs_second=second.grants_pass)
 
 
-def _serve_blocked(service: Service, catalogue: Catalogue) -> None:
+def _serve_blocked(service: Service, catalogue: Catalogue, *, second: SecondOperator) -> None:
     admin = BlockedAdmin(
         ManageBlockedAddresses(PostgresBlocked(service.engine), catalogue=catalogue)
     )
     service.admin("GET", "/blocked", admin.list_all)
     service.order("/blocked", admin.block)
-    service.order("/blocked/lift", admin.lift)
+    service.order("/blocked/lift", admin.lift, needs_second=second.lifts_block)

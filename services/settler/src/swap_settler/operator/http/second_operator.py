@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import read_form, read_id
+from swap_settler.operator.decide.signer import EVERYWHERE
+from swap_settler.operator.http.blocked import AddressForm
 from swap_settler.operator.http.caps import CapForm, NewCap, payment_id
 from swap_settler.operator.http.claims import BALANCE, AttachForm, PayForm
 from swap_settler.operator.http.stops import LiftForm
@@ -66,6 +68,14 @@ class SecondOperator:
         if form.is_of_losses:  # what came from one network is paid on all of them
             return await self._weigh_orders.of_everything()
         return await self._weigh_orders.of_stop(form.where)
+
+    async def lifts_block(self, order: Order) -> str | None:
+        """Weigh what may be paid to the addresses afterwards, as a stop that is lifted there."""
+        try:
+            form = read_form(order, AddressForm)
+        except ValueError:
+            return None
+        return await self._weigh_orders.of_stop(form.network or EVERYWHERE)
 
     async def resumes_signers(self, order: Order) -> str | None:
         return await self._weigh_orders.of_stop(order.target["network"])
