@@ -12,7 +12,9 @@ from services.api.tests.fake_chains import (
 )
 from services.api.tests.fake_pricing import FakePricing
 from services.api.tests.fake_webhooks import FakeWebhooks
-from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
+from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork, FixedPrices
+from services.settler.tests.model_world import Prices
+from services.settler.tests.settler_harness import Quoter
 from swap_api.approval_ports import TokenAllowances
 from swap_api.attach_ports import Wallets
 from swap_api.gasless_ports import GaslessChains
@@ -25,6 +27,8 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.relay import Producer
 from swap_settler.model.ports import UnitOfWork
+from swap_settler.operator import ports as settler
+from swap_settler.settling import ports as settling
 from swap_settler.settling.ports import DueRefunds, DueRequotes
 
 
@@ -41,6 +45,10 @@ def of_chains(
 def of_settler() -> tuple[UnitOfWork, DueRefunds, DueRequotes]:
     work = FakeUnitOfWork()
     return work, work, FakeRequotes(work)
+
+
+def of_the_quoter() -> tuple[settler.Prices, settling.Pricing, settling.Pricing]:
+    return FixedPrices(), Quoter(), Prices()
 
 
 def of_the_api_on_chains() -> tuple[GaslessChains, TokenAllowances, Wallets, ChainTransactions]:

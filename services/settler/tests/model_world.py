@@ -296,7 +296,7 @@ class Model:
         world = self.sides[network].world
         with suppress(OrderRefused, Unavailable, ChainError):
             named = [one for one in self.external.get(network, []) if world.chain.find(one)]
-            await world.resuming()(network, used_by=named, **BY)
+            await world.resuming()(network, used_by=named, by=BY["by"], reason=BY["reason"])
 
     # The settler's own work
 
