@@ -158,7 +158,11 @@ def check_signer(signer: Mapping[str, Any], payouts: int | None) -> Iterator[Fin
 def check_recovery(recovery: Mapping[str, Any]) -> Finding:
     if any(row["state"] == "open" for row in recovery["recoveries"]):
         to_do = "swapctl recovery status; docs/recovery.md"
-        return warning("recovery", "open: payments older than the restore are held", to_do)
+        return warning("recovery", "open: older payments on all networks are held", to_do)
+    if uncompared := recovery.get("uncompared"):  # a settler of an older release has none
+        names = ", ".join(row["network"] for row in uncompared)
+        text = f"older payments are held: too few providers answer of {names}"
+        return warning("recovery", text, "check its nodes; swapctl recovery status")
     if retained := recovery["retained"]:
         text = f"{len(retained)} payments are held after a recovery"
         return warning("recovery", text, "swapctl recovery status; release or explain each")

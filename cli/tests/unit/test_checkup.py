@@ -63,6 +63,7 @@ CASES = [
     (check_recovery(RECOVERY), Level.OK, ""),
     (check_recovery({**RECOVERY, "recoveries": [{"state": "ended"}]}), Level.OK, ""),
     (check_recovery({**RECOVERY, "recoveries": [{"state": "open"}]}), Level.WARNING, "open"),
+    (check_recovery({**RECOVERY, "uncompared": [{"network": "BASE"}]}), Level.WARNING, "BASE"),
     (check_recovery({**RECOVERY, "retained": [{"id": 1}]}), Level.WARNING, "1 payments"),
     (check_stops([]), Level.OK, ""),
     (check_stops([{"network": "*", "reason": "drill"}]), Level.WARNING, "every network: drill"),

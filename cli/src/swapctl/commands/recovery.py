@@ -21,6 +21,7 @@ PARTS = {
     "signers": ("network", "address", "end_nonce", "open_nonces", "is_closed", "waits_for"),
     "addresses": ("network", "uncounted", "waits_for"),
     "forgotten": ("swap_id", "kind", "network", "transaction_hash"),
+    "uncompared": ("network", "since", "waits_for"),
     "retained": ("id", "swap_id", "deposit_id", "intent_id", "kind", "network", "since", "ends_by"),
 }
 
@@ -34,9 +35,9 @@ def show_status(context: typer.Context, *, as_json: Json = False) -> None:
         return
     show_all(result["recoveries"], as_json=False, columns=COLUMNS)
     for name, columns in PARTS.items():
-        if result[name]:
+        if rows := result.get(name):  # a settler of an older release has fewer
             typer.echo(f"\n{name}")
-            show_all(result[name], as_json=False, columns=columns)
+            show_all(rows, as_json=False, columns=columns)
 
 
 @recovery.command("finish")

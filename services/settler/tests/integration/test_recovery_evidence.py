@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+from unittest.mock import patch
 
 import pytest
+from starlette.requests import Request
 
 from services.settler.tests.integration.recovery_worlds import opened_destination
-from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, a_recipient
+from services.settler.tests.lane_harness import (
+    DESTINATION,
+    PAYOUT,
+    SIGNER,
+    World,
+    a_recipient,
+)
 from services.settler.tests.recovery_harness import (
     FEES,
     change_newest,
@@ -20,13 +31,16 @@ from services.settler.tests.recovery_harness import (
     watching,
 )
 from swap_chains.errors import ChainUnavailable
-from swap_chains.fake import FakeReader
+from swap_chains.fake import FakeChain, FakeReader
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.leases import Lease
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.paying.store.lane_store import LaneName
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.recovery.http.recovery import RecoveryAdmin
+from swap_settler.recovery.usecases import watch_incarnation
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P5", "P6")]
 OTHER = a_recipient(77)  # a signer of the catalogue that the ledger has no row of
@@ -66,6 +80,26 @@ class Unanswering(FakeReader):
 
     async def highest_nonce(self, account: str) -> int:
         raise ChainUnavailable(self.network, ["one provider is not enough"])
+
+
+class Meanwhile(FakeReader):
+    """Answers, and something else happens before the answer is there."""
+
+    def __init__(self, chain: FakeChain, happens: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(chain)
+        self._happens = happens
+
+    async def highest_nonce(self, account: str) -> int:
+        await self._happens()
+        return await super().highest_nonce(account)
+
+
+async def status_of(world: World) -> dict[str, Any]:
+    """Return what `swapctl recovery status` shows."""
+    admin = RecoveryAdmin(finishing(world), proving(world))
+    answer = await admin.show(Request({"type": "http", "method": "GET", "path": "/admin/recovery"}))
+    shown: dict[str, Any] = json.loads(bytes(answer.body))
+    return shown
 
 
 class TestAForgottenSigner:
@@ -203,6 +237,67 @@ class TestANetworkThatDoesNotAnswer:
         [newest] = await world.rows("SELECT uncompared FROM incarnation ORDER BY id DESC LIMIT 1")
         assert newest.uncompared == [DESTINATION]
 
+    async def test_p6_is_said_for_as_long_as_older_payments_are_held_for_it(
+        self, world: World
+    ) -> None:
+        """A provider that stays away would hold them for ever, and nothing would tell why."""
+        await world.confirmed_swaps(1)
+        await change_newest(world, RESTARTED)
+        assert (await status_of(world))["uncompared"] == []
+
+        answering = FakeReader(world.chain)
+        watch = watching(world, chain=answering)
+        away = ChainUnavailable(DESTINATION, [])
+        with patch.object(answering, "highest_nonce", side_effect=away):
+            for _ in range(2):
+                await watch()
+                [shown] = (await status_of(world))["uncompared"]
+                assert shown["network"] == DESTINATION
+                assert "two providers" in shown["waits_for"]
+                assert REGISTRY.get_sample_value("swap_settler_networks_uncompared") == 1
+
+        await watch()
+
+        assert (await status_of(world))["uncompared"] == []
+        assert REGISTRY.get_sample_value("swap_settler_networks_uncompared") == 0
+
+    async def test_p6_a_later_round_gives_each_node_of_a_provider_its_time(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first node of a provider may be silent for ever, and the second be well."""
+        monkeypatch.setattr(watch_incarnation, "ANSWER_SECONDS", 0.1)
+        await world.confirmed_swaps(1)
+        await use(world, 0)
+        world.chain.mine()
+        await change_newest(world, RESTARTED)
+        watch = watching(world, chain=Meanwhile(world.chain, lambda: asyncio.sleep(0.3)))
+
+        await watch()
+        assert await reasons(world) == []
+        await watch()
+
+        assert len(await reasons(world)) == 1
+
+
+class TestTwoProcesses:
+    @pytest.mark.parametrize("is_compared_again", [False, True])
+    async def test_p6_that_find_the_same_evidence_begin_one_recovery(
+        self, world: World, *, is_compared_again: bool
+    ) -> None:
+        """A second one would make the swaps between the two older, and fence every signer again."""
+        await world.confirmed_swaps(1)
+        await use(world, 0)
+        world.chain.mine()
+        await change_newest(world, RESTARTED)
+        if is_compared_again:
+            await watching(world, chain=Unanswering(world.chain))()
+        other = watching(world)
+
+        await watching(world, chain=Meanwhile(world.chain, other))()
+
+        assert len(await world.rows("SELECT 1 FROM recovery")) == 1
+        assert len(await reasons(world)) == 1
+
 
 class TestANonceThatNothingExplains:
     @pytest.fixture
@@ -233,8 +328,22 @@ class TestANonceThatNothingExplains:
 
         assert later == began
         assert later.evidence == 0
-        assert signer.halted_reason == later.reason
-        assert "used by no transaction of ours" in later.reason
+        assert "used by no transaction of ours" in signer.halted_reason
+        assert later.reason == f"signer {SIGNER} of {DESTINATION} halted: {signer.halted_reason}"
+
+    @pytest.mark.fault("S11")
+    async def test_s11_the_status_says_what_an_operator_does(self, robbed: World) -> None:
+        """A transfer by hand holds payments on all networks: the status says how that ends."""
+        closing = robbed.closing()
+        for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
+            robbed.chain.mine()
+            await closing(epoch=robbed.epoch)
+
+        shown = await status_of(robbed)
+
+        [recovery], [signer] = shown["recoveries"], shown["signers"]
+        assert f"signer {SIGNER} of {DESTINATION} halted" in recovery["reason"]
+        assert "swapctl signer resume NETWORK, with --used-by TX" in signer["waits_for"]
 
     @pytest.mark.fault("S11")
     async def test_s11_it_ends_by_its_proofs_once_the_transaction_is_named(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import structlog
 
 from swap_runtime.telemetry.metrics import gauge
@@ -10,6 +12,11 @@ from swap_settler.recovery.decide.recovery import Proofs
 log = structlog.get_logger()
 
 IN_RECOVERY = gauge("settler_in_recovery", "1 while older payments are held after a restore")
+# Alert: above 0 for long. Older payments that rest on such a network are held.
+UNCOMPARED = gauge(
+    "settler_networks_uncompared",
+    "Networks of which too few providers answered since the database server started",
+)
 HELD = gauge("settler_recovery_held", "Payments and refunds that a recovery holds")
 RETAINED = gauge("settler_recovery_retained", "Holds that outlast their recovery, for an operator")
 UNREAD = gauge("settler_recovery_networks_unread", "Networks not read to the head of its beginning")
@@ -25,6 +32,18 @@ IDS_CHECKED = gauge(
 
 def began(cause: str, reason: str) -> None:
     log.error("recovery began", cause=cause, reason=reason)
+
+
+def uncompared(networks: Collection[str]) -> None:
+    UNCOMPARED.set(len(networks))
+    if networks:
+        log.error(
+            "older payments are held: too few providers answer to compare the database with "
+            "the chain",
+            networks=sorted(networks),
+        )
+    else:
+        log.warning("the database is compared with every chain")
 
 
 def state(*, is_open: bool, held: int, retained: int) -> None:

@@ -59,14 +59,29 @@ class Incarnations(Protocol):
 
     async def mark_compared(
         self, seen: Registered, *, uncompared: Collection[str], evidence: str | None
-    ) -> None:
-        """Keep which networks still gave no answer."""
+    ) -> bool:
+        """Keep which networks still gave no answer; False if another process did meanwhile.
+
+        :param evidence: what a chain has and the ledger has not: a recovery begins.
+        """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompared:
+    """A network that could not be compared with the ledger since the server's start."""
+
+    network: str
+    since: datetime
 
 
 class Recoveries(Protocol):
     async def find(self) -> Recovery | None:
         """Return the open one, or the last that has ended. Asked every second."""
+        ...
+
+    async def list_uncompared(self) -> Sequence[Uncompared]:
+        """Return the networks on which older payments are held until two providers answer."""
         ...
 
     async def count_held(self) -> int:

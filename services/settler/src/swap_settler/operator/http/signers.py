@@ -20,7 +20,8 @@ Hash = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{64}$", to_lower
 SENDS: Final = {"means": "it signs and sends what is due", "act": "nobody needs to act"}
 HALTED: Final = {
     "means": "it signs nothing new, and what waits for it waits; what it has signed is sent until "
-    "it is mined, and every chain is watched as before",
+    "it is mined, and every chain is watched as before; older payments on all networks are held "
+    "while a recovery is open, which cannot end before (swapctl recovery status)",
     "act": "an operator finds out how the reason came about, and resumes it only when no payment "
     "can be made that was not ordered: swapctl signer resume NETWORK, with --used-by TX for each "
     "transaction that was not signed here and used a nonce",

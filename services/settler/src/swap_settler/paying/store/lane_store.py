@@ -68,7 +68,7 @@ class PostgresLaneStore:
     async def halt(self, reason: str) -> None:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
-            connection.post(OPEN, {"cause": "evidence", "reason": reason, "at": None})
+            self._begin_recovery(connection, reason)
 
     async def paid_sample(self) -> Sequence[int]:
         async with reading(self._engine) as connection:
@@ -83,7 +83,12 @@ class PostgresLaneStore:
             values = self._values(reason=reason, nonces=list(nonces))
             is_new = (await connection.execute(statements.HALT_FOR, values)).changed > 0
             if is_new:  # once: a later round would make newer swaps older than the recovery
-                connection.post(OPEN, {"cause": "evidence", "reason": reason, "at": None})
+                self._begin_recovery(connection, reason)
+
+    def _begin_recovery(self, connection: Transaction, reason: str) -> None:
+        """Say where: it holds payments on all networks, and its signer is one of many."""
+        named = f"signer {self._lane.signer} of {self._lane.network} halted: {reason}"
+        connection.post(OPEN, {"cause": "evidence", "reason": named, "at": None})
 
     async def due(self, *, limit: int) -> Due:
         async with reading(self._engine) as connection:

@@ -115,12 +115,12 @@ class RunLane:
         """Return the next nonce by the chain and by the ledger, once the database is compared."""
         while True:
             nonce = await self._tried(self._nonce)
-            if nonce is None:
-                continue
-            known = await self._store.open_signer(nonce)
-            if known is not None:
-                return nonce, known
-            observe.lane_waits(self._chain.network, "the database is not compared with the chain")
+            if nonce is not None:
+                known = await self._store.open_signer(nonce)
+                if known is not None:
+                    return nonce, known
+                waits_for = "the database is not compared with the chain (swapctl recovery status)"
+                observe.lane_waits(self._chain.network, waits_for)
             await asyncio.sleep(self._poll_interval.total_seconds())
 
     async def _awaits_fence(self) -> bool:

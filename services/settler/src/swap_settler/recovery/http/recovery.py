@@ -18,6 +18,7 @@ from swap_settler.recovery.decide.recovery import (
     RetainedHold,
     SignerProof,
 )
+from swap_settler.recovery.ports import Uncompared
 from swap_settler.recovery.usecases.finish_recovery import FinishRecovery
 from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
 
@@ -27,6 +28,14 @@ OPEN: Final = (
     "payment was asked for at its Treasury (docs/recovery.md)"
 )
 COUNTS: Final = "a count of each, within SWAP_CHAIN_WATCHER__ADDRESS_OLD_EVERY"
+TWO_PROVIDERS: Final = (
+    "two providers of it to answer, where two are configured; older payments that rest on it are "
+    "held. A provider that stays away is removed from SWAP_NODES"
+)
+HALTED: Final = (
+    "an operator: it is halted (swapctl signer list), and the recovery cannot end before "
+    "swapctl signer resume NETWORK, with --used-by TX for each transaction that used a nonce"
+)
 ENDED: Final = "a retained hold lasts until an operator has explained or released it"
 
 
@@ -38,10 +47,11 @@ class RecoveryAdmin:
     async def show(self, _: Request) -> Response:
         """Answer `GET /admin/recovery`."""
         found = await self._finish_recovery.find()
+        uncompared = [_shown_uncompared(o) for o in await self._finish_recovery.list_uncompared()]
         if found is None:
             nothing: list[object] = []
             names = ("recoveries", "networks", "signers", "addresses", "forgotten", "retained")
-            return JSONResponse(dict.fromkeys(names, nothing))
+            return JSONResponse(dict.fromkeys(names, nothing) | {"uncompared": uncompared})
         proofs = await self._prove_recovery.look(found)
         is_open = found.ended is None
         forgotten = await self._finish_recovery.list_forgotten(found.began_at)
@@ -56,6 +66,7 @@ class RecoveryAdmin:
                 "addresses": [_shown_addresses(*one, forgotten) for one in uncounted.items()],
                 "forgotten": [_shown_forgotten(one) for one in forgotten],
                 "retained": [_shown_retained(one) for one in retained],
+                "uncompared": uncompared,
             }
         )
 
@@ -94,6 +105,11 @@ def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
     }
 
 
+def _shown_uncompared(one: Uncompared) -> dict[str, Any]:
+    since = one.since.isoformat()
+    return {"network": one.network, "since": since, "waits_for": TWO_PROVIDERS}
+
+
 def _shown_network(one: NetworkProof) -> dict[str, Any]:
     return {
         "network": one.network,
@@ -129,7 +145,7 @@ def _waits_for(one: SignerProof) -> str | None:
     if one.is_closed:
         return None
     if one.is_halted:
-        return "an operator: it is halted (swapctl signer list)"
+        return HALTED
     if not one.is_opened:
         return "its lane, to begin with it: its key is needed, unless the Treasury refuses it"
     if one.end_nonce is None or not one.is_far_enough:

@@ -61,14 +61,18 @@ class PostgresIncarnations:
 
     async def mark_compared(
         self, seen: Registered, *, uncompared: Collection[str], evidence: str | None
-    ) -> None:
+    ) -> bool:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.LOCK)
-            if await self._is_newest(connection, seen):
-                connection.post(statements.COMPARED, {"uncompared": sorted(uncompared)})
-                _open(connection, evidence, cause="evidence")
-                if evidence is not None:
-                    await _skip_numbers(connection)
+            last = (await connection.execute(statements.LAST)).one_or_none()
+            # Two processes find the same evidence: the second would end the recovery of the first.
+            if last is None or (last.id, frozenset(last.uncompared)) != (seen.id, seen.uncompared):
+                return False
+            connection.post(statements.COMPARED, {"uncompared": sorted(uncompared)})
+            _open(connection, evidence, cause="evidence")
+            if evidence is not None:
+                await _skip_numbers(connection)
+        return True
 
     async def _is_next(self, connection: Transaction, seen: Registered) -> bool:
         """Whether nobody registered since, and the server is still the one that was looked at."""

@@ -25,7 +25,7 @@ from swap_settler.recovery.decide.recovery import (
     SignerProof,
     UnexplainedPayment,
 )
-from swap_settler.recovery.ports import Findings
+from swap_settler.recovery.ports import Findings, Uncompared
 from swap_settler.recovery.store import proof_statements
 from swap_settler.recovery.store import recovery_statements as statements
 
@@ -47,6 +47,11 @@ class PostgresRecoveries:
             evidence=row.evidence,
             ended=row.ended_at and Ended(row.ended_at, row.ended_by, row.ended_because),
         )
+
+    async def list_uncompared(self) -> Sequence[Uncompared]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.UNCOMPARED)
+        return [Uncompared(row.network, row.since) for row in rows]
 
     async def count_held(self) -> int:
         async with reading(self._engine) as connection:

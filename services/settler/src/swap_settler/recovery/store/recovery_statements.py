@@ -37,6 +37,10 @@ COMPARED: Final = sql("""
 UPDATE incarnation SET uncompared = :uncompared
 WHERE id = (SELECT max(id) FROM incarnation)
 """)
+UNCOMPARED: Final = sql("""
+SELECT unnest(uncompared) AS network, began_at AS since FROM incarnation
+WHERE id = (SELECT max(id) FROM incarnation) ORDER BY network
+""")
 SIGNERS: Final = sql("SELECT network, address, next_nonce FROM signer ORDER BY network, address")
 # Numbers that were handed out in the forgotten time were seen outside: none is given again.
 SEQUENCES: Final = sql("""

@@ -15,7 +15,7 @@ from swap_settler.recovery.decide.recovery import (
     Recovery,
     RetainedHold,
 )
-from swap_settler.recovery.ports import Findings, Recoveries
+from swap_settler.recovery.ports import Findings, Recoveries, Uncompared
 from swap_settler.recovery.usecases.payment_ids import payment_ids
 from swap_settler.recovery.usecases.prove_recovery import FIRST, SWAPS_AT_ONCE
 
@@ -43,6 +43,10 @@ class FinishRecovery:
     async def count_held(self) -> int:
         """Return how many payments and refunds are held."""
         return await self._recoveries.count_held()
+
+    async def list_uncompared(self) -> Sequence[Uncompared]:
+        """Return the networks that could not be compared with the ledger yet."""
+        return await self._recoveries.list_uncompared()
 
     async def list_retained(self) -> Sequence[RetainedHold]:
         """Return what is held also after the recovery."""

@@ -12,8 +12,9 @@ from swap_settler.recovery import observe
 from swap_settler.recovery.decide.recovery import Start, classify_start, what_changed
 from swap_settler.recovery.ports import Incarnations, Registered
 
+# Nothing is paid meanwhile. A later round holds less, and each node of a provider gets its time.
 ANSWER_SECONDS: Final = 5
-
+ANSWER_AGAIN_SECONDS: Final = 20
 
 Signer = tuple[str, str]  # network, address
 
@@ -30,7 +31,7 @@ class WatchIncarnation:
     put back: its signers' nonces are compared with their chains first. So are those of signers that
     only the catalogue has: a volume from before their first payment has forgotten them altogether.
     Where no two providers answer, what rests on that network stays held, and is compared by a later
-    round.
+    round; a metric and the log say which networks those are.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class WatchIncarnation:
         self._chains = chains
         self._signers = signers
         self._failover_is_lossless = failover_is_lossless
+        self._reported: frozenset[str] = frozenset()  # as uncompared
 
     async def __call__(self) -> None:
         """
@@ -61,8 +63,8 @@ class WatchIncarnation:
             failover_is_lossless=self._failover_is_lossless,
         )
         if start is Start.SAME:
-            if seen.uncompared:
-                await self._compare_again(seen)
+            unanswered = await self._compare_again(seen) if seen.uncompared else frozenset()
+            self._report(unanswered)
         elif start is Start.RESTORED:
             reason = what_changed(seen.last, seen.now)
             if await self._incarnations.register_restored(seen, reason=reason):
@@ -71,25 +73,41 @@ class WatchIncarnation:
             await self._register(seen)
 
     async def _register(self, seen: Registered) -> None:
-        evidence, unanswered = await self._compare(seen, self._chains)
+        evidence, unanswered = await self._compare(seen, self._chains, seconds=ANSWER_SECONDS)
         is_first = await self._incarnations.register(seen, uncompared=unanswered, evidence=evidence)
-        if is_first and evidence:
-            observe.began("evidence", evidence)
+        if is_first:
+            self._report(unanswered)
+            if evidence:
+                observe.began("evidence", evidence)
 
-    async def _compare_again(self, seen: Registered) -> None:
-        evidence, unanswered = await self._compare(seen, seen.uncompared)
+    async def _compare_again(self, seen: Registered) -> frozenset[str]:
+        """Return the networks that still gave no answer."""
+        evidence, unanswered = await self._compare(
+            seen, seen.uncompared, seconds=ANSWER_AGAIN_SECONDS
+        )
         if evidence or unanswered != seen.uncompared:
-            await self._incarnations.mark_compared(seen, uncompared=unanswered, evidence=evidence)
-        if evidence:
-            observe.began("evidence", evidence)
+            is_first = await self._incarnations.mark_compared(
+                seen, uncompared=unanswered, evidence=evidence
+            )
+            if is_first and evidence:
+                observe.began("evidence", evidence)
+        return unanswered
 
-    async def _compare(self, seen: Registered, networks: Collection[str]) -> Compared:
+    def _report(self, unanswered: frozenset[str]) -> None:
+        if unanswered != self._reported:
+            self._reported = unanswered
+            observe.uncompared(unanswered)
+
+    async def _compare(
+        self, seen: Registered, networks: Collection[str], *, seconds: int
+    ) -> Compared:
         compared = sorted(
             (network, address)
             for network, address in await self._signers_of(seen)
             if network in networks and network in self._chains
         )
-        answers = await asyncio.gather(*(self._nonce(*signer) for signer in compared))
+        asked = (self._nonce(signer, seconds=seconds) for signer in compared)
+        answers = await asyncio.gather(*asked)
         # Read again behind the answers: what was signed meanwhile is no evidence.
         known = await self._known_nonces()
         ahead = [
@@ -115,10 +133,11 @@ class WatchIncarnation:
         known = await self._incarnations.known_nonces()
         return {(one.network, one.address): one.next_nonce for one in known}
 
-    async def _nonce(self, network: str, address: str) -> int | None:
+    async def _nonce(self, signer: Signer, *, seconds: int) -> int | None:
         """Return the next nonce, with what waits in a pool; None when too few answer in time."""
+        network, address = signer
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(seconds):
                 return await self._chains[network].highest_nonce(address)
         except (ChainError, TimeoutError):
             return None
