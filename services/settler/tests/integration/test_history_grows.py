@@ -65,6 +65,8 @@ PAGES: Final[Mapping[str, int]] = {
     # 199 for five heads: 93 by what a recovery holds, looked up in each of four branches (decision
     # 0051), 46 by operators' stops, 44 by the reverts of each recipient (decision 0062).
     "outflow_statements.HEADS": 220,
+    # When a lane starts: the payments among the first and last thousand that its signer carried.
+    "lane_statements.OLDEST_AND_NEWEST_PAID": 250,
     "statements.LOCK_ACCOUNTS": 600,
     "statements.PROVE_DEAD": 200,
     "swap_statements.BY_KEY attempts": 200,

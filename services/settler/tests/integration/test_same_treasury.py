@@ -30,8 +30,18 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def requiring(world: World, chain: FakeChain) -> RequireSameTreasury:
-    return RequireSameTreasury(chain=FakeReader(chain), store=world.store, treasury=TREASURY)
+def requiring(
+    world: World, chain: FakeChain, *, proofs: FakeChain | None = None
+) -> RequireSameTreasury:
+    """
+    :param proofs: what two providers report alike; what one reports, by default.
+    """
+    return RequireSameTreasury(
+        chain=FakeReader(chain),
+        proofs=FakeReader(proofs or chain),
+        store=world.store,
+        treasury=TREASURY,
+    )
 
 
 def deployed_anew() -> FakeChain:
@@ -63,6 +73,12 @@ async def test_one_that_has_paid_nothing_of_the_ledgers_is_refused(world: World)
         await requiring(world, deployed_anew())()
 
 
+async def test_one_node_that_denies_all_payments_is_not_believed(world: World) -> None:
+    await paid_finally(world, 1)
+
+    await requiring(world, deployed_anew(), proofs=world.chain)()
+
+
 async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) -> None:
     """A replacement has made the newest; a chain that lost its newest blocks has the oldest."""
     for number in range(1, 31):
@@ -85,3 +101,23 @@ async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) ->
 
     assert {*ids[:6], *ids[-6:]} <= {*sample}
     assert len(sample) <= 30
+
+
+async def test_what_paid_nothing_hides_no_payment(world: World) -> None:
+    """A replacement has paid, and then swept for long."""
+    for number in range(1, 31):
+        await world.confirmed_swaps(1, first=number)
+        await world.send_everything()
+        world.chain.mine(4)
+        await world.close_slots()
+    rows = await world.rows(
+        "SELECT id, paid_id FROM intent JOIN slot_intent ON intent_id = intent.id ORDER BY nonce"
+    )
+    paid = rows[8:-8]
+    for row in paid:
+        await world.rows(f"UPDATE intent SET state = 'confirmed' WHERE id = '{row.id}' RETURNING 1")
+    ids = [int(row.paid_id) for row in paid]
+
+    sample = await world.store.paid_sample()
+
+    assert {*ids[:6], *ids[-6:]} <= {*sample}

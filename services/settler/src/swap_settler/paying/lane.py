@@ -99,6 +99,7 @@ class Lane:
         if self._name.network not in self._group.new_treasuries:
             require = RequireSameTreasury(
                 chain=self._chain.reader,
+                proofs=self._chain.proofs,
                 store=self._store,
                 treasury=self._calls.treasury,
             )

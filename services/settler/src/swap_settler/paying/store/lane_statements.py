@@ -100,22 +100,26 @@ NEXT_NONCE: Final = sql(f"""
 SELECT next_nonce FROM signer WHERE (network, address) = (:network, :signer) AND {_MAY_SIGN}
 """)
 # A chain that lost its newest blocks has the old ones still, and a Treasury that replaced another
-# on purpose has the new ones. Among a signer's first and last slots that are closed, so that no
-# history makes it slow, and that what is out hides nothing.
+# on purpose has the new ones. Among what a signer's first and last slots carried, so that no
+# history makes it slow; so much that neither what is out nor sweeps hide the payments.
 OLDEST_AND_NEWEST_PAID: Final = sql("""
-SELECT DISTINCT made.paid_id FROM signer
+SELECT made.paid_id FROM signer
 CROSS JOIN LATERAL (
-    (SELECT intent_id FROM slot_intent AS first
-     WHERE (first.network, first.signer) = (signer.network, signer.address)
-     ORDER BY nonce LIMIT 6)
+    (SELECT paid.paid_id FROM (
+        SELECT nonce, intent_id FROM slot_intent AS carried
+        WHERE (carried.network, carried.signer) = (signer.network, signer.address)
+        ORDER BY nonce LIMIT 1000) AS first
+     CROSS JOIN LATERAL (SELECT paid_id FROM intent WHERE intent.id = first.intent_id
+        AND state = 'confirmed' AND paid_id IS NOT NULL OFFSET 0) AS paid
+     ORDER BY first.nonce LIMIT 6)
     UNION ALL
-    (SELECT intent_id FROM slot_intent AS last
-     WHERE (last.network, last.signer) = (signer.network, signer.address)
-         AND EXISTS (SELECT FROM nonce_slot AS slot WHERE (slot.network, slot.signer, slot.nonce)
-             = (last.network, last.signer, last.nonce) AND slot.closed_at IS NOT NULL OFFSET 0)
-     ORDER BY nonce DESC LIMIT 6)) AS carried
-CROSS JOIN LATERAL (SELECT paid_id FROM intent WHERE intent.id = carried.intent_id
-    AND state = 'confirmed' AND paid_id IS NOT NULL OFFSET 0) AS made
+    (SELECT paid.paid_id FROM (
+        SELECT nonce, intent_id FROM slot_intent AS carried
+        WHERE (carried.network, carried.signer) = (signer.network, signer.address)
+        ORDER BY nonce DESC LIMIT 1000) AS last
+     CROSS JOIN LATERAL (SELECT paid_id FROM intent WHERE intent.id = last.intent_id
+        AND state = 'confirmed' AND paid_id IS NOT NULL OFFSET 0) AS paid
+     ORDER BY last.nonce DESC LIMIT 6)) AS made
 WHERE signer.network = :network
 """)
 # A further reason is kept beside the first: whoever lifts the halt answers for them all.

@@ -12,11 +12,18 @@ class RequireSameTreasury:
     """Ask the Treasury whether it has paid what the ledger has as paid.
 
     A Treasury that was deployed anew has forgotten which ids it has paid: it would pay each of them
-    once more. A chain that lost its newest blocks still has older payments.
+    once more. A chain that lost its newest blocks still has older payments. One node that denies
+    them is not believed: where two providers are configured, both have to.
     """
 
-    def __init__(self, *, chain: ChainReader, store: LaneStore, treasury: str) -> None:
+    def __init__(
+        self, *, chain: ChainReader, proofs: ChainReader, store: LaneStore, treasury: str
+    ) -> None:
+        """
+        :param proofs: what two providers report alike.
+        """
         self._chain = chain
+        self._proofs = proofs
         self._store = store
         self._treasury = treasury
 
@@ -24,10 +31,13 @@ class RequireSameTreasury:
         """
         :raises ChainMismatch: when it has paid nothing of what the ledger has as paid.
         :raises Unavailable: when a node does not answer.
-        :raises ChainError: when no node gives a usable answer.
+        :raises ChainError: when no node gives a usable answer, or one denies all of them and too
+            few providers answer.
         """
         ids = await self._store.paid_sample()
-        if ids and not await find_spent_ids(self._chain, self._treasury, ids):
+        if not ids or await find_spent_ids(self._chain, self._treasury, ids):
+            return
+        if not await find_spent_ids(self._proofs, self._treasury, ids):
             raise ChainMismatch(
                 self._chain.network,
                 [
