@@ -53,7 +53,7 @@ from swap_runtime.process.supervision import Beat
 from swap_runtime.telemetry.logging import configure_logging
 
 NAME = "chain_watcher"
-SCHEMA_REVISION: Final = "0016"  # the last of the migrations
+SCHEMA_REVISION: Final = "0017"  # the last of the migrations
 HEAD_PATIENCE = timedelta(seconds=2)
 HINTS_INTERVAL = timedelta(seconds=1)
 

@@ -16,6 +16,8 @@ from watch_factories import (
     a_deposit,
     a_payout,
     a_policy_of_two,
+    a_sweep,
+    a_withdrawal,
 )
 from watch_world import SECOND, World
 
@@ -232,6 +234,26 @@ class TestWithTwoProviders:
             assert not await world.second_look(honest(world))()
             assert f"reported by {FIRST}" in await world.is_halted()
         assert await states(world) == ["seen"]
+
+    @pytest.mark.parametrize("made_up", [a_sweep("own", LARGE), a_withdrawal("own", LARGE)])
+    async def test_what_moves_our_own_money_is_no_deposit_that_waits(
+        self, world: World, made_up: Movement
+    ) -> None:
+        """It neither weighs on one nor counts as one that is withheld."""
+
+        def moving(added: BlockAdded) -> tuple[Movement, ...]:
+            return (*added.movements, made_up) if added.block.number == 1 else added.movements
+
+        async with world.followed(lying(world, moving)):
+            world.chain.mine(9)
+            await world.is_at_head()
+            await world.verifying(honest(world))()
+            await world.deposits(7, HALF)
+            world.chain.mine()
+            await world.is_at_head()
+
+        assert await states(world) == ["seen", "confirmed"]
+        assert await PostgresTrust(world.engine).list_withheld() == []
 
     async def test_payouts_weigh_on_no_deposit(self, world: World) -> None:
         async with world.followed(honest(world, FIRST)):

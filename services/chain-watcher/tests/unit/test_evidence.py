@@ -22,7 +22,9 @@ from watch_factories import (
     a_payout,
     a_policy,
     a_policy_of_two,
+    a_sweep,
     a_transfer,
+    a_withdrawal,
 )
 
 from swap_chain_watcher.domain.evidence import Evidence, EvidenceQuery
@@ -157,6 +159,32 @@ class TestSecondProvider:
         watcher.evidence = Evidence(verified_keys=frozenset(t.key for t in step.new_movements))
         watcher.mines()
         assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
+
+    @pytest.mark.parametrize("movement", [a_sweep("own"), a_withdrawal("own")])
+    @pytest.mark.fault("W1")
+    def test_what_moves_our_own_money_waits_for_it(self, movement: events.Movement) -> None:
+        """A withdrawal that was made up would take inventory from the ledger alone."""
+        watcher = Watcher(policy=a_policy_of_two())
+
+        step = watcher.mines(movement)
+        watcher.finalizes(1)
+        assert confirmed(watcher) == []
+
+        [tracked] = [one for one in step.new_movements if one.movement.is_published]
+        watcher.evidence = Evidence(verified_keys=frozenset({tracked.key}))
+        watcher.mines()
+        assert confirmed(watcher) == [id_of("own")]
+
+    @pytest.mark.parametrize("movement", [a_sweep("own"), a_withdrawal("own")])
+    def test_it_waits_for_no_provider_where_one_is_configured(
+        self, movement: events.Movement
+    ) -> None:
+        watcher = Watcher(policy=a_policy())
+
+        watcher.mines(movement)
+        watcher.finalizes(1)
+
+        assert confirmed(watcher) == [id_of("own")]
 
     @pytest.mark.parametrize("policy", [a_policy(small_tier=1), a_capped_policy(cap=0)])
     def test_a_payout_waits_for_no_provider_where_one_is_configured(self, policy: Policy) -> None:

@@ -14,9 +14,11 @@ CROSS JOIN LATERAL (
     SELECT block_hash, id FROM movement
     WHERE network = :network AND id = wanted.id AND verified_at IS NOT NULL OFFSET 0) AS found
 """)
+# Of deposits: what leaves or moves within weighs on none.
 UNVERIFIED_SUMS: Final = sql(f"""
 SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement
-WHERE network = :network AND {IS_UNVERIFIED} AND paid_id IS NULL GROUP BY lower(token)
+WHERE network = :network AND {IS_UNVERIFIED} AND paid_id IS NULL
+  AND kind NOT IN ('swept', 'withdrawn') GROUP BY lower(token)
 """)
 TRUSTED_SUMS: Final = sql("""
 SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement

@@ -10,7 +10,8 @@ from typing import Final
 from swap_chain_watcher.domain.movements import Depth, Kind, Movement, Quarantine
 from swap_domain.catalogue import Network, Token
 
-PAYOUT_PROVIDERS: Final = 2  # that must report a payout, where so many are configured
+# That must report what moves our own money, where so many are configured.
+OWN_MONEY_PROVIDERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +111,14 @@ class Policy:
         withdrawal: what was paid in before it is final, and booked before it.
 
         A payout of any amount needs two providers where two are configured: with it the payment is
-        booked and the swap is completed, and neither is taken back.
+        booked and the swap is completed, and neither is taken back. So do sweeps and withdrawals:
+        one that was made up would move inventory in the ledger alone.
         """
         match movement.kind:
             case Kind.PAID:
-                providers = PAYOUT_PROVIDERS if self.has_second_provider else 0
-                return replace(self.payout_depth(), providers=providers)
+                return self._by_two_providers(self.payout_depth())
             case Kind.SWEPT | Kind.WITHDRAWN:
-                return self._depth(None)
+                return self._by_two_providers(self._depth(None))
             case _:
                 depth = self.deposit_depth(movement.token, pending_base_units)
                 if not self.adds_to_inflow(movement):
@@ -125,6 +126,9 @@ class Policy:
                 token = self._tokens[movement.token.lower()]
                 tier = token.tier_for(max(pending_base_units, unverified_base_units))
                 return replace(depth, providers=tier.providers)
+
+    def _by_two_providers(self, depth: Depth) -> Depth:
+        return replace(depth, providers=OWN_MONEY_PROVIDERS if self.has_second_provider else 0)
 
     def deposit_depth(self, token: str, pending_base_units: int) -> Depth:
         """Return the depth a deposit needs, given the not-yet-final inflow with it included."""
