@@ -1,7 +1,7 @@
 """Keys in memory, in a file and in KMS: each signs the same transaction, and only for its account.
 
-The KMS here is a stub, because the usual mock hashes what is a hash already. It gives s in either
-half, as the real one does.
+The KMS here is a stub of its HTTP protocol, because the usual mock hashes the digest again. It
+gives s in either half, as the real one does.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import pytest
 from aiohttp import web
@@ -32,7 +32,6 @@ ADDRESS = Account.from_key(KEY).address
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 CALL = Call(checksum_address("0x" + "7e" * 20), 5, b"\x01", 100_000)
 FEES = Fees(30, 2)
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "session")
 # What a key of this curve begins with in DER.
 SPKI = bytes.fromhex("3056301006072a8648ce3d020106052b8104000a034200")
@@ -57,13 +56,16 @@ class KmsStub:
     key: str = KEY
     is_refusing: bool = False
     is_slow: bool = False
-    asked: list[web.Request] = field(default_factory=list)
+    reply: str | None = None
+    requests: list[web.Request] = field(default_factory=list)
     signed: int = 0
 
     async def answer(self, request: web.Request) -> web.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         if self.is_slow:
             await asyncio.sleep(30)
+        if self.reply is not None:
+            return web.Response(text=self.reply, content_type="application/json")
         if self.is_refusing:
             return web.json_response({"__type": "ThrottlingException"}, status=400)
         question = await request.json()
@@ -85,21 +87,26 @@ async def stub():
     return KmsStub()
 
 
-@pytest.fixture
-async def kms(stub, session):
+@asynccontextmanager
+async def serving(stub):
     app = web.Application()
     app.router.add_post("/", stub.answer)
-    server = TestServer(app)
-    await server.start_server()
-    yield AwsKms(
-        session,
-        region="eu-central-1",
-        credentials=CREDENTIALS,
-        clock=lambda: NOON,
-        url=str(server.make_url("/")),
-        timeout_seconds=0.5,
-    )
-    await server.close()
+    async with TestServer(app) as server:
+        kms = AwsKms(
+            region="eu-central-1",
+            credentials=CREDENTIALS,
+            url=str(server.make_url("/")),
+            timeout_seconds=0.5,
+        )
+        await kms.open()
+        yield kms
+        await kms.close()
+
+
+@pytest.fixture
+async def kms(stub):
+    async with serving(stub) as kms:
+        yield kms
 
 
 def sender_of(session, **key):
@@ -184,14 +191,32 @@ class TestAKeyInKms:
     async def test_is_asked_with_a_signed_request(self, kms, stub):
         await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
 
-        headers = stub.asked[0].headers
-        assert headers["X-Amz-Date"] == "20260101T120000Z"
-        assert headers["X-Amz-Security-Token"] == "session"
-        assert headers["Authorization"].startswith(
-            "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260101/eu-central-1/kms/aws4_request, "
-            "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, "
-        )
+        for request in stub.requests:
+            day = request.headers["X-Amz-Date"][:8]
+            assert request.headers["X-Amz-Security-Token"] == "session"
+            assert request.headers["Authorization"].startswith(
+                f"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/{day}/eu-central-1/kms/aws4_request, "
+                "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, "
+            )
         assert CREDENTIALS.secret_access_key not in repr(CREDENTIALS)
+
+    @pytest.mark.parametrize("variable", ["HTTP_PROXY", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_KMS"])
+    async def test_is_where_the_settings_say_whatever_the_environment_says(
+        self, stub, monkeypatch, variable
+    ):
+        monkeypatch.setenv(variable, "http://127.0.0.1:1")
+        async with serving(stub) as kms:
+            await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
+
+    @pytest.mark.parametrize(
+        "reply", ["", "<html>", "{}", '{"PublicKey": 1}', '{"PublicKey": "%"}']
+    )
+    async def test_that_says_nothing_usable_signs_nothing(self, kms, stub, reply):
+        stub.reply = reply
+
+        with pytest.raises(KeyUnusable):
+            await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
+        assert len(stub.requests) == 1
 
 
 @pytest.mark.parametrize("der", [b"", b"\x30", b"\x31\x00", b"\x30\x04\x02\x01\x01", b"\x30" * 80])

@@ -1,23 +1,20 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import aiohttp
 import pytest
 from eth_account import Account
 from pydantic import SecretStr
 
 from swap_chains.evm.aws_kms import KmsKey
 from swap_chains.evm.keys import LocalKey
-from swap_settler.paying.adapters.keys import open_keys
+from swap_settler.paying.adapters.keys import kms_of, open_keys
 from swap_settler.settings import KmsGroup, SettlerGroup
 
 KEY, OTHER_KEY = "0x" + "4b" * 32, "0x" + "4c" * 32
 ADDRESS, OTHER = Account.from_key(KEY).address, Account.from_key(OTHER_KEY).address
-NOWHERE = cast(aiohttp.ClientSession, None)
 
 
 def opened(**settings: Any) -> dict[str, object]:
@@ -28,7 +25,7 @@ def opened(**settings: Any) -> dict[str, object]:
         **settings,
     }
     group = SettlerGroup.model_validate(values)
-    return dict(open_keys(group, NOWHERE, clock=lambda: datetime.now(UTC)))
+    return dict(open_keys(group, kms_of(group)))
 
 
 def test_a_signers_key_is_in_the_environment_in_a_file_or_in_kms(tmp_path: Path) -> None:

@@ -1,28 +1,19 @@
-"""A key in AWS KMS: it never leaves there, and signs digests on request."""
+"""Keys in AWS KMS: a private key never leaves KMS, which signs digests on request."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
-import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import datetime
-from http import HTTPStatus
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any
 
-import aiohttp
-import orjson
+from aiobotocore.config import AioConfig
+from aiobotocore.session import get_session
+from botocore.exceptions import BotoCoreError, ClientError
 
 from swap_chains.errors import KeyUnusable
 from swap_chains.evm.keys import address_of_der, recoverable
-
-_ALGORITHM: Final = "AWS4-HMAC-SHA256"
-_SERVICE: Final = "kms"
-_TARGET: Final = "TrentService"
-_CONTENT_TYPE: Final = "application/x-amz-json-1.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,71 +27,85 @@ class Credentials:
 
 
 class AwsKms:
-    """Asks KMS, signed by our credentials and bounded in time."""
+    """A client of KMS. A request is sent once and limited in time; the sender lane tries again."""
 
     def __init__(
         self,
-        session: aiohttp.ClientSession,
         *,
         region: str,
         credentials: Credentials,
-        clock: Callable[[], datetime],
         url: str | None = None,
         timeout_seconds: float = 3,
     ) -> None:
-        self._session = session
-        self._region = region
-        self._credentials = credentials
-        self._clock = clock
-        self._url = url or f"https://kms.{region}.amazonaws.com/"
-        self._timeout = aiohttp.ClientTimeout(total=timeout_seconds)
+        """
+        :param url: the endpoint; that of the region by default.
+        """
+        self._options = {
+            "region_name": region,
+            "endpoint_url": url,
+            "aws_access_key_id": credentials.access_key_id,
+            "aws_secret_access_key": credentials.secret_access_key,
+            "aws_session_token": credentials.session_token,
+        }
+        self._timeout_seconds = timeout_seconds
+        self._resources = AsyncExitStack()
+        self._client: Any = None
 
-    async def ask(self, operation: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def open(self) -> None:
+        """Load the description of KMS and make the client; nothing is sent."""
+        config = AioConfig(
+            retries={"total_max_attempts": 1},
+            # Only settings of the service decide where it connects.
+            ignore_configured_endpoint_urls=True,
+            proxies={},
+        )
+        client = get_session().create_client("kms", config=config, **self._options)
+        self._client = await self._resources.enter_async_context(client)
+
+    async def close(self) -> None:
+        await self._resources.aclose()
+
+    async def sign(self, key_id: str, digest: bytes) -> bytes:
+        """Return the signature of a digest, in DER.
+
+        :raises KeyUnusable: when KMS does not answer in time, or refuses.
         """
-        :raises KeyUnusable: when it does not answer in time, or refuses.
+
+        async def send() -> Any:
+            return await self._client.sign(
+                KeyId=key_id,
+                Message=digest,
+                MessageType="DIGEST",
+                SigningAlgorithm="ECDSA_SHA_256",
+            )
+
+        return await self._member("Signature", send)
+
+    async def public_key(self, key_id: str) -> bytes:
+        """Return the public key, in DER.
+
+        :raises KeyUnusable: when KMS does not answer in time, or refuses.
         """
-        body = orjson.dumps(dict(question))
-        headers = self._signed({"x-amz-target": f"{_TARGET}.{operation}"}, body)
+        return await self._member("PublicKey", lambda: self._client.get_public_key(KeyId=key_id))
+
+    async def _member(self, name: str, send: Callable[[], Awaitable[Any]]) -> bytes:
+        """Return a member of a reply."""
         try:
-            async with self._session.post(
-                self._url, data=body, headers=headers, timeout=self._timeout
-            ) as answer:
-                reply = dict(orjson.loads(await answer.read()))
-        except (aiohttp.ClientError, TimeoutError, ValueError, TypeError) as error:
-            raise KeyUnusable(f"KMS did not answer {operation}: {type(error).__name__}") from error
-        if answer.status != HTTPStatus.OK:
-            raise KeyUnusable(f"KMS refused {operation}: {reply.get('__type', answer.status)}")
-        return reply
-
-    def _signed(self, more: Mapping[str, str], body: bytes) -> dict[str, str]:
-        """Return the headers with a signature of the request, version 4."""
-        at = self._clock().strftime("%Y%m%dT%H%M%SZ")
-        credentials, url = self._credentials, urlsplit(self._url)
-        headers = {"content-type": _CONTENT_TYPE, "host": url.netloc, "x-amz-date": at, **more}
-        if credentials.session_token:
-            headers["x-amz-security-token"] = credentials.session_token
-        names = ";".join(sorted(headers))
-        lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
-        digest = hashlib.sha256(body).hexdigest()
-        canonical = f"POST\n{url.path or '/'}\n\n{lines}\n{names}\n{digest}"
-        scope = f"{at[:8]}/{self._region}/{_SERVICE}/aws4_request"
-        hashed = hashlib.sha256(canonical.encode()).hexdigest()
-        to_sign = f"{_ALGORITHM}\n{at}\n{scope}\n{hashed}"
-        key = f"AWS4{credentials.secret_access_key}".encode()
-        for part in scope.split("/"):
-            key = hmac.digest(key, part.encode(), "sha256")
-        signature = hmac.digest(key, to_sign.encode(), "sha256").hex()
-        granted = f"Credential={credentials.access_key_id}/{scope}"
-        authorization = f"{_ALGORITHM} {granted}, SignedHeaders={names}, Signature={signature}"
-        return {**headers, "authorization": authorization}
+            async with asyncio.timeout(self._timeout_seconds):
+                return bytes((await send())[name])
+        except ClientError as error:
+            code = error.response["Error"].get("Code")
+            raise KeyUnusable(f"KMS refused the request for {name}: {code}") from error
+        except (BotoCoreError, OSError, ValueError, TypeError, KeyError) as error:
+            raise KeyUnusable(f"KMS sent no {name}: {type(error).__name__}") from error
 
 
 class KmsKey:
-    """One account's key in KMS. Which account it is was asked, not believed."""
+    """One account's key in KMS. Its address is compared with KMS before the first signature."""
 
     def __init__(self, kms: AwsKms, *, key_id: str, address: str) -> None:
         """
-        :param address: checksummed; what is signed by another account is refused.
+        :param address: checksummed; a signature by another account is refused.
         """
         self._kms = kms
         self._key_id = key_id
@@ -117,16 +122,8 @@ class KmsKey:
 
     async def sign(self, digest: bytes) -> bytes:
         await self._check()
-        reply = await self._kms.ask(
-            "Sign",
-            {
-                "KeyId": self._key_id,
-                "Message": base64.b64encode(digest).decode(),
-                "MessageType": "DIGEST",
-                "SigningAlgorithm": "ECDSA_SHA_256",
-            },
-        )
-        return recoverable(_bytes(reply, "Signature"), digest, address=self._address)
+        signature = await self._kms.sign(self._key_id, digest)
+        return recoverable(signature, digest, address=self._address)
 
     async def _check(self) -> None:
         """
@@ -135,15 +132,7 @@ class KmsKey:
         async with self._checking:
             if self._is_checked:
                 return
-            reply = await self._kms.ask("GetPublicKey", {"KeyId": self._key_id})
-            found = address_of_der(_bytes(reply, "PublicKey"))
+            found = address_of_der(await self._kms.public_key(self._key_id))
             if found != self._address:
                 raise KeyUnusable(f"KMS has the key of {found} there, not of {self._address}")
             self._is_checked = True
-
-
-def _bytes(reply: Mapping[str, Any], name: str) -> bytes:
-    try:
-        return base64.b64decode(reply[name], validate=True)
-    except (KeyError, TypeError, ValueError) as error:
-        raise KeyUnusable(f"KMS told no {name}") from error

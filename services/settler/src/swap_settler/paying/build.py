@@ -26,7 +26,7 @@ from swap_settler.model.store.channels import lane_channel
 from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
 from swap_settler.paying import observe
 from swap_settler.paying.adapters.chains import Chain, contracts_without_owner
-from swap_settler.paying.adapters.keys import open_keys
+from swap_settler.paying.adapters.keys import kms_of, open_keys
 from swap_settler.paying.lane import Lane
 from swap_settler.paying.store.lane_store import LaneName
 from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
@@ -88,7 +88,11 @@ def _add_lanes(
     known = {signer.lower() for network in networks.values() for signer in network.signers}
     if unknown := sorted(one for one in group.retired_signers if one.lower() not in known):
         raise ValueError(f"RETIRED_SIGNERS: no signer of the catalogue: {', '.join(unknown)}")
-    keys = open_keys(group, session, clock=service.clock)
+    kms = kms_of(group)
+    if kms is not None:
+        service.on_start(kms.open)
+        service.on_stop(kms.close)
+    keys = open_keys(group, kms)
     for network in networks.values():
         for signer in network.signers:
             if signer not in keys:
