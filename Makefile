@@ -13,6 +13,7 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain services/*/src/*/model services/*/src/*/*/decide)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
 	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_sdk tests.e2e tests.plugins tests.soak tests.support
+MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml deploy/embedded/pyproject.toml sdk/python/pyproject.toml))
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
 	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py \
@@ -163,7 +164,7 @@ bench-api: install  ## Quotes, creates, reads, lists, polls and webhooks beside 
 check-crds: install-python  ## Custom resources of deploy/k8s, by the operators' own definitions (needs Go, Maven, Java 21)
 	@$(BIN)/python tools/check_crds.py production staging
 
-check: lint types layers words generated  ## Everything that needs no server
+check: lint types layers dependencies words generated  ## Everything that needs no server
 
 lint: install-python  ## ruff, its format, and the lints of our own
 	$(BIN)/ruff check --quiet .
@@ -185,6 +186,10 @@ types: install-python  ## mypy --strict
 
 layers: install-python  ## Who may import whom
 	$(BIN)/lint-imports --no-cache | tail -n 2
+
+dependencies: install-python  ## Each package declares what it imports, and nothing else
+	@test -n "$(MEMBERS)"
+	for member in $(MEMBERS); do found=$$($(BIN)/deptry --no-ansi --config $$member/pyproject.toml $$member/src 2>&1) || { echo "$$member: $$found"; exit 1; }; done
 
 words: install-python  ## The glossary's words, no machine's path, no package host, no dead link
 	$(BIN)/python tools/own_words.py
@@ -217,4 +222,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock
+.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock

@@ -28,7 +28,7 @@ PLANTED = [
     ("swap_quoter/adapters/price_file.py", "import web3", "Only swap_chains.evm speaks web3"),
     ("swap_runtime/postgres/sql.py", "import swap_runtime.messaging.outbox", "In the runtime"),
     ("swap_runtime/http/asgi.py", "import swap_runtime.messaging.relay", "In the runtime"),
-    ("swapctl/app.py", "import swap_runtime.clock", "imports the contracts and nothing else"),
+    ("swapctl/app.py", "import swap_runtime.clock", "imports none of our packages"),
     ("swap_notifier/usecases/add_endpoint.py", "import svix", "the client speak svix"),
 ]
 
