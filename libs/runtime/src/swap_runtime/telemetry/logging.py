@@ -98,8 +98,11 @@ def _log_uncaught() -> None:
 @contextmanager
 def bound(**fields: object) -> Iterator[None]:
     """Add the fields (`swap_id`, `message_id`, `trace_id`) to every line logged inside."""
-    with structlog.contextvars.bound_contextvars(**fields):
+    tokens = structlog.contextvars.bind_contextvars(**fields)
+    try:
         yield
+    finally:
+        structlog.contextvars.reset_contextvars(**tokens)
 
 
 def hide_secrets(
