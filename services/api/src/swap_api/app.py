@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
-from starlette.applications import Starlette
+from starlette.routing import Router
 
 from swap_api.adapters.allowances import EvmAllowances
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
@@ -111,7 +111,7 @@ def main() -> None:
 class Parts:
     """What the public port and the consumer are made of."""
 
-    app: Starlette
+    app: Router
     endpoints: Sequence[Endpoint]  # of the public port
     store_swaps: StoreSwaps
     refresh_prices: RefreshPrices

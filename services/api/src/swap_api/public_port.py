@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 
-from starlette.applications import Starlette
+from starlette.routing import Router
 
 from swap_api.adapters.random_ids import request_ids
 from swap_api.domain.keys import Caller
@@ -37,7 +37,7 @@ def build_public_app(
     apps: EndpointApps,
     identify_member: IdentifyMember,
     anybody: Caller,
-) -> Starlette:
+) -> Router:
     """
     :param endpoints: with the weights that the settings give them.
     """

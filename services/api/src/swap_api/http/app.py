@@ -1,18 +1,15 @@
-"""The Starlette application of the public port, made of the declared endpoints and the pages."""
+"""The application of the public port: Starlette's router with the declared endpoints and pages."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from uuid import UUID
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_api.domain.refusals import NotFound
@@ -25,6 +22,7 @@ from swap_api.http.idempotent_requests import IdempotencyKeys
 from swap_api.http.middleware import Admitted, ErrorEnvelopes, KnownNames, RequestIds
 from swap_api.http.unknown_names import UnknownNames
 from swap_api.ports import Idempotency
+from swap_runtime.http.routing import ExactRoute, methods_at
 
 Page = Callable[[], Response]
 
@@ -68,53 +66,48 @@ def public_app(
     cors: CorsRules,
     errors: Errors,
     new_request_id: Callable[[], str],
-) -> Starlette:
+) -> Router:
     """
     :param pages: what everybody may read without a key, by path.
     """
+    # Routes are tried in this order.
+    by_frequency = sorted(endpoints, key=lambda endpoint: not endpoint.is_frequent)
     routes = [
         *(
-            Route(
+            ExactRoute(
                 endpoint.path,
                 Admitted(apps.app_of(endpoint), endpoint=endpoint, admission=admission),
                 methods=[endpoint.method],
             )
-            for endpoint in endpoints
+            for endpoint in by_frequency
         ),
-        *(Route(path, _handler_of(page)) for path, page in pages.items()),
+        *(ExactRoute(path, _handler_of(page)) for path, page in pages.items()),
     ]
 
     def allowed_at(path: str) -> str:
         """Return the methods that a path answers; where nothing is, just OPTIONS."""
-        methods = {
-            method
-            for route in routes
-            if route.path_regex.match(path)
-            for method in route.methods or ()
-        }
-        return ", ".join(sorted({*methods, "OPTIONS"}))
+        return ", ".join(sorted({*methods_at(routes, path), "OPTIONS"}))
 
-    async def refuse(request: Request, error: Exception) -> Response:
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse what no route takes, and count it for its key."""
-        assert isinstance(error, HTTPException)
-        exchange = exchange_of(request.scope)
-        if exchange.request.path not in pages:
+        exchange = exchange_of(scope)
+        path = exchange.request.path
+        if path not in pages:
             await admission.count_stray(exchange)
-        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            raise not_allowed(allowed_at(exchange.request.path))
+        if methods_at(routes, path):
+            raise not_allowed(allowed_at(path))
         raise NotFound("There is nothing at this address")
 
-    app = Starlette(
-        routes=routes,
+    return Router(
+        routes,
+        redirect_slashes=False,
+        default=refuse,
         middleware=[
             Middleware(RequestIds, new_request_id=new_request_id, cacheable=frozenset(pages)),
             Middleware(Cors, rules=cors, allowed_at=allowed_at),
             Middleware(ErrorEnvelopes, errors=errors),
         ],
-        exception_handlers={HTTPException: refuse},
     )
-    app.router.redirect_slashes = False
-    return app
 
 
 def _handler_of(page: Page) -> Callable[[Request], Awaitable[Response]]:

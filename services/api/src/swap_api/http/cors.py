@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from starlette.responses import Response
@@ -16,9 +16,12 @@ ANY: Final = "*"
 METHODS: Final = "GET, POST, OPTIONS"
 MAX_AGE_SECONDS: Final = "7200"
 EXPOSED: Final = (
-    "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, "
-    "Idempotent-Replayed, X-Total-Count, Link, ETag, X-Ignored"
+    b"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, "
+    b"Idempotent-Replayed, X-Total-Count, Link, ETag, X-Ignored"
 )
+ALLOW_ORIGIN: Final = b"access-control-allow-origin"
+FOR_ANY: Final = {ALLOW_ORIGIN: ANY.encode(), b"access-control-expose-headers": EXPOSED}
+FOR_NONE: Final = {b"vary": b"origin"}
 # A dashboard sends `authorization`, who follows a swap live `last-event-id`, and some browser
 # clients the last one, as a request header.
 ALLOWED: Final = (
@@ -41,18 +44,14 @@ class CorsRules:
         self._origins = frozenset(origins)
         self._allowed = frozenset((*ALLOWED, *(name.lower() for name in key_headers)))
 
-    def headers(self, request: Request) -> dict[str, str]:
-        """Return what lets the page that asks read the answer, if it may."""
+    def headers(self, request: Request) -> Mapping[bytes, bytes]:
+        """Return what lets the requesting page read the answer, if it may."""
         if ANY in self._origins:
-            return {"access-control-allow-origin": ANY, "access-control-expose-headers": EXPOSED}
+            return FOR_ANY
         origin = request.header("origin")
         if origin not in self._origins or origin is None:
-            return {"vary": "origin"}
-        return {
-            "access-control-allow-origin": origin,
-            "access-control-expose-headers": EXPOSED,
-            "vary": "origin",
-        }
+            return FOR_NONE
+        return {**FOR_ANY, **FOR_NONE, ALLOW_ORIGIN: origin.encode()}
 
     def preflight(self, request: Request) -> dict[str, str]:
         """Return what a browser asks before the request itself: no more than is allowed."""

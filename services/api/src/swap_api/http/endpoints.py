@@ -51,6 +51,7 @@ class Endpoint:
     makes: bool = False  # something new each time: with an idempotency key at most once
     shows_secret: bool = False  # in its answer, which is not kept to be given again
     is_live: bool = False  # also as server-sent events, for who asks for those
+    is_frequent: bool = False  # its route is tried before those that are not
     is_conditional: bool = False  # answered with 304 where the caller has it already
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
 

@@ -24,7 +24,7 @@ class Exchange:
     def __init__(self, request: Request, request_id: str) -> None:
         self.request = request
         self.request_id = request_id
-        self.headers = {REQUEST_ID: request_id}
+        self.headers = {REQUEST_ID.encode(): request_id.encode()}
         self.route = NOWHERE
         self.app_id: UUID | None = None
         self.context: Context | None = None
@@ -32,9 +32,9 @@ class Exchange:
 
     def add_standing(self, standing: Standing) -> None:
         """Tell the caller how many requests are left."""
-        self.headers["ratelimit-limit"] = str(standing.limit)
-        self.headers["ratelimit-remaining"] = str(standing.remaining)
-        self.headers["ratelimit-reset"] = str(standing.reset_seconds)
+        self.headers[b"ratelimit-limit"] = b"%d" % standing.limit
+        self.headers[b"ratelimit-remaining"] = b"%d" % standing.remaining
+        self.headers[b"ratelimit-reset"] = b"%d" % standing.reset_seconds
 
     def facts(self) -> dict[str, object]:
         """Return what a log line about the request says; ids only where they are ids."""
@@ -47,18 +47,16 @@ class Exchange:
         return facts
 
     def sending(self, send: Send) -> Send:
-        """Return what sends the answer with the headers; those that it has itself stay."""
+        """Return what sends the answer with the headers; those that it has itself stay.
+
+        An answer has each header once.
+        """
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self.status = message["status"]
-                own = {name for name, _ in message["headers"]}
-                added = [
-                    (name, value.encode("latin-1"))
-                    for name, value in ((n.encode(), v) for n, v in self.headers.items())
-                    if name not in own
-                ]
-                message = {**message, "headers": [*added, *message["headers"]]}
+                headers = {**self.headers, **dict(message["headers"])}
+                message = {**message, "headers": list(headers.items())}
             await send(message)
 
         return send_with_headers

@@ -51,7 +51,7 @@ class RequestIds:
         exchange = Exchange(request, given if is_id else self._new_request_id())
         if scope["path"] not in self._cacheable:
             # A cache in between does not know that answers differ by our own header.
-            exchange.headers["cache-control"] = "no-store"
+            exchange.headers[b"cache-control"] = b"no-store"
         scope.setdefault("state", {})["exchange"] = exchange
         await self._app(scope, receive, exchange.sending(send))
         if exchange.status is not None:
@@ -110,5 +110,5 @@ class KnownNames:
         exchange = exchange_of(scope)
         ignored = await self._unknown_names.ignored(self._endpoint, exchange.request)
         if ignored:
-            exchange.headers[IGNORED] = ignored
+            exchange.headers[IGNORED.encode()] = ignored.encode()
         await self._app(scope, receive, send)

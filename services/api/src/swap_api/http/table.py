@@ -271,6 +271,7 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.BLACKLISTED_ADDRESS,
             ),
+            is_frequent=True,
         ),
         Endpoint(
             "GET",
@@ -330,6 +331,7 @@ def _catalogue(catalogue: CatalogueEndpoints) -> list[Endpoint]:
             "List networks with their tokens",
             list[NetworkWithTokensModel],
             query=NetworksParameters,
+            is_frequent=True,
             is_conditional=True,
         ),
         Endpoint(

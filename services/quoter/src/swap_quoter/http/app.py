@@ -1,18 +1,16 @@
-"""The Starlette application that the api and the settler ask for prices."""
+"""The application that the api and the settler ask for prices, on Starlette's router."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Final
 
 from pydantic import ValidationError
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_contracts.envelope import rendered
@@ -32,6 +30,7 @@ from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
 from swap_runtime.http.request_body import body_of
+from swap_runtime.http.routing import ExactRoute, methods_at
 
 BODY_BYTES_MAX: Final = 64 * 1024
 
@@ -57,11 +56,11 @@ class QuoterEndpoints:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/quote", self._quote, methods=["POST"]),
-            Route("/quotes", self._quotes, methods=["POST"]),
-            Route("/limits", self._limits, methods=["POST"]),
-            Route("/ranges", self._ranges, methods=["POST"]),
-            Route("/prices", self._prices, methods=["GET"]),
+            ExactRoute("/quote", self._quote, methods=["POST"]),
+            ExactRoute("/quotes", self._quotes, methods=["POST"]),
+            ExactRoute("/limits", self._limits, methods=["POST"]),
+            ExactRoute("/ranges", self._ranges, methods=["POST"]),
+            ExactRoute("/prices", self._prices, methods=["GET"]),
         ]
 
     async def _quote(self, request: Request) -> Response:
@@ -100,27 +99,32 @@ class QuoterEndpoints:
         return _answered(request, self._list_prices().model_dump_json().encode())
 
 
-def quoter_app(endpoints: QuoterEndpoints, *, is_known: Callable[[], bool]) -> Starlette:
+def quoter_app(endpoints: QuoterEndpoints, *, is_known: Callable[[], bool]) -> Router:
     """
     :param is_known: whether all of the market was read; before, everything is refused with 503.
     """
-    app = Starlette(
-        routes=endpoints.routes(),
-        middleware=[Middleware(OnceKnown, is_known=is_known)],
-        exception_handlers={
-            Refusal: _refused,
-            ValidationError: _invalid,
-            HTTPException: _not_served,
-        },
+    routes = endpoints.routes()
+
+    async def not_served(scope: Scope, receive: Receive, send: Send) -> None:
+        if allowed := methods_at(routes, scope["path"]):
+            words = f"Only {', '.join(sorted(allowed))} is answered here"
+            refusal = refusal_response(ErrorCode.METHOD_NOT_ALLOWED, words)
+        else:
+            refusal = refusal_response(ErrorCode.NOT_FOUND, "There is nothing here")
+        await refusal(scope, receive, send)
+
+    return Router(
+        routes,
+        redirect_slashes=False,
+        default=not_served,
+        middleware=[Middleware(Refusals, is_known=is_known)],
     )
-    app.router.redirect_slashes = False
-    return app
 
 
-class OnceKnown:
-    """Middleware that refuses requests with 503 until the market is known.
+class Refusals:
+    """Middleware that answers refusals; until the market is known it refuses everything with 503.
 
-    The client repeats those. "No rate" or "no liquidity" would end a swap that waits for a price.
+    Clients repeat such requests. "No rate" or "no liquidity" would end a swap that needs a price.
     """
 
     def __init__(self, app: ASGIApp, *, is_known: Callable[[], bool]) -> None:
@@ -128,10 +132,18 @@ class OnceKnown:
         self._is_known = is_known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._is_known():
+        if not self._is_known():
             refusal = refusal_response(ErrorCode.SERVICE_UNAVAILABLE, "Prices are being read")
             return await refusal(scope, receive, send)
-        return await self._app(scope, receive, send)
+        try:
+            return await self._app(scope, receive, send)
+        except Refusal as error:
+            refusal = _refused(scope, error)
+        except ValidationError as error:
+            refusal = _invalid(scope, error)
+        except HTTPException:  # of `body_of` alone
+            refusal = refusal_response(ErrorCode.PAYLOAD_TOO_LARGE, "The question is too long")
+        return await refusal(scope, receive, send)
 
 
 async def _body(request: Request) -> bytes:
@@ -139,38 +151,23 @@ async def _body(request: Request) -> bytes:
 
 
 def _answered(request: Request, content: bytes) -> Response:
-    observe.answered(_name(request), "ok")
+    observe.answered(_name(request.scope), "ok")
     return Response(content, media_type="application/json")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
+def _refused(scope: Scope, error: Refusal) -> Response:
     code = code_of(error)
-    observe.answered(_name(request), code)
+    observe.answered(_name(scope), code)
     return refusal_response(code, str(error), error.limit_base_units)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ValidationError)
-    observe.answered(_name(request), ErrorCode.VALIDATION_ERROR)
+def _invalid(scope: Scope, error: ValidationError) -> Response:
+    observe.answered(_name(scope), ErrorCode.VALIDATION_ERROR)
     fault = error.errors(include_url=False, include_input=False)[0]
     message = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
     return refusal_response(ErrorCode.VALIDATION_ERROR, message)
 
 
-async def _not_served(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    match error.status_code:
-        case HTTPStatus.METHOD_NOT_ALLOWED:
-            allowed = (error.headers or {}).get("Allow", "")
-            words = f"Only {allowed} is answered here"
-            return refusal_response(ErrorCode.METHOD_NOT_ALLOWED, words)
-        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            return refusal_response(ErrorCode.PAYLOAD_TOO_LARGE, "The question is too long")
-        case _:
-            return refusal_response(ErrorCode.NOT_FOUND, "There is nothing here")
-
-
-def _name(request: Request) -> str:
-    path: str = request.scope["path"]
+def _name(scope: Scope) -> str:
+    path: str = scope["path"]
     return path[1:]
