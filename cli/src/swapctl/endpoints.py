@@ -115,10 +115,10 @@ def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> E
     :param overrides: options of the command line by the variable that each stands for.
     :raises NotConfigured: when a stack file is named that is not there, or two operators are named.
     """
-    given = {name: value for name, value in overrides.items() if value}
-    environment = {**os.environ, **given}
-    if TOKEN_VARIABLE in given:
-        if OPERATOR_VARIABLE in given:
+    options = {name: value for name, value in overrides.items() if value}
+    environment = {**os.environ, **options}
+    if TOKEN_VARIABLE in options:
+        if OPERATOR_VARIABLE in options:
             raise NotConfigured("--token and --operator each name an operator: give one of them")
         environment.pop(OPERATOR_VARIABLE, None)  # an option wins over the environment
     if stack is None and not STACK_FILE.exists():

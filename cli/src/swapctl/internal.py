@@ -32,8 +32,8 @@ class Internal:
         """
         :raises Failed: with the service's own words.
         """
-        asked = {name: value for name, value in query.items() if value is not None}
-        return self._ask("GET", path, params=asked)
+        parameters = {name: value for name, value in query.items() if value is not None}
+        return self._ask("GET", path, params=parameters)
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """

@@ -37,8 +37,8 @@ class Management:
         """
         :raises Failed: with the service's own words.
         """
-        asked = {name: value for name, value in query.items() if value is not None}
-        return self._ask("GET", path, params=asked)
+        parameters = {name: value for name, value in query.items() if value is not None}
+        return self._ask("GET", path, params=parameters)
 
     def list_all(self, path: str) -> list[dict[str, Any]]:
         """Return every page of a list.
@@ -51,8 +51,8 @@ class Management:
         """
         :raises Failed: with the service's own words.
         """
-        said = {name: value for name, value in (body or {}).items() if value is not None}
-        return self._ask("POST", path, json=said)
+        content = {name: value for name, value in (body or {}).items() if value is not None}
+        return self._ask("POST", path, json=content)
 
     def _pages(self, path: str) -> Iterator[dict[str, Any]]:
         page = 1

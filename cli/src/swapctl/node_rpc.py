@@ -36,9 +36,9 @@ class NodeRpc:
         return self._number("eth_gasPrice")
 
     def _number(self, method: str, *parameters: str) -> int:
-        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
         try:
-            answer = httpx.post(self._url, json=asked, timeout=TIMEOUT_SECONDS).json()
+            answer = httpx.post(self._url, json=request, timeout=TIMEOUT_SECONDS).json()
             return int(answer["result"], 16)
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             raise NodeFailed(type(error).__name__) from error

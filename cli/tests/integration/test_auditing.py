@@ -24,7 +24,7 @@ INPUT_HASH = "0x" + "11" * 32
 
 
 @pytest.fixture(scope="module")
-def told(database: Database) -> Database:
+def outboxes(database: Database) -> Database:
     """Outboxes of three services in which one swap, and another, were talked about."""
     mine = {"sequence_number": 77, "transactions": [_transaction(INPUT_HASH)]}
     requested = {"sequence_number": 77, "type": "SwapRequested"}
@@ -52,8 +52,8 @@ def run(database: Database, *arguments: str) -> Any:
 
 
 class TestTrail:
-    def test_tells_what_was_said_about_one_swap(self, told: Database) -> None:
-        trail = run(told, "trail", SWAP_ID)
+    def test_tells_what_was_said_about_one_swap(self, outboxes: Database) -> None:
+        trail = run(outboxes, "trail", SWAP_ID)
 
         assert [(row["from"], row["topic"]) for row in trail] == [
             ("api", "swap.requests.v1"),
@@ -61,20 +61,20 @@ class TestTrail:
             ("settler", "swap.changed.v1"),
         ]
 
-    def test_says_when_there_is_nothing(self, told: Database) -> None:
+    def test_says_when_there_is_nothing(self, outboxes: Database) -> None:
         with pytest.raises(RequestFailed, match="nobody said anything"):
-            run(told, "trail", str(uuid4()))
+            run(outboxes, "trail", str(uuid4()))
 
 
 class TestInvariants:
-    def test_name_each_query_and_its_rows(self, told: Database, tmp_path: Path) -> None:
+    def test_name_each_query_and_its_rows(self, outboxes: Database, tmp_path: Path) -> None:
         queries = tmp_path / "queries.sql"
         queries.write_text(
             "-- what they are\n"
             "-- name: I-01 holds\nSELECT 1 AS row WHERE false;\n"
             "-- name: I-02 broken, 100 % of it\nSELECT 7 AS swap -- why\n;\n"
         )
-        arguments = ["--auditor-url", told.url("auditor"), "invariants"]
+        arguments = ["--auditor-url", outboxes.url("auditor"), "invariants"]
 
         result = CliRunner().invoke(app, [*arguments, "--queries", str(queries), "--json"])
 
@@ -87,8 +87,8 @@ class TestInvariants:
 
 
 class TestAuditor:
-    def test_can_change_nothing(self, told: Database) -> None:
-        url = told.superuser_url  # even one who might
+    def test_can_change_nothing(self, outboxes: Database) -> None:
+        url = outboxes.superuser_url  # even one who might
 
         with open_auditor(url) as auditor, pytest.raises(RequestFailed, match="read-only"):
             auditor.rows("DELETE FROM settler.outbox")

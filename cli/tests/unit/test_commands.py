@@ -28,7 +28,7 @@ class Port(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.asked: list[tuple[str, str, Any, str | None]] = []
+        self.requests: list[tuple[str, str, Any, str | None]] = []
         self.answers: dict[tuple[str, str], tuple[int, Any]] = {}
         self.pause_seconds = 0.0  # before each answer
 
@@ -48,7 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: Any) -> None:
         time.sleep(self.server.pause_seconds)
-        self.server.asked.append((self.command, self.path, body, self.headers["authorization"]))
+        self.server.requests.append((self.command, self.path, body, self.headers["authorization"]))
         status, answer = self.server.answers.get(
             (self.command, self.path), (200, {"ok": True, "data": {}})
         )
@@ -100,11 +100,11 @@ class TestPartnerCommands:
         made = {"id": "1", "name": "demo"}
         port.answers["POST", f"{MANAGE}/organizations"] = (200, {"data": made})
 
-        told = run(stack, "partner", "create", "demo")
+        shown = run(stack, "partner", "create", "demo")
 
-        assert told == made
+        assert shown == made
         body = {"name": "demo"}
-        assert port.asked == [("POST", f"{MANAGE}/organizations", body, "Bearer secret-token")]
+        assert port.requests == [("POST", f"{MANAGE}/organizations", body, "Bearer secret-token")]
 
     def test_find_a_partner_by_name_and_lift_limits_where_that_is_asked(
         self, port: Port, stack: Path
@@ -116,7 +116,7 @@ class TestPartnerCommands:
 
         run(stack, "app", "create", "--partner", "demo", "--name", "web", "--limits-lifted")
 
-        assert [asked[:3] for asked in port.asked[1:]] == [
+        assert [request[:3] for request in port.requests[1:]] == [
             ("POST", apps, {"name": "web", "environment": "test"}),
             ("POST", f"{MANAGE}/apps/{APP_ID}/limits", {"limits_lifted": True}),
         ]
@@ -143,7 +143,7 @@ class TestPartnerCommands:
         run(stack, "key", "rotate", APP_ID, "--overlap", "60")
 
         path, body = f"/management/v1/keys/{APP_ID}/rotate", {"overlap_seconds": 60}
-        assert port.asked == [("POST", path, body, "Bearer svc_user_1")]
+        assert port.requests == [("POST", path, body, "Bearer svc_user_1")]
 
 
 class TestMemberCommands:
@@ -155,7 +155,7 @@ class TestMemberCommands:
         run(stack, "member", "invite", "ada", "--role", "owner", "--partner", partner_id)
         run(stack, "member", "join", "svc_invite_1")
 
-        assert port.asked == [
+        assert port.requests == [
             (
                 "POST",
                 f"{MANAGE}/organizations/{partner_id}/invitations",
@@ -175,7 +175,7 @@ class TestWebhookCommands:
     def test_add_an_endpoint(self, port: Port, stack: Path) -> None:
         run(stack, "webhook", "add", "--app", APP_ID, "--url", "http://a.example", "--updates")
 
-        assert port.asked[-1][:3] == (
+        assert port.requests[-1][:3] == (
             "POST",
             f"{MANAGE}/apps/{APP_ID}/webhooks",
             {"url": "http://a.example", "wants_updates": True, "wants_notices": False},
@@ -186,7 +186,7 @@ class TestWebhookCommands:
     ) -> None:
         run(stack, "webhook", "replay-since", APP_ID, "--since", "2026-01-31", "--undelivered")
 
-        assert port.asked[-1][:3] == (
+        assert port.requests[-1][:3] == (
             "POST",
             f"{MANAGE}/webhooks/{APP_ID}/replay",
             {"since": "2026-01-31T00:00:00+00:00", "undelivered_only": True},
@@ -203,7 +203,7 @@ class TestWebhookCommands:
     def test_ask_for_a_test(self, port: Port, stack: Path) -> None:
         run(stack, "webhook", "test", APP_ID)
 
-        assert port.asked[-1][:2] == ("POST", f"{MANAGE}/webhooks/{APP_ID}/test")
+        assert port.requests[-1][:2] == ("POST", f"{MANAGE}/webhooks/{APP_ID}/test")
 
 
 class TestNetworkCommands:
@@ -214,7 +214,7 @@ class TestNetworkCommands:
         run(stack, "network", "resume", "A_DEVNET")
 
         assert listed == [{"network": "A_DEVNET"}]
-        assert port.asked[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", {})
+        assert port.requests[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", {})
 
     def test_name_each_transaction_to_take_back_and_why(self, port: Port, stack: Path) -> None:
         order = ("network", "resume", "A_DEVNET", "--take-back", "0x1", "--take-back", "0x2")
@@ -222,7 +222,7 @@ class TestNetworkCommands:
         run(stack, *order, "--reason", "a node lied")
 
         body = {"reason": "a node lied", "take_back": ["0x1", "0x2"]}
-        assert port.asked[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", body)
+        assert port.requests[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", body)
 
     def test_say_where_to_look_when_an_order_is_not_answered(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
@@ -243,17 +243,17 @@ class TestSignerCommands:
     def test_say_who_resumes_and_why(self, port: Port, stack: Path) -> None:
         run(stack, "signer", "resume", "A_DEVNET", "--reason", "a test payment", "--by", "ann")
 
-        assert port.asked[-1][:3] == (
+        assert port.requests[-1][:3] == (
             "POST",
             "/admin/signers/A_DEVNET/resume",
             {"reason": "a test payment", "address": None},
         )
 
     def test_name_what_used_a_nonce(self, port: Port, stack: Path) -> None:
-        said = ["--reason", "sent by hand", "--by", "ann"]
-        run(stack, "signer", "resume", "A_DEVNET", *said, "--used-by", "0x1", "--used-by", "0x2")
+        options = ["--reason", "sent by hand", "--by", "ann"]
+        run(stack, "signer", "resume", "A_DEVNET", *options, "--used-by", "0x1", "--used-by", "0x2")
 
-        assert port.asked[-1][2]["used_by"] == ["0x1", "0x2"]
+        assert port.requests[-1][2]["used_by"] == ["0x1", "0x2"]
 
     def test_ask_for_the_reason_and_take_the_name_of_who_runs_them(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
@@ -261,10 +261,10 @@ class TestSignerCommands:
         monkeypatch.setenv("LOGNAME", "ben")
         arguments = ["--stack", str(stack), "signer", "resume", "A_DEVNET", "--json"]
 
-        told = CliRunner().invoke(app, arguments, input="it was us\n")
+        result = CliRunner().invoke(app, arguments, input="it was us\n")
 
-        assert told.exit_code == 0
-        assert port.asked[-1][2] == {"reason": "it was us", "address": None}
+        assert result.exit_code == 0
+        assert port.requests[-1][2] == {"reason": "it was us", "address": None}
 
 
 class TestRescue:
@@ -277,20 +277,20 @@ class TestRescue:
 
     def test_says_who_gets_it_back_and_why(self, port: Port, stack: Path) -> None:
         port.answers["POST", self.PATH] = (200, {"came": []})
-        said = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
+        options = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
 
-        run(stack, "rescue", "A_DEVNET", "0x1", *said)
+        run(stack, "rescue", "A_DEVNET", "0x1", *options)
 
         body = {"to_address": "0x2", "reason": "he signed"}
-        assert port.asked[-1][:3] == ("POST", self.PATH, body)
+        assert port.requests[-1][:3] == ("POST", self.PATH, body)
 
     def test_says_which_of_several(self, port: Port, stack: Path) -> None:
         port.answers["POST", self.PATH] = (200, {"came": []})
-        said = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
+        options = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
 
-        run(stack, "rescue", "A_DEVNET", "0x1", *said, "--token", "0x57", "--from", "0x8")
+        run(stack, "rescue", "A_DEVNET", "0x1", *options, "--token", "0x57", "--from", "0x8")
 
-        body = port.asked[-1][2]
+        body = port.requests[-1][2]
         assert (body["token"], body["from_address"]) == ("0x57", "0x8")
 
     def test_wants_to_know_why(self, stack: Path) -> None:
@@ -303,9 +303,9 @@ class TestParkedCommands:
     def test_list_every_service_s(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/parked"] = (200, {"parked": [{"id": 7}]})
 
-        told = run(stack, "parked", "list")
+        listed = run(stack, "parked", "list")
 
-        assert [row["service"] for row in told] == [
+        assert [row["service"] for row in listed] == [
             "api",
             "quoter",
             "chain_watcher",
@@ -316,26 +316,26 @@ class TestParkedCommands:
     def test_release_names_its_service(self, port: Port, stack: Path) -> None:
         run(stack, "parked", "release", "7", "--service", "settler")
 
-        assert port.asked[-1][:2] == ("POST", "/admin/parked/7/release")
+        assert port.requests[-1][:2] == ("POST", "/admin/parked/7/release")
 
 
 def test_money_that_waits_is_listed_as_the_settler_tells_it(port: Port, stack: Path) -> None:
-    nobodys = {"kind": "suspense", "network": "A_DEVNET", "base_units": "7", "swap_id": None}
-    port.answers["GET", "/admin/claimable"] = (200, {"claimable": [nobodys]})
+    suspense = {"kind": "suspense", "network": "A_DEVNET", "base_units": "7", "swap_id": None}
+    port.answers["GET", "/admin/claimable"] = (200, {"claimable": [suspense]})
 
-    assert run(stack, "claimable") == [nobodys]
+    assert run(stack, "claimable") == [suspense]
 
 
 def test_money_that_waits_is_paid_to_its_owner(port: Port, stack: Path) -> None:
     port.answers["POST", "/admin/claimable/7/pay"] = (200, {"intent_id": "i"})
 
-    told = run(
+    paid = run(
         stack, "claimable", "pay", "7", "--to", "0x1", "--base-units", "5", "--by", "ann",
         "--reason", "they proved it",
     )  # fmt: skip
 
-    assert told == {"intent_id": "i"}
-    [(_, _, body, _)] = port.asked
+    assert paid == {"intent_id": "i"}
+    [(_, _, body, _)] = port.requests
     assert body == {"to_address": "0x1", "base_units": "5", "reason": "they proved it"}
 
 
@@ -345,12 +345,12 @@ def test_what_is_owed_to_apps_is_listed_and_paid(port: Port, stack: Path) -> Non
     port.answers["POST", "/admin/fees/7/pay"] = (200, {"intent_id": "i"})
 
     assert run(stack, "fees", "list") == [owed]
-    told = run(
+    paid = run(
         stack, "fees", "pay", "7", "--to", "0x1", "--base-units", "5", "--by", "ann",
         "--reason", "their contract",
     )  # fmt: skip
 
-    assert told == {"intent_id": "i"}
+    assert paid == {"intent_id": "i"}
 
 
 @pytest.mark.parametrize("network", ["A_DEVNET", None])
@@ -367,13 +367,13 @@ def test_payouts_are_stopped_and_let_go_on_one_network_or_on_all(
     port.answers["GET", "/admin/payouts/stops"] = (200, {"stops": [{"network": "*"}]})
 
     assert run(stack, "payouts", "stops") == [{"network": "*"}]
-    said = {"network": network, "reason": "r"}
-    assert [body for _, _, body, _ in port.asked] == [said, said, None]
+    expected = {"network": network, "reason": "r"}
+    assert [body for _, _, body, _ in port.requests] == [expected, expected, None]
 
 
 def test_a_stop_that_is_not_over_yet_says_so(port: Port, stack: Path) -> None:
-    told = {"stops": [], "nothing_is_signed": False}
-    port.answers["POST", "/admin/payouts/stop"] = (200, told)
+    answer = {"stops": [], "nothing_is_signed": False}
+    port.answers["POST", "/admin/payouts/stop"] = (200, answer)
     options = ["--stack", str(stack), "payouts", "stop", "--by", "ann", "--json"]
 
     done = CliRunner().invoke(app, options)
@@ -405,7 +405,7 @@ class TestCaps:
             "--reason", "a quiet week", "--by", "ann",
         )  # fmt: skip
 
-        assert port.asked[-1][2] == {
+        assert port.requests[-1][2] == {
             "network": "ETHEREUM_DEVNET",
             "token": "USDC",
             "app_id": None,
@@ -421,14 +421,14 @@ class TestCaps:
         assert run(stack, "payouts", "queue") == [{"intent_id": "7"}]
         run(stack, "payouts", "pass", "7", "--reason", "payday", "--by", "ann")
 
-        assert port.asked[-1][2] == {"reason": "payday"}
+        assert port.requests[-1][2] == {"reason": "payday"}
 
     def test_tell_the_end_of_what_was_paid_without_us(self, port: Port, stack: Path) -> None:
         ended = [{"intent_id": "7", "end": "made"}]
         port.answers["POST", "/admin/payouts/explain"] = (200, {"ended": ended})
-        said = ["--reason", "the old deployment", "--by", "ann"]
+        options = ["--reason", "the old deployment", "--by", "ann"]
 
-        assert run(stack, "payouts", "explain", "A_DEVNET", "0x1", *said) == ended
+        assert run(stack, "payouts", "explain", "A_DEVNET", "0x1", *options) == ended
 
-        told = {"reason": "the old deployment"}
-        assert port.asked[-1][2] == {"network": "A_DEVNET", "transaction_hash": "0x1", **told}
+        body = {"reason": "the old deployment"}
+        assert port.requests[-1][2] == {"network": "A_DEVNET", "transaction_hash": "0x1", **body}

@@ -33,7 +33,7 @@ def well(port: Port) -> Port:
         # Every question to a node has the same answer: a chain id of 84532, and as much wei.
         ("POST", "/node"): {"jsonrpc": "2.0", "id": 1, "result": hex(84532)},
     }
-    port.answers = {asked: (200, answer) for asked, answer in answers.items()}
+    port.answers = {request: (200, answer) for request, answer in answers.items()}
     return port
 
 
@@ -41,11 +41,11 @@ def described(stack: Path, port: Port, **changes: Any) -> None:
     """Add to the stack's description what the doctor looks for."""
     host = port.url.removeprefix("http://")
     network = {"name": "BASE", "chain_id": "84532", "rpc_urls": [f"{port.url}/node"]}
-    told = json.loads(stack.read_text())
+    description = json.loads(stack.read_text())
     stack.write_text(
         json.dumps(
             {
-                **told,
+                **description,
                 "networks": [network],
                 "kafka": {"bootstrap_servers": host},
                 "redis": {"url": f"redis://{host}/0"},
@@ -103,10 +103,10 @@ def test_what_cannot_be_asked_is_a_line_and_not_the_end(stack: Path, well: Port)
 def test_a_person_reads_a_line_and_what_to_do(stack: Path, well: Port) -> None:
     described(stack, well)
 
-    said = CliRunner().invoke(app, ["--stack", str(stack), "doctor"]).stdout
+    output = CliRunner().invoke(app, ["--stack", str(stack), "doctor"]).stdout
 
-    assert "ok       service settler          ready" in said
-    assert "to do: send the network's coin to this address" in said
+    assert "ok       service settler          ready" in output
+    assert "to do: send the network's coin to this address" in output
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

@@ -43,8 +43,8 @@ CHANGED = stored(
 
 
 def a_movement(**body: Any) -> OutboxMessage:
-    told = {"state": "seen", "base_units": "5", "token": "0x0", "transaction_hash": "0x1"}
-    return stored({**told, **body}, key="other", source="chain_watcher")
+    movement = {"state": "seen", "base_units": "5", "token": "0x0", "transaction_hash": "0x1"}
+    return stored({**movement, **body}, key="other", source="chain_watcher")
 
 
 class TestBelongs:

@@ -29,9 +29,9 @@ PROPOSAL: dict[str, Any] = {
 @pytest.fixture
 def two(stack: Path) -> Path:
     """Name two operators in the stack's description."""
-    told = json.loads(stack.read_text())
+    description = json.loads(stack.read_text())
     operators = [{"name": name, "token": f"token of {name}"} for name in ("operator", "second")]
-    stack.write_text(json.dumps({**told, "operators": operators}))
+    stack.write_text(json.dumps({**description, "operators": operators}))
     return stack
 
 
@@ -39,14 +39,14 @@ class TestWhoOrders:
     def test_is_said_by_the_token_alone(self, port: Port, stack: Path) -> None:
         run(stack, *PAY, "--by", "somebody else")
 
-        _, _, body, authorization = port.asked[-1]
+        _, _, body, authorization = port.requests[-1]
         assert body == {"to_address": "0x1", "base_units": "5", "reason": "proved"}
         assert authorization == "Bearer secret-token"
 
     def test_may_be_another_operator_of_the_stack(self, port: Port, two: Path) -> None:
         run(two, "--operator", "second", *PAY)
 
-        assert port.asked[-1][3] == "Bearer token of second"
+        assert port.requests[-1][3] == "Bearer token of second"
 
     def test_is_said_by_an_option_before_the_environment(
         self, port: Port, two: Path, monkeypatch: pytest.MonkeyPatch
@@ -54,17 +54,17 @@ class TestWhoOrders:
         monkeypatch.setenv("SWAPCTL_OPERATOR", "second")
 
         run(two, "--token", "of ann", *PAY)
-        assert port.asked[-1][3] == "Bearer of ann"
+        assert port.requests[-1][3] == "Bearer of ann"
 
         monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "of ann")
         run(two, "--operator", "operator", *PAY)
-        assert port.asked[-1][3] == "Bearer token of operator"
+        assert port.requests[-1][3] == "Bearer token of operator"
 
     def test_is_not_said_twice(self, port: Port, two: Path) -> None:
         with pytest.raises(NotConfigured, match="give one of them"):
             run(two, "--token", "of ann", "--operator", "second", *PAY)
 
-        assert not port.asked
+        assert not port.requests
 
     def test_has_to_be_known(self, two: Path) -> None:
         with pytest.raises(NotConfigured, match="no operator third"):

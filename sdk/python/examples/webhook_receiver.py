@@ -97,8 +97,8 @@ class Orders:
         with self._open() as connection:
             rows = connection.execute("SELECT id, type, content FROM inbox WHERE NOT is_done")
             came = rows.fetchall()
-        for identity, *told in came:
-            self._try(identity, self._take, identity, *told)
+        for identity, *fields in came:
+            self._try(identity, self._take, identity, *fields)
 
     def _take(self, identity: str, kind: str, content: str) -> None:
         event = Event(identity, kind, json.loads(content))
@@ -120,7 +120,9 @@ class Orders:
             self._try(swap_id, self._look, swap_id)
         # What was not tried again for a minute was done by another way, mostly; or it begins anew.
         lately = time.monotonic() - PAUSE_SECONDS_MAX
-        self._failed = {name: told for name, told in self._failed.items() if told[1] > lately}
+        self._failed = {
+            name: failure for name, failure in self._failed.items() if failure[1] > lately
+        }
 
     def _look(self, swap_id: str) -> None:
         last = self._swaps.events(swap_id)[-1]
@@ -211,17 +213,17 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--database", type=Path, default=Path("orders.db"))
     parser.add_argument("--reconcile-seconds", type=float, default=RECONCILE_SECONDS)
-    told = parser.parse_args()
+    options = parser.parse_args()
     once = Retries(attempts_max=1)  # what fails is tried again here, and holds up nothing else
     url, key, secrets = settings()
     with Client(url, key, retries=once) as swaps:
-        orders = Orders(told.database, swaps, reconcile_seconds=told.reconcile_seconds)
+        orders = Orders(options.database, swaps, reconcile_seconds=options.reconcile_seconds)
         threading.Thread(target=orders.work, daemon=True).start()
         orders.accept(Event("started", "started", {}))  # what came before a crash is taken now
         try:
-            server = ThreadingHTTPServer(("127.0.0.1", told.port), handler(orders, secrets))
+            server = ThreadingHTTPServer(("127.0.0.1", options.port), handler(orders, secrets))
         except OSError as error:
-            sys.exit(f"Port {told.port} cannot be used: {error.strerror}.")
+            sys.exit(f"Port {options.port} cannot be used: {error.strerror}.")
         print(f"listening on {server.server_address[1]}", flush=True)
         server.serve_forever()
 

@@ -26,8 +26,8 @@ def data(content: Any) -> httpx.Response:
 
 
 def error(status: int, code: str, **headers: str) -> httpx.Response:
-    told = {"code": code, "message": "No.", "metadata": {"request_id": "r-1"}}
-    content = {"data": None, "error": told}
+    problem = {"code": code, "message": "No.", "metadata": {"request_id": "r-1"}}
+    content = {"data": None, "error": problem}
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return httpx.Response(status, json=content, headers=named)
 
@@ -37,10 +37,10 @@ class Service:
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
-        self.asked: list[httpx.Request] = []
+        self.requests: list[httpx.Request] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
@@ -49,7 +49,7 @@ class Service:
         )
 
     def keys(self) -> set[str]:
-        return {request.headers["idempotency-key"] for request in self.asked}
+        return {request.headers["idempotency-key"] for request in self.requests}
 
 
 def blocking(service: Service, retries: Retries = QUICK) -> Client:
@@ -80,7 +80,7 @@ class TestCreating:
 
         assert await created(service) == {"swap": {"id": "1"}}
 
-        request = service.asked[0]
+        request = service.requests[0]
         assert json.loads(request.content) == {
             **ROUTE,
             "destination_address": "0x1",
@@ -107,7 +107,7 @@ class TestCreating:
 
         assert await created(service) == {"swap": {"id": "1"}}
 
-        assert len(service.asked) == 2 * (len(failures) + 1)
+        assert len(service.requests) == 2 * (len(failures) + 1)
         assert len(service.keys()) == 2  # one for each of the two calls
 
     @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ class TestCreating:
             swaps.create_swap(destination_address="0x1", amount=1, **ROUTE)
 
         assert (caught.value.code, caught.value.request_id) == (code, "r-1")
-        assert len(service.asked) == 1
+        assert len(service.requests) == 1
 
 
 class TestSaying:
@@ -131,7 +131,7 @@ class TestSaying:
         with blocking(service) as swaps:
             swaps.authorize("1", signature="0x1", signer_address="0x2")
 
-        assert len(service.asked) == 2
+        assert len(service.requests) == 2
         assert len(service.keys()) == 1
 
 
@@ -142,7 +142,7 @@ class TestReading:
         with blocking(service) as swaps, pytest.raises(Unreachable, match="refused"):
             swaps.swap("1")
 
-        assert len(service.asked) == 4
+        assert len(service.requests) == 4
 
     def test_does_not_wait_longer_than_it_may(self) -> None:
         service = Service(error(429, "RATE_LIMITED", retry_after="3600"))
@@ -150,7 +150,7 @@ class TestReading:
         with blocking(service) as swaps, pytest.raises(ApiError):
             swaps.networks()
 
-        assert len(service.asked) == 1
+        assert len(service.requests) == 1
 
     def test_sends_lists_repeated_and_flags_in_json_words(self) -> None:
         service = Service(data([]))
@@ -158,7 +158,7 @@ class TestReading:
         with blocking(service) as swaps:
             swaps.swaps("0x1", "0x2", statuses=["completed", "failed"], include_expired=True)
 
-        query = service.asked[0].url.query.decode()
+        query = service.requests[0].url.query.decode()
         assert query == (
             "address=0x1&address=0x2&statuses=completed&statuses=failed&include_expired=true"
         )
@@ -183,12 +183,12 @@ class TestReading:
         with blocking(service) as swaps, pytest.raises(ApiError):
             swaps.swap("../health?x=1")
 
-        assert service.asked[0].url.raw_path == b"/api/v2/swaps/..%2Fhealth%3Fx%3D1"
+        assert service.requests[0].url.raw_path == b"/api/v2/swaps/..%2Fhealth%3Fx%3D1"
 
 
 def tagged(status: str, tag: str) -> httpx.Response:
-    told = {"data": {"swap": {"status": status}}, "error": None}
-    return httpx.Response(200, json=told, headers={"etag": tag})
+    content = {"data": {"swap": {"status": status}}, "error": None}
+    return httpx.Response(200, json=content, headers={"etag": tag})
 
 
 class TestReadingAgain:
@@ -201,8 +201,8 @@ class TestReadingAgain:
             read = [swaps.swap("1")["swap"]["status"] for _ in range(3)]
 
         assert read == ["user_transfer_pending", "user_transfer_pending", "completed"]
-        asked = [request.headers.get("if-none-match") for request in service.asked]
-        assert asked == [None, '"1"', '"1"']
+        named = [request.headers.get("if-none-match") for request in service.requests]
+        assert named == [None, '"1"', '"1"']
 
     async def test_does_so_when_it_is_awaited_too(self) -> None:
         service = Service(tagged("completed", '"1"'), httpx.Response(304))
@@ -219,10 +219,10 @@ class TestReadingAgain:
             swaps.swap("2")
             swaps.swap("1", exclude_deposit_actions=True)
 
-        assert all("if-none-match" not in request.headers for request in service.asked)
+        assert all("if-none-match" not in request.headers for request in service.requests)
 
 
-def told_live(*statuses: str, first: int = 1) -> httpx.Response:
+def event_stream(*statuses: str, first: int = 1) -> httpx.Response:
     events = [
         {"sequence": n, "type": f"swap.{status}", "from_status": None, "to_status": status}
         for n, status in enumerate(statuses, first)
@@ -233,10 +233,10 @@ def told_live(*statuses: str, first: int = 1) -> httpx.Response:
 
 class TestFollowing:
     ANSWERS = (
-        told_live("user_transfer_pending", "ls_transfer_pending"),
+        event_stream("user_transfer_pending", "ls_transfer_pending"),
         httpx.ConnectError("refused"),
         error(503, "SERVICE_UNAVAILABLE"),
-        told_live("ls_transfer_pending", "completed", first=2),
+        event_stream("ls_transfer_pending", "completed", first=2),
     )
     STATUSES = ("user_transfer_pending", "ls_transfer_pending", "completed")
 
@@ -247,11 +247,11 @@ class TestFollowing:
         service = Service(*self.ANSWERS)
 
         with blocking(service) as swaps:
-            told = [event["to_status"] for event in swaps.follow("1")]
+            received = [event["to_status"] for event in swaps.follow("1")]
 
-        assert tuple(told) == self.STATUSES
-        asked = [request.headers["last-event-id"] for request in service.asked]
-        assert asked == ["0", "2", "2", "2"]
+        assert tuple(received) == self.STATUSES
+        named = [request.headers["last-event-id"] for request in service.requests]
+        assert named == ["0", "2", "2", "2"]
 
     async def test_does_so_when_it_is_awaited_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("swap_sdk.awaited.COME_AGAIN_SECONDS", 0.001)
@@ -259,9 +259,9 @@ class TestFollowing:
         async with AsyncClient(
             "http://swaps.example", "svc_test_1", retries=QUICK, transport=transport
         ) as swaps:
-            told = [event["to_status"] async for event in swaps.follow("1")]
+            received = [event["to_status"] async for event in swaps.follow("1")]
 
-        assert tuple(told) == self.STATUSES
+        assert tuple(received) == self.STATUSES
 
     def test_says_what_the_service_says(self) -> None:
         service = Service(error(404, "NOT_FOUND"))
@@ -277,4 +277,4 @@ def test_an_option_outside_of_the_options_is_not_lost_in_silence() -> None:
     with pytest.raises(TypeError, match="refund_address: give it in `options`"):
         blocking(service).create_swap(destination_address="0x" + "22" * 20, amount="1", **misplaced)
 
-    assert service.asked == []
+    assert service.requests == []

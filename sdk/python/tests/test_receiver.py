@@ -48,10 +48,10 @@ class _Reads(BaseHTTPRequestHandler):
         if swap_id in self.server.broken:
             return self._answer(*self.server.broken[swap_id])
         status = self.server.statuses.get(swap_id, "failed")
-        told: Any = {"swap": {"status": status}}
+        content: Any = {"swap": {"status": status}}
         if self.path.endswith("/events"):
-            told = [{"sequence": SEQUENCES[status], "to_status": status}]
-        return self._answer(200, json.dumps({"data": told, "error": None}))
+            content = [{"sequence": SEQUENCES[status], "to_status": status}]
+        return self._answer(200, json.dumps({"data": content, "error": None}))
 
     def _answer(self, status: int, content: str) -> None:
         self.send_response(status)
@@ -218,14 +218,14 @@ class TestReceiver:
     def test_waits_for_no_body_of_another_length_than_it_takes(
         self, receiver: Receiver, length: str | None, status: int
     ) -> None:
-        asked = HTTPConnection(urlsplit(receiver.url).netloc, timeout=10)
-        asked.putrequest("POST", "/hooks")
+        connection = HTTPConnection(urlsplit(receiver.url).netloc, timeout=10)
+        connection.putrequest("POST", "/hooks")
         if length is not None:
-            asked.putheader("content-length", length)
-        asked.endheaders()
+            connection.putheader("content-length", length)
+        connection.endheaders()
 
-        assert asked.getresponse().status == status
-        asked.close()
+        assert connection.getresponse().status == status
+        connection.close()
 
     def test_goes_on_after_a_crash_with_what_it_accepted(
         self, service: Service, tmp_path: Path
@@ -255,10 +255,12 @@ class TestReceiver:
 def test_names_the_settings_that_are_missing(
     tmp_path: Path, settings: dict[str, str], missing: list[str]
 ) -> None:
-    said = refused(tmp_path, settings)
+    output = refused(tmp_path, settings)
 
-    assert said.startswith("Set ")
-    assert [name for name in ("SWAP_URL", "SWAP_KEY", "WEBHOOK_SECRET") if name in said] == missing
+    assert output.startswith("Set ")
+    assert [
+        name for name in ("SWAP_URL", "SWAP_KEY", "WEBHOOK_SECRET") if name in output
+    ] == missing
 
 
 def test_says_that_its_port_is_not_free(tmp_path: Path, service: Service) -> None:

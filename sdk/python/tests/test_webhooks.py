@@ -41,7 +41,7 @@ class TestVerify:
         assert verify(BODY, headers(secret=OTHER), [SECRET, OTHER]).swap_id == "s-1"
 
     @pytest.mark.parametrize(
-        ("body", "given"),
+        ("body", "sent"),
         [
             pytest.param(BODY + b" ", headers(), id="other bytes"),
             pytest.param(BODY, headers(secret=OTHER), id="another secret"),
@@ -52,13 +52,13 @@ class TestVerify:
             pytest.param(BODY, {**headers(), "webhook-signature": "v1,%%%"}, id="no base64"),
         ],
     )
-    def test_refuses_what_is_not(self, body: bytes, given: dict[str, str]) -> None:
+    def test_refuses_what_is_not(self, body: bytes, sent: dict[str, str]) -> None:
         with pytest.raises(NotGenuine):
-            verify(body, given, SECRET)
+            verify(body, sent, SECRET)
 
     def test_says_what_is_about_no_swap(self) -> None:
-        told = {**headers(), "webhook-event-type": "endpoint.disabled"}
+        named = {**headers(), "webhook-event-type": "endpoint.disabled"}
 
-        event = verify(BODY, told, SECRET)
+        event = verify(BODY, named, SECRET)
 
         assert not event.is_about_swap

@@ -137,8 +137,8 @@ def _nodes(known: Endpoints) -> dict[str, tuple[int | None, list[str]]]:
         row["name"]: (int(row["chain_id"]), list(row["rpc_urls"]))
         for row in known.stack.get("networks", ())
     }
-    given: Mapping[str, list[str]] = json.loads(known.environment.get(NODES_VARIABLE) or "{}")
-    for name, urls in given.items():
+    configured: Mapping[str, list[str]] = json.loads(known.environment.get(NODES_VARIABLE) or "{}")
+    for name, urls in configured.items():
         chain_id, _ = found.get(name, (None, []))
         found[name] = (chain_id, list(urls))
     return found

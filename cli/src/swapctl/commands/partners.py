@@ -247,9 +247,9 @@ def partner_id(manage: Management, id_or_name: str | None) -> str:
     return str(found[0]["id"])
 
 
-def moment(given: datetime) -> str:
+def moment(when: datetime) -> str:
     """Return a moment with its zone; without one it is UTC."""
-    return (given if given.tzinfo else given.replace(tzinfo=UTC)).isoformat()
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).isoformat()
 
 
 def _partners(manage: Management) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ def list_queue(context: typer.Context, *, as_json: Json = False) -> None:
 
 
 @payouts.command("pass")
-def let_through(
+def pass_payment(
     context: typer.Context,
     intent_id: Annotated[str, typer.Argument(help="As it is listed in the queue.")],
     *,

@@ -44,6 +44,6 @@ def rescue(
     else:
         which = {"token": token, "from_address": sender}
         body = {"to_address": to, "reason": reason}
-        body |= {name: said for name, said in which.items() if said}
+        body |= {name: value for name, value in which.items() if value}
         result = port.post(path, body)["came"]
     show_all(result, as_json=as_json, columns=COLUMNS)

@@ -29,7 +29,7 @@ from swap_sdk.calls import (
     SwapOptions,
     Value,
 )
-from swap_sdk.conditional import Kept
+from swap_sdk.conditional import CachedAnswers
 from swap_sdk.errors import SwapError, as_failure, error_of
 from swap_sdk.models import (
     Authorization,
@@ -50,7 +50,7 @@ from swap_sdk.models import (
     TransactionStatus,
 )
 from swap_sdk.retries import Retries
-from swap_sdk.stream import COME_AGAIN_SECONDS, TIMEOUT, Heard
+from swap_sdk.stream import COME_AGAIN_SECONDS, TIMEOUT, EventReader
 
 Answer = TypeVar("Answer")
 
@@ -69,7 +69,7 @@ class AsyncClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._retries = retries or Retries()
-        self._kept = Kept()
+        self._cached = CachedAnswers()
         self._http = httpx.AsyncClient(
             base_url=base_url, headers={key_header: api_key}, timeout=timeout, transport=transport
         )
@@ -100,7 +100,7 @@ class AsyncClient:
         **route: Unpack[Route],
     ) -> Quoted:
         """Price a swap. Nothing is kept of it."""
-        return await self._ask(calls.quote(route, amount, _told(options)))
+        return await self._ask(calls.quote(route, amount, _parameters(options)))
 
     async def explained_quote(
         self,
@@ -113,7 +113,7 @@ class AsyncClient:
 
         It needs a secret key.
         """
-        return await self._ask(calls.explained_quote(route, amount, _told(options)))
+        return await self._ask(calls.explained_quote(route, amount, _parameters(options)))
 
     async def limits(
         self,
@@ -123,7 +123,7 @@ class AsyncClient:
         **route: Unpack[Route],
     ) -> Limits:
         """Return how little and how much a route takes."""
-        return await self._ask(calls.limits(route, amount, _told(options)))
+        return await self._ask(calls.limits(route, amount, _parameters(options)))
 
     async def create_swap(
         self,
@@ -139,7 +139,9 @@ class AsyncClient:
         :param idempotency_key: to give the same swap also to a later call, for 24 hours.
         """
         return await self._ask(
-            calls.create_swap(route, destination_address, amount, idempotency_key, _told(options))
+            calls.create_swap(
+                route, destination_address, amount, idempotency_key, _parameters(options)
+            )
         )
 
     async def swap(
@@ -178,7 +180,7 @@ class AsyncClient:
                 networks=networks,
                 created_after=created_after,
                 created_before=created_before,
-                options=_told(options),
+                options=_parameters(options),
             )
         )
 
@@ -200,15 +202,15 @@ class AsyncClient:
         **route: Unpack[Route],
     ) -> list[DetailedQuote]:
         """Return what a route costs between which amounts."""
-        return await self._ask(calls.price("detailed_quote", route, amount, _told(options)))
+        return await self._ask(calls.price("detailed_quote", route, amount, _parameters(options)))
 
     async def sources(self, **options: Unpack[SourceOptions]) -> list[ReachableNetwork]:
         """Return what a swap can start from."""
-        return await self._ask(calls.reachable("sources", _told(options)))
+        return await self._ask(calls.reachable("sources", _parameters(options)))
 
     async def destinations(self, **options: Unpack[DestinationOptions]) -> list[ReachableNetwork]:
         """Return what a swap can end at."""
-        return await self._ask(calls.reachable("destinations", _told(options)))
+        return await self._ask(calls.reachable("destinations", _parameters(options)))
 
     async def next_action(self, swap_id: str, *, source_address: str | None = None) -> PreparedSwap:
         """Read a swap with the one thing to do now (experimental)."""
@@ -255,13 +257,13 @@ class AsyncClient:
         :param after: the sequence number of the last event that is known already.
         :raises SwapError: when the service does not answer for longer than the retries allow.
         """
-        heard, attempts = Heard(after), 0
+        reader, attempts = EventReader(after), 0
         while True:
             try:
-                async with self._listen(swap_id, heard) as lines:
+                async with self._listen(swap_id, reader) as lines:
                     async for line in lines:
                         attempts = 0
-                        event = heard.read(line)
+                        event = reader.read(line)
                         if event is None:
                             continue
                         yield event
@@ -271,17 +273,17 @@ class AsyncClient:
             except (httpx.TransportError, SwapError) as error:
                 attempts += 1
                 failure = as_failure(error)
-                told = self._retries.pause_after(attempts, failure, random.random)
-                if told is None:
+                wait = self._retries.pause_after(attempts, failure, random.random)
+                if wait is None:
                     raise failure from error
-                pause = told
+                pause = wait
             await asyncio.sleep(pause)
 
     @asynccontextmanager
-    async def _listen(self, swap_id: str, heard: Heard) -> AsyncIterator[AsyncIterator[str]]:
+    async def _listen(self, swap_id: str, reader: EventReader) -> AsyncIterator[AsyncIterator[str]]:
         path = calls.events(swap_id).path
         async with self._http.stream(
-            "GET", path, headers=heard.headers(), timeout=TIMEOUT
+            "GET", path, headers=reader.headers(), timeout=TIMEOUT
         ) as answer:
             if answer.status_code != httpx.codes.OK:
                 await answer.aread()
@@ -324,8 +326,8 @@ class AsyncClient:
             attempts += 1
             try:
                 request = call.request()
-                answer = await self._http.request(**self._kept.naming(request))
-                return call.read(self._kept.fresh(request, answer))
+                answer = await self._http.request(**self._cached.naming(request))
+                return call.read(self._cached.fresh(request, answer))
             except (httpx.TransportError, SwapError) as error:
                 failure = as_failure(error)
             pause = self._retries.pause_after(attempts, failure, random.random)
@@ -334,5 +336,5 @@ class AsyncClient:
             await asyncio.sleep(pause)
 
 
-def _told(options: Mapping[str, Any] | None) -> Mapping[str, Value | None]:
+def _parameters(options: Mapping[str, Any] | None) -> Mapping[str, Value | None]:
     return cast(Mapping[str, Value | None], options or {})

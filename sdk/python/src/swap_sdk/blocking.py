@@ -28,7 +28,7 @@ from swap_sdk.calls import (
     SwapOptions,
     Value,
 )
-from swap_sdk.conditional import Kept
+from swap_sdk.conditional import CachedAnswers
 from swap_sdk.errors import SwapError, as_failure, error_of
 from swap_sdk.models import (
     Authorization,
@@ -49,7 +49,7 @@ from swap_sdk.models import (
     TransactionStatus,
 )
 from swap_sdk.retries import Retries
-from swap_sdk.stream import COME_AGAIN_SECONDS, TIMEOUT, Heard
+from swap_sdk.stream import COME_AGAIN_SECONDS, TIMEOUT, EventReader
 
 Answer = TypeVar("Answer")
 
@@ -68,7 +68,7 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._retries = retries or Retries()
-        self._kept = Kept()
+        self._cached = CachedAnswers()
         self._http = httpx.Client(
             base_url=base_url, headers={key_header: api_key}, timeout=timeout, transport=transport
         )
@@ -99,7 +99,7 @@ class Client:
         **route: Unpack[Route],
     ) -> Quoted:
         """Price a swap. Nothing is kept of it."""
-        return self._ask(calls.quote(route, amount, _told(options)))
+        return self._ask(calls.quote(route, amount, _parameters(options)))
 
     def explained_quote(
         self,
@@ -112,7 +112,7 @@ class Client:
 
         It needs a secret key.
         """
-        return self._ask(calls.explained_quote(route, amount, _told(options)))
+        return self._ask(calls.explained_quote(route, amount, _parameters(options)))
 
     def limits(
         self,
@@ -122,7 +122,7 @@ class Client:
         **route: Unpack[Route],
     ) -> Limits:
         """Return how little and how much a route takes."""
-        return self._ask(calls.limits(route, amount, _told(options)))
+        return self._ask(calls.limits(route, amount, _parameters(options)))
 
     def create_swap(
         self,
@@ -138,7 +138,9 @@ class Client:
         :param idempotency_key: to give the same swap also to a later call, for 24 hours.
         """
         return self._ask(
-            calls.create_swap(route, destination_address, amount, idempotency_key, _told(options))
+            calls.create_swap(
+                route, destination_address, amount, idempotency_key, _parameters(options)
+            )
         )
 
     def swap(
@@ -177,7 +179,7 @@ class Client:
                 networks=networks,
                 created_after=created_after,
                 created_before=created_before,
-                options=_told(options),
+                options=_parameters(options),
             )
         )
 
@@ -199,15 +201,15 @@ class Client:
         **route: Unpack[Route],
     ) -> list[DetailedQuote]:
         """Return what a route costs between which amounts."""
-        return self._ask(calls.price("detailed_quote", route, amount, _told(options)))
+        return self._ask(calls.price("detailed_quote", route, amount, _parameters(options)))
 
     def sources(self, **options: Unpack[SourceOptions]) -> list[ReachableNetwork]:
         """Return what a swap can start from."""
-        return self._ask(calls.reachable("sources", _told(options)))
+        return self._ask(calls.reachable("sources", _parameters(options)))
 
     def destinations(self, **options: Unpack[DestinationOptions]) -> list[ReachableNetwork]:
         """Return what a swap can end at."""
-        return self._ask(calls.reachable("destinations", _told(options)))
+        return self._ask(calls.reachable("destinations", _parameters(options)))
 
     def next_action(self, swap_id: str, *, source_address: str | None = None) -> PreparedSwap:
         """Read a swap with the one thing to do now (experimental)."""
@@ -250,13 +252,13 @@ class Client:
         :param after: the sequence number of the last event that is known already.
         :raises SwapError: when the service does not answer for longer than the retries allow.
         """
-        heard, attempts = Heard(after), 0
+        reader, attempts = EventReader(after), 0
         while True:
             try:
-                with self._listen(swap_id, heard) as lines:
+                with self._listen(swap_id, reader) as lines:
                     for line in lines:
                         attempts = 0
-                        event = heard.read(line)
+                        event = reader.read(line)
                         if event is None:
                             continue
                         yield event
@@ -266,16 +268,16 @@ class Client:
             except (httpx.TransportError, SwapError) as error:
                 attempts += 1
                 failure = as_failure(error)
-                told = self._retries.pause_after(attempts, failure, random.random)
-                if told is None:
+                wait = self._retries.pause_after(attempts, failure, random.random)
+                if wait is None:
                     raise failure from error
-                pause = told
+                pause = wait
             time.sleep(pause)
 
     @contextmanager
-    def _listen(self, swap_id: str, heard: Heard) -> Iterator[Iterator[str]]:
+    def _listen(self, swap_id: str, reader: EventReader) -> Iterator[Iterator[str]]:
         path = calls.events(swap_id).path
-        with self._http.stream("GET", path, headers=heard.headers(), timeout=TIMEOUT) as answer:
+        with self._http.stream("GET", path, headers=reader.headers(), timeout=TIMEOUT) as answer:
             if answer.status_code != httpx.codes.OK:
                 answer.read()
                 raise error_of(answer)
@@ -317,8 +319,8 @@ class Client:
             attempts += 1
             try:
                 request = call.request()
-                answer = self._http.request(**self._kept.naming(request))
-                return call.read(self._kept.fresh(request, answer))
+                answer = self._http.request(**self._cached.naming(request))
+                return call.read(self._cached.fresh(request, answer))
             except (httpx.TransportError, SwapError) as error:
                 failure = as_failure(error)
             pause = self._retries.pause_after(attempts, failure, random.random)
@@ -327,5 +329,5 @@ class Client:
             time.sleep(pause)
 
 
-def _told(options: Mapping[str, Any] | None) -> Mapping[str, Value | None]:
+def _parameters(options: Mapping[str, Any] | None) -> Mapping[str, Value | None]:
     return cast(Mapping[str, Value | None], options or {})

@@ -132,10 +132,10 @@ class Call(Generic[Answer]):
 def price(
     path: str, route: Route, amount: Amount | None, options: Mapping[str, Value | None]
 ) -> Call[Any]:
-    told: dict[str, Value | None] = {**_ends(route), **options}
+    parameters: dict[str, Value | None] = {**_ends(route), **options}
     if amount is not None:
-        told["amount"] = str(amount)
-    return Call("GET", f"{API}/{path}", _query(told))
+        parameters["amount"] = str(amount)
+    return Call("GET", f"{API}/{path}", _query(parameters))
 
 
 def quote(route: Route, amount: Amount | None, options: Mapping[str, Value | None]) -> Call[Quoted]:
@@ -208,8 +208,8 @@ def swaps(
         *(("networks", one) for one in networks),
     ]
     moments = {"created_after": created_after, "created_before": created_before}
-    told = {name: at.isoformat() for name, at in moments.items() if at is not None}
-    return Call("GET", f"{API}/swaps", [*query, *_query({**told, **options})])
+    parameters = {name: at.isoformat() for name, at in moments.items() if at is not None}
+    return Call("GET", f"{API}/swaps", [*query, *_query({**parameters, **options})])
 
 
 def deposit_actions(swap_id: str, *, source_address: str | None) -> Call[list[DepositActionItem]]:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import httpx
 
-KEPT_MAX: Final = 256
+ANSWERS_MAX: Final = 256
 NOT_MODIFIED: Final = 304
 
 
-class Kept:
+class CachedAnswers:
     """The last answers with an `ETag`, by what was asked."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Kept:
 
     def naming(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return a request that names the answer which is already here, if one is."""
-        known = self._answers.get(_asked(request))
+        known = self._answers.get(_cache_key(request))
         if known is None:
             return request
         headers = {**request["headers"], "If-None-Match": known.headers["etag"]}
@@ -29,7 +29,7 @@ class Kept:
 
     def fresh(self, request: dict[str, Any], answer: httpx.Response) -> httpx.Response:
         """Return the answer itself, or the one that it says is still right."""
-        key = _asked(request)
+        key = _cache_key(request)
         with self._turn:
             if answer.status_code == NOT_MODIFIED and key in self._answers:
                 self._answers.move_to_end(key)
@@ -37,10 +37,10 @@ class Kept:
             if answer.status_code == httpx.codes.OK and "etag" in answer.headers:
                 self._answers[key] = answer
                 self._answers.move_to_end(key)
-                if len(self._answers) > KEPT_MAX:
+                if len(self._answers) > ANSWERS_MAX:
                     self._answers.popitem(last=False)
         return answer
 
 
-def _asked(request: dict[str, Any]) -> str:
+def _cache_key(request: dict[str, Any]) -> str:
     return f"{request['method']} {request['url']}?{request['params']}"

@@ -53,8 +53,8 @@ class Unreachable(SwapError):
 def error_of(answer: httpx.Response) -> SwapError:
     """Return what an answer that is no success says."""
     try:
-        told = answer.json()["error"]
-        code, message, metadata = told["code"], told["message"], told["metadata"] or {}
+        problem = answer.json()["error"]
+        code, message, metadata = problem["code"], problem["message"], problem["metadata"] or {}
     except (ValueError, KeyError, TypeError):
         return Unreachable(f"{answer.status_code} from something that is not the service")
     return ApiError(
@@ -70,5 +70,5 @@ def as_failure(error: Exception) -> SwapError:
 
 
 def _seconds(headers: httpx.Headers) -> float | None:
-    given = headers.get("retry-after", "")
-    return float(given) if given.isascii() and given.isdecimal() else None
+    seconds = headers.get("retry-after", "")
+    return float(seconds) if seconds.isascii() and seconds.isdecimal() else None

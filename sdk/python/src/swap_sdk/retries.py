@@ -32,10 +32,10 @@ class Retries:
         if attempts >= self.attempts_max or not _may_pass(failure):
             return None
         pause = min(self.first_pause * 2.0 ** (attempts - 1), self.longest_pause)
-        asked = failure.retry_after if isinstance(failure, ApiError) else None
-        if asked is None:
+        requested = failure.retry_after if isinstance(failure, ApiError) else None
+        if requested is None:
             return pause * (0.5 + random() / 2)
-        return None if asked > self.longest_pause else max(asked, pause)
+        return None if requested > self.longest_pause else max(requested, pause)
 
 
 def _may_pass(failure: SwapError) -> bool:

@@ -16,7 +16,7 @@ COME_AGAIN_SECONDS: Final = 1.0
 TIMEOUT: Final = httpx.Timeout(10.0, read=30.0)
 
 
-class Heard:
+class EventReader:
     """What was heard of one swap so far."""
 
     def __init__(self, after: int) -> None:

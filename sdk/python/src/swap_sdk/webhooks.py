@@ -61,12 +61,12 @@ def verify(body: bytes, headers: Mapping[str, str], secrets: str | Sequence[str]
 
     :raises NotGenuine: if none did.
     """
-    given = {name.lower(): value for name, value in headers.items()}
+    lowercased = {name.lower(): value for name, value in headers.items()}
     tried = [secrets] if isinstance(secrets, str) else secrets
-    if not any(_is_signed(body, given, secret) for secret in tried):
+    if not any(_is_signed(body, lowercased, secret) for secret in tried):
         raise NotGenuine("the signature is not one of the secret's, or it is too old")
-    identity = given.get("webhook-id") or given["svix-id"]
-    return Event(identity, given.get("webhook-event-type", ""), json.loads(body))
+    identity = lowercased.get("webhook-id") or lowercased["svix-id"]
+    return Event(identity, lowercased.get("webhook-event-type", ""), json.loads(body))
 
 
 def _is_signed(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
