@@ -120,12 +120,12 @@ async def _identity(name: str) -> str:
 
 async def build_own(name: str, stage: str, **arguments: str) -> None:
     """Build a stage of the project's Dockerfile on stand-ins of its two bases."""
-    given = {
+    build_arguments = {
         "PYTHON_IMAGE": "localhost/python:stand-in",
         "NODE_IMAGE": "localhost/node:stand-in",
         **arguments,
     }
-    options = [f"--build-arg={key}={value}" for key, value in given.items()]
+    options = [f"--build-arg={key}={value}" for key, value in build_arguments.items()]
     await _buildah(
         *("bud", *_POLICY, "--isolation=chroot", "--layers", "--pull-never", "--format=docker"),
         *(f"--target={stage}", f"--tag=localhost/{name}", *options, str(ROOT)),

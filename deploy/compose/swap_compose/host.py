@@ -48,8 +48,8 @@ def prepare_host_files() -> None:
 
     :raises StackError: when another kind of stack is described there already.
     """
-    told = read_json(STACK_FILE)
-    if told is not None and not told.get("containers"):
+    description = read_json(STACK_FILE)
+    if description is not None and not description.get("containers"):
         raise StackError("var/stack.json describes a stack of `make up`: `make down` first.")
     STACK_FILE.unlink(missing_ok=True)
     WEBHOOKS.mkdir(exist_ok=True)

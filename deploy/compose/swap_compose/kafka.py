@@ -24,11 +24,11 @@ def login_settings(principal: str, secrets: Secrets, environ: Mapping[str, str])
 
 def kafka_of(principal: str, secrets: Secrets, environ: Mapping[str, str]) -> KafkaSettings:
     """Return how a client of this principal connects. What the environment says wins."""
-    told = {**login_settings(principal, secrets, environ), **environ}
+    environment = {**login_settings(principal, secrets, environ), **environ}
     return KafkaSettings.model_validate(
         {
             name.removeprefix(PREFIX).lower(): value
-            for name, value in told.items()
+            for name, value in environment.items()
             if name.startswith(PREFIX) and value
         }
     )

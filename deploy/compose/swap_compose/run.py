@@ -13,9 +13,9 @@ SECRETS = Path("/stack/services")  # as `secrets.py` writes them
 
 def main(service: str) -> None:
     """Replace this process; what the environment says already wins over the file."""
-    told: dict[str, str] = json.loads((SECRETS / f"{service}.json").read_text())
+    secrets: dict[str, str] = json.loads((SECRETS / f"{service}.json").read_text())
     command = [sys.executable, "-m", f"swap_{service}"]
-    os.execve(command[0], command, {**told, **os.environ})
+    os.execve(command[0], command, {**secrets, **os.environ})
 
 
 if __name__ == "__main__":

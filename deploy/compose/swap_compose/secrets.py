@@ -41,21 +41,21 @@ def service_secrets(name: str, secrets: Secrets, environ: Mapping[str, str]) -> 
 
     :param environ: says whether the broker asks for a login.
     """
-    told = {
+    variables = {
         **operator_settings(secrets),
         **login_settings(name, secrets, environ),
         f"SWAP_{name.upper()}__DATABASE_URL": database_url(name, secrets),
     }
     if name == "api":
-        told["SWAP_API__NOTIFIER_TOKEN"] = secrets.api_token
-        told["SWAP_API__KEY_PEPPER"] = secrets.key_pepper
+        variables["SWAP_API__NOTIFIER_TOKEN"] = secrets.api_token
+        variables["SWAP_API__KEY_PEPPER"] = secrets.key_pepper
     if name == "notifier":
-        told["SWAP_NOTIFIER__SECRET_KEYS"] = orjson.dumps([secrets.webhook_key]).decode()
+        variables["SWAP_NOTIFIER__SECRET_KEYS"] = orjson.dumps([secrets.webhook_key]).decode()
     if name == "settler":
         signer = key_of(secrets.signer_key)
         keys = orjson.dumps({signer.address: signer.private_key}).decode()
-        told["SWAP_SETTLER__SIGNER_KEYS"] = keys
-    return told
+        variables["SWAP_SETTLER__SIGNER_KEYS"] = keys
+    return variables
 
 
 def database_url(role: str, secrets: Secrets) -> str:

@@ -48,15 +48,15 @@ def receive() -> None:
     rows: list[dict[str, Any]] | None
     while (rows := read_json(STACK.partners_file)) is None:
         time.sleep(POLL_SECONDS)
-    told = {"WEBHOOK_SECRET": rows[0]["webhook"]["secret"], "RECEIVED": str(RECEIVED)}
-    _become("swap_stack.receiver", "--port", str(RECEIVER_PORT), told=told)
+    variables = {"WEBHOOK_SECRET": rows[0]["webhook"]["secret"], "RECEIVED": str(RECEIVED)}
+    _become("swap_stack.receiver", "--port", str(RECEIVER_PORT), variables=variables)
 
 
 def play() -> None:
     """Become the sandbox."""
     _become(
         "swap_stack.sandbox",
-        told={
+        variables={
             "SANDBOX_GATEWAY": GATEWAY_URL,
             "SANDBOX_NODES": orjson.dumps(NODE_URLS).decode(),
             "SANDBOX_PARTNERS": str(STACK.partners_file),
@@ -68,6 +68,6 @@ def play() -> None:
     )
 
 
-def _become(module: str, *arguments: str, told: dict[str, str]) -> None:
+def _become(module: str, *arguments: str, variables: dict[str, str]) -> None:
     command = [sys.executable, "-m", module, *arguments]
-    os.execve(command[0], command, {**os.environ, **told})
+    os.execve(command[0], command, {**os.environ, **variables})

@@ -74,8 +74,8 @@ def with_password(url: str, password: str) -> str:
 
 
 def _nodes() -> dict[str, tuple[str, ...]]:
-    given: dict[str, list[str]] = json.loads(read_variable(os.environ, "SWAP_NODES"))
-    return {network: tuple(urls) for network, urls in given.items()}
+    nodes: dict[str, list[str]] = json.loads(read_variable(os.environ, "SWAP_NODES"))
+    return {network: tuple(urls) for network, urls in nodes.items()}
 
 
 JOBS: dict[tuple[str, ...], Callable[[], None]] = {

@@ -55,7 +55,7 @@ def interpolated(stated: Mapping[str, str], environ: Mapping[str, str]) -> dict[
     return {name: form.sub(value, text) for name, text in stated.items()}
 
 
-def told(service: str, secrets: Secrets, environ: Mapping[str, str]) -> dict[str, str]:
+def environment_of(service: str, secrets: Secrets, environ: Mapping[str, str]) -> dict[str, str]:
     """Return a service's whole environment, the way `swap_compose.run` puts it together."""
     stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
     job = interpolated(COMPOSE["services"]["secrets"]["environment"], environ)
@@ -84,7 +84,7 @@ def secrets(tmp_path: Path) -> Secrets:
 def test_a_service_is_told_all_it_needs(
     service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in told(service, secrets, {}).items():
+    for name, value in environment_of(service, secrets, {}).items():
         monkeypatch.setenv(name, value)
 
     settings = settings_of(service)()  # type: ignore[call-arg]  # the environment fills it
@@ -102,9 +102,9 @@ def test_a_service_is_told_nothing_that_it_does_not_know(service: str, secrets: 
         for name, value in image_environment().items()
         if name.startswith(f"SWAP_{service.upper()}__")
     }
-    told = {**of_the_image, **stated, **service_secrets(service, secrets, SECURED)}
+    variables = {**of_the_image, **stated, **service_secrets(service, secrets, SECURED)}
 
-    unknown = {name for name in told if not is_setting(settings_of(service), name)}
+    unknown = {name for name in variables if not is_setting(settings_of(service), name)}
     assert unknown == set()
 
 
@@ -121,24 +121,24 @@ def is_setting(model: type[BaseModel], name: str) -> bool:
 
 @pytest.mark.parametrize("service", ON_KAFKA)
 def test_a_service_holds_no_operators_token(service: str, secrets: Secrets) -> None:
-    told = " ".join(service_secrets(service, secrets, {}).values())
+    values = " ".join(service_secrets(service, secrets, {}).values())
 
-    assert secrets.operator_token not in told
-    assert secrets.second_operator_token not in told
-    assert (secrets.api_token in told) == (service == "api")
+    assert secrets.operator_token not in values
+    assert secrets.second_operator_token not in values
+    assert (secrets.api_token in values) == (service == "api")
 
 
 def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     became: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(
         "swap_compose.webhooks._become",
-        lambda module, *_, told: became.append((module, told)),
+        lambda module, *_, variables: became.append((module, variables)),
     )
 
     play()
 
-    [(module, told)] = became
-    settings = SandboxSettings.from_environment(told)
+    [(module, variables)] = became
+    settings = SandboxSettings.from_environment(variables)
     mounted = {volume.split(":")[1] for volume in COMPOSE["services"]["sandbox"]["volumes"]}
     places = (settings.partners, settings.keys, settings.journal, settings.received)
     assert find_spec(module) is not None
@@ -240,10 +240,10 @@ def test_the_images_say_by_number_that_they_are_not_root() -> None:
 
 @pytest.mark.parametrize("service", ON_KAFKA)
 def test_a_service_is_given_the_time_that_its_stop_may_take(service: str) -> None:
-    given = COMPOSE["services"][service.replace("_", "-")]["stop_grace_period"]
+    grace_period = COMPOSE["services"][service.replace("_", "-")]["stop_grace_period"]
 
     needed = WatchdogSettings().stop_timeout.total_seconds() + STOP_SECONDS
-    assert int(given.removesuffix("s")) > needed
+    assert int(grace_period.removesuffix("s")) > needed
 
 
 def test_the_image_builds_without_what_an_old_builder_lacks() -> None:
@@ -257,7 +257,7 @@ class TestSecuredKafka:
     def test_a_service_logs_in_as_its_postgres_role(
         self, service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for name, value in told(service, secrets, SECURED).items():
+        for name, value in environment_of(service, secrets, SECURED).items():
             monkeypatch.setenv(name, value)
 
         kafka = settings_of(service)().kafka  # type: ignore[call-arg]
@@ -266,7 +266,9 @@ class TestSecuredKafka:
         assert is_secured(kafka)
         assert login(kafka) == (service, secrets.kafka_passwords[service])
         for other in set(secrets.kafka_passwords) - {service}:
-            assert secrets.kafka_passwords[other] not in str(told(service, secrets, SECURED))
+            assert secrets.kafka_passwords[other] not in str(
+                environment_of(service, secrets, SECURED)
+            )
 
     def test_topics_are_made_as_the_operator(self, secrets: Secrets) -> None:
         job = COMPOSE["services"]["topics"]
@@ -286,9 +288,9 @@ class TestSecuredKafka:
         assert login(kafka) == ("operator", secrets.kafka_passwords["operator"])
 
     def test_passwords_that_a_cluster_gave_win(self, secrets: Secrets) -> None:
-        given = {"SWAP_KAFKA__USERNAME": "ours", "SWAP_KAFKA__PASSWORD": "given"}
+        own_login = {"SWAP_KAFKA__USERNAME": "ours", "SWAP_KAFKA__PASSWORD": "given"}
 
-        assert login(kafka_of("operator", secrets, {**SECURED, **given})) == ("ours", "given")
+        assert login(kafka_of("operator", secrets, {**SECURED, **own_login})) == ("ours", "given")
 
     def test_the_file_of_an_authority_is_where_its_setting_says(self) -> None:
         """The jobs `secrets` and `chains` read other settings, and do not connect."""

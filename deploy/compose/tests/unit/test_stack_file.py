@@ -57,17 +57,17 @@ def test_has_what_the_embedded_stack_says(
 ) -> None:
     environ = {"SWAP_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092"}
 
-    told = host.describe(
+    description = host.describe(
         ports=ports, secrets=secrets, catalogue=catalogue, partners=[], environ=environ
     )
 
-    assert set(told) == members(stack_file.describe) | ADDED
-    assert told["gateway"] == {"url": "http://127.0.0.1:28000"}
-    assert told["services"][2]["internal_url"] == "http://127.0.0.1:28003"
-    assert told["services"][2]["log"] == "docker compose logs chain-watcher"
-    assert told["kafka"] == {"bootstrap_servers": "127.0.0.1:28010"}
-    assert "auditor" not in told["postgres"]["service_urls"]
-    assert ":28009/swap" in told["postgres"]["auditor_url"]
+    assert set(description) == members(stack_file.describe) | ADDED
+    assert description["gateway"] == {"url": "http://127.0.0.1:28000"}
+    assert description["services"][2]["internal_url"] == "http://127.0.0.1:28003"
+    assert description["services"][2]["log"] == "docker compose logs chain-watcher"
+    assert description["kafka"] == {"bootstrap_servers": "127.0.0.1:28010"}
+    assert "auditor" not in description["postgres"]["service_urls"]
+    assert ":28009/swap" in description["postgres"]["auditor_url"]
 
 
 def test_the_commands_of_the_embedded_stack_find_it(
@@ -75,11 +75,11 @@ def test_the_commands_of_the_embedded_stack_find_it(
 ) -> None:
     partner = {"name": "sandbox", "api_key": "svc_test_1", "app_id": "1"}
     environ = {"SWAP_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092"}
-    told = host.describe(
+    description = host.describe(
         ports=ports, secrets=secrets, catalogue=catalogue, partners=[partner], environ=environ
     )
     places = Places(tmp_path)
-    write_json(places.stack_file, told)
+    write_json(places.stack_file, description)
 
     found = find_described(places)
 

@@ -68,15 +68,15 @@ async def find_deployment(path: Path, chain: DevelopmentChain, node: Node) -> De
 
     :raises StackError: when the chain no longer has it: then the database knows what never was.
     """
-    told = (read_json(path) or {}).get(chain.network)
-    if told is None:
+    stored = (read_json(path) or {}).get(chain.network)
+    if stored is None:
         return None
-    if set(told) != {field.name for field in fields(Deployment)}:
+    if set(stored) != {field.name for field in fields(Deployment)}:
         raise StackError(
             f"The contracts on {chain.network} are of another release. `make up FRESH=1` starts "
             "from nothing."
         )
-    deployment = Deployment(**told)
+    deployment = Deployment(**stored)
     if not await _is_on(node, deployment):
         raise StackError(
             f"{chain.network} has lost its contracts, and the database remembers what was paid "

@@ -108,10 +108,10 @@ class Daemon:
 
         :raises ProgramFailed: when it ends with an error.
         """
-        said = await run_to_end(command)
+        output = await run_to_end(command)
         self.places.logs.mkdir(parents=True, exist_ok=True)
         with self.places.log(self.name).open("a") as log:
-            log.write(said)
+            log.write(output)
 
     def last_lines(self) -> str:
         log = self.places.log(self.name)

@@ -47,7 +47,7 @@ def load_or_make(path: Path) -> Secrets:
 
     One that an older stack has not got is made and kept with the others.
     """
-    told = read_json(path) or {}
+    stored = read_json(path) or {}
     made = Secrets(
         postgres_password=secrets.token_urlsafe(24),
         role_passwords={role: secrets.token_urlsafe(24) for role in LOGIN_ROLES},
@@ -61,11 +61,11 @@ def load_or_make(path: Path) -> Secrets:
         dashboard_password=secrets.token_urlsafe(16),
         signer_key="0x" + secrets.token_hex(32),
     )
-    kept = {**asdict(made), **told}
-    kept["role_passwords"] = {**made.role_passwords, **kept["role_passwords"]}
-    if kept != told:
-        write_json(path, kept)
-    return Secrets(**kept)
+    complete = {**asdict(made), **stored}
+    complete["role_passwords"] = {**made.role_passwords, **complete["role_passwords"]}
+    if complete != stored:
+        write_json(path, complete)
+    return Secrets(**complete)
 
 
 def key_of(private_key: str) -> DevelopmentKey:

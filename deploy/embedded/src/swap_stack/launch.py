@@ -69,10 +69,10 @@ async def _wait_for(service: ServiceProcess, ports: ServicePorts, supervisor: Su
                 return
             await supervisor.require_running()
             if loop.time() > deadline:
-                told = ", ".join(f"{name}: {what}" for name, what in (problems or {}).items())
+                reasons = ", ".join(f"{name}: {what}" for name, what in (problems or {}).items())
                 raise StackError(
                     f"{service.name} is not ready after {READY_SECONDS:.0f} s"
-                    f" ({told or 'it does not answer'}).\n{_end_of(service)}"
+                    f" ({reasons or 'it does not answer'}).\n{_end_of(service)}"
                 )
             await asyncio.sleep(POLL_SECONDS)
 
@@ -81,10 +81,10 @@ async def _problems(session: aiohttp.ClientSession, url: str) -> Mapping[str, st
     """Return what a service lacks, or None where it does not answer."""
     try:
         async with session.get(f"{url}/readyz") as answer:
-            told: Mapping[str, Mapping[str, str]] = await answer.json()
+            readiness: Mapping[str, Mapping[str, str]] = await answer.json()
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
         return None
-    return told["problems"]
+    return readiness["problems"]
 
 
 def _end_of(service: ServiceProcess) -> str:

@@ -32,10 +32,10 @@ class Node:
             aiohttp.ClientSession(timeout=TIMEOUT) as session,
             session.post(self.url, json=request) as answer,
         ):
-            told = await answer.json()
-        if "error" in told:
-            raise NodeError(f"{method}: {told['error'].get('message', told['error'])}")
-        return told["result"]
+            reply = await answer.json()
+        if "error" in reply:
+            raise NodeError(f"{method}: {reply['error'].get('message', reply['error'])}")
+        return reply["result"]
 
     async def number(self, method: str, *params: object) -> int:
         return int(await self.call(method, *params), 16)

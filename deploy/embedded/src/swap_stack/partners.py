@@ -46,8 +46,8 @@ class Operator:
         """
         done = CliRunner().invoke(app, [*words, "--json"], env=self._env)
         if done.exit_code != 0:
-            said = done.exception or done.output
-            raise StackError(f"`swapctl {' '.join(words)}` failed: {said}")
+            reason = done.exception or done.output
+            raise StackError(f"`swapctl {' '.join(words)}` failed: {reason}")
         answer: dict[str, Any] = orjson.loads(done.stdout)
         return answer
 
@@ -67,12 +67,12 @@ def make_partners(
 
     :param hooks: by partner.
     """
-    kept: list[dict[str, Any]] = read_json(path) or []
-    known = {row["name"] for row in kept}
+    stored: list[dict[str, Any]] = read_json(path) or []
+    known = {row["name"] for row in stored}
     made = [_make(operator, name, hooks.get(name)) for name in PARTNERS if name not in known]
     if made:
-        write_json(path, [*kept, *made])
-    return [*kept, *made]
+        write_json(path, [*stored, *made])
+    return [*stored, *made]
 
 
 def _make(operator: Operator, name: str, hook: Hook | None) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def _make(operator: Operator, name: str, hook: Hook | None) -> dict[str, Any]:
         *LIFETIMES.get(name, ()),
     )
     key = operator.run("key", "create", "--app", made["id"])
-    told = {"name": name, "app_id": made["id"], "api_key": key["key"], "webhook": None}
+    description = {"name": name, "app_id": made["id"], "api_key": key["key"], "webhook": None}
     if hook is not None:
         added = operator.run("webhook", "add", "--app", made["id"], "--url", hook.url)
         secret = added["secret"]
-        told["webhook"] = {"url": hook.url, "secret": secret, "received": hook.received}
-    return told
+        description["webhook"] = {"url": hook.url, "secret": secret, "received": hook.received}
+    return description

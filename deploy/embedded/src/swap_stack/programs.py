@@ -29,14 +29,14 @@ async def run_to_end(
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        said = (await process.communicate(text.encode()))[0].decode(errors="replace")
+        output = (await process.communicate(text.encode()))[0].decode(errors="replace")
     except asyncio.CancelledError:
         if process.returncode is None:
             process.kill()
             await process.wait()
         raise
     if process.returncode != 0:
-        end = "\n".join(said.strip().splitlines()[-LINES_SHOWN:])
+        end = "\n".join(output.strip().splitlines()[-LINES_SHOWN:])
         what = " ".join([Path(command[0]).name, *command[1:]])
         raise ProgramFailed(f"`{what}` ended with {process.returncode}.\n{end}")
-    return said
+    return output

@@ -29,8 +29,8 @@ class Report:
 
     def say(self, what: str, detail: str = "") -> None:
         seconds = time.monotonic() - self._started
-        told = escape(wrapped(detail, indent=DETAIL_COLUMN, width=self.console.width))
-        line = f"[dim]{seconds:6.1f}s[/]  {escape(what):<22} [dim]{told}[/]".rstrip()
+        shown = escape(wrapped(detail, indent=DETAIL_COLUMN, width=self.console.width))
+        line = f"[dim]{seconds:6.1f}s[/]  {escape(what):<22} [dim]{shown}[/]".rstrip()
         self.console.print(line)
 
     @contextmanager

@@ -46,9 +46,9 @@ class SupervisorPlan:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> SupervisorPlan:
-        services = tuple(ServiceProcess(**row) for row in told["services"])
-        return cls(services, told["stack_file"], told["processes_file"])
+    def from_json(cls, plan: Mapping[str, Any]) -> SupervisorPlan:
+        services = tuple(ServiceProcess(**row) for row in plan["services"])
+        return cls(services, plan["stack_file"], plan["processes_file"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ def client_settings(kafka: KafkaSettings) -> dict[str, str]:
 
 def describe_client(kafka: KafkaSettings) -> dict[str, str]:
     """Return the members that are not left at their defaults."""
-    told = kafka.model_dump(exclude_defaults=True)
-    return told | {
+    members = kafka.model_dump(exclude_defaults=True)
+    return members | {
         name: value.get_secret_value() if isinstance(value, SecretStr) else str(value)
-        for name, value in told.items()
+        for name, value in members.items()
     }
 
 

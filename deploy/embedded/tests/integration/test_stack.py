@@ -21,7 +21,7 @@ from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 # What a client of the stack may rely on over its restarts.
-KEPT = ("gateway", "partners", "networks")
+UNCHANGED = ("gateway", "partners", "networks")
 
 
 class Stack:
@@ -33,9 +33,9 @@ class Stack:
 
     def run(self, command: str) -> str:
         process = self.start(command)
-        said, _ = process.communicate(timeout=200)
-        assert process.returncode == 0, said
-        return said
+        output, _ = process.communicate(timeout=200)
+        assert process.returncode == 0, output
+        return output
 
     def start(self, command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -47,7 +47,7 @@ class Stack:
             text=True,
         )
 
-    def told(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         stack: dict[str, Any] = json.loads(self.places.stack_file.read_text())
         return stack
 
@@ -74,7 +74,7 @@ class Stack:
         return swaps
 
     def _get(self, path: str) -> Any:
-        stack = self.told()
+        stack = self.description()
         key = stack["partners"][0]["api_key"]
         request = Request(stack["gateway"]["url"] + path, headers={"X-SVC-APIKEY": key})
         with urlopen(request, timeout=20) as answer:
@@ -109,14 +109,16 @@ def is_whole(state: Path) -> bool:
 @pytest.mark.timeout(900)
 def test_it_goes_on_after_five_restarts_and_a_kill_of_everything(stack: Stack) -> None:
     stack.run("up")
-    first = stack.told()
+    first = stack.description()
     swaps = [stack.swap()]
     for _ in range(5):
         stack.run("down")
         assert not stack.places.stack_file.exists()
         assert stack.alive() == set()
         stack.run("up")
-        assert {name: stack.told()[name] for name in KEPT} == {name: first[name] for name in KEPT}
+        assert {name: stack.description()[name] for name in UNCHANGED} == {
+            name: first[name] for name in UNCHANGED
+        }
         swaps.append(stack.swap())
         assert stack.statuses(swaps) == {"completed"}
 
@@ -124,16 +126,18 @@ def test_it_goes_on_after_five_restarts_and_a_kill_of_everything(stack: Stack) -
         wait_until_written(stack.places.var / f"anvil/{network['name']}.json")
     stack.kill_everything()
     stack.run("up")
-    assert {name: stack.told()[name] for name in KEPT} == {name: first[name] for name in KEPT}
+    assert {name: stack.description()[name] for name in UNCHANGED} == {
+        name: first[name] for name in UNCHANGED
+    }
     swaps.append(stack.swap())
     assert stack.statuses(swaps) == {"completed"}
 
 
 def test_up_twice_says_what_runs(stack: Stack) -> None:
     stack.run("up")
-    first = stack.told()
+    first = stack.description()
     assert "runs already" in stack.run("up")
-    assert stack.told() == first
+    assert stack.description() == first
 
 
 def test_what_died_while_nobody_looked_is_started_again(stack: Stack) -> None:

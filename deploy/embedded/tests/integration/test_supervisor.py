@@ -51,7 +51,7 @@ class Stage:
         alive = self.registry.list_alive()
         return next((record for record in alive if record.name == f"{name}-0"), None)
 
-    def told(self) -> str:
+    def log_text(self) -> str:
         return self.places.log("supervisor").read_text()
 
 
@@ -77,14 +77,14 @@ async def test_a_killed_service_is_back_at_once(stage: Stage) -> None:
     assert second is not None
     await until_here(lambda: read_json(stage.places.stack_file)["services"][0]["pid"] == second.pid)
     assert stage.record("quoter") == other
-    assert f"settler-0 was killed by signal 9, pid {first.pid}" in stage.told()
+    assert f"settler-0 was killed by signal 9, pid {first.pid}" in stage.log_text()
     await until_here(lambda: log.read_text() == "here\n" * 2)
 
 
 async def test_a_service_that_keeps_dying_is_slowed_down(stage: Stage) -> None:
     await stage.start(settler=CRASH)
-    await until_here(lambda: "starting it again in 1.0 s" in stage.told())
-    assert "settler-0 ended with 3" in stage.told()
+    await until_here(lambda: "starting it again in 1.0 s" in stage.log_text())
+    assert "settler-0 ended with 3" in stage.log_text()
 
 
 async def test_down_ends_the_services_of_a_supervisor_that_was_killed(stage: Stage) -> None:

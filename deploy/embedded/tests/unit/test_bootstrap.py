@@ -71,12 +71,12 @@ def test_an_old_python_is_told_so(bootstrap: ModuleType, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("said", "what"), [("v18.19.0\n", r"node is v18\.19\.0"), (None, "node is not installed")]
+    ("output", "what"), [("v18.19.0\n", r"node is v18\.19\.0"), (None, "node is not installed")]
 )
 def test_an_old_node_is_told_so(
-    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, said: str | None, what: str
+    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, output: str | None, what: str
 ) -> None:
-    monkeypatch.setattr(bootstrap, "version_of", lambda *_: said)
+    monkeypatch.setattr(bootstrap, "version_of", lambda *_: output)
     with pytest.raises(bootstrap.Missing, match=f"Node 20 or newer with npm is needed; {what}"):
         bootstrap.evm_step()
 

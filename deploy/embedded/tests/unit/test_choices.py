@@ -58,9 +58,9 @@ def test_no_service_holds_an_operators_token(
     monkeypatch.setenv("SWAP_OPERATORS", "[]")
     made = load_or_make(tmp_path / "secrets.json")
     secrets = replace(made, operator_token="the caller's")
-    told = operator_settings(secrets)
+    settings = operator_settings(secrets)
 
-    plan = make_plan(Places(tmp_path), told)
+    plan = make_plan(Places(tmp_path), settings)
 
     described = {row["name"]: row["token"] for row in describe_operators(secrets)}
     assert described["operator"] == "the caller's"

@@ -215,15 +215,15 @@ def test_methods_and_endings_stand_side_by_side(width: int) -> None:
     assert max(map(len, rows)) <= width
     for journey in JOURNEYS:
         method, *_ = journey.method.split()  # a narrow terminal has the rest below it
-        told = [method, journey.ending, f" {1 + journey.requotes} "]
-        assert any(all(text in row for text in told) for row in rows), journey.title
+        texts = [method, journey.ending, f" {1 + journey.requotes} "]
+        assert any(all(text in row for text in texts) for row in rows), journey.title
 
 
 def test_what_is_found_late_never_has_an_earlier_time_than_the_line_above() -> None:
     printed = StringIO()
     timeline = Timeline(Console(file=printed, width=80), NOON)
 
-    timeline.tell("request", "POST /api/v2/swaps", at=NOON + timedelta(seconds=3))
+    timeline.print_fact("request", "POST /api/v2/swaps", at=NOON + timedelta(seconds=3))
     timeline.add("status", "completed", at=NOON + timedelta(seconds=9))
     timeline.add("message", "confirmed", at=NOON + timedelta(seconds=8))
     timeline.add("message", "confirmed", at=NOON + timedelta(seconds=8), key="another")
@@ -241,7 +241,7 @@ def test_every_line_of_a_swap_fits_eighty_columns() -> None:
     timeline = Timeline(Console(file=printed, width=80), NOON)
     what = "chain_watcher → deposit.changed.v1: confirmed in block 4711 of ETHEREUM_DEVNET again"
 
-    timeline.tell("message", what, at=NOON)
+    timeline.print_fact("message", what, at=NOON)
     Report(Console(file=printed, width=80)).say("broker", f"kafka: {what}")
 
     lines = printed.getvalue().splitlines()

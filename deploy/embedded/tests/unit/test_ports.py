@@ -11,10 +11,10 @@ from swap_stack.ports import LOWEST, Ports, first_ephemeral, is_free
 
 def test_each_name_gets_its_own_port_outside_the_kernels_range(tmp_path: Path) -> None:
     ports = Ports(tmp_path / "ports.json")
-    taken = [ports.take(f"part-{number}") for number in range(20)]
-    assert len(set(taken)) == 20
+    found = [ports.take(f"part-{number}") for number in range(20)]
+    assert len(set(found)) == 20
     if first_ephemeral() > LOWEST + 200:
-        assert all(LOWEST <= port < first_ephemeral() for port in taken)
+        assert all(LOWEST <= port < first_ephemeral() for port in found)
 
 
 def test_a_restart_gets_the_same_ports(tmp_path: Path) -> None:

@@ -145,9 +145,9 @@ async def test_what_goes_wrong_in_a_play_is_logged_whatever_it_is(
 
     await played(Broken(), {"one"}, pause=0)  # type: ignore[arg-type]
 
-    [said] = caplog.records
-    assert said.exc_info is not None
-    assert said.exc_info[0] is RuntimeError
+    [record] = caplog.records
+    assert record.exc_info is not None
+    assert record.exc_info[0] is RuntimeError
 
 
 class Fails:
@@ -216,8 +216,8 @@ async def test_blocks_are_held_back_by_one_at_a_time() -> None:
     intervals: list[Any] = []
 
     class Holds(Node):
-        async def call(self, method: str, *given: object) -> Any:
-            intervals.append(given[0])
+        async def call(self, method: str, *parameters: object) -> Any:
+            intervals.append(parameters[0])
 
     async def hold(purse: Purse) -> None:
         async with purse.stopped():
@@ -245,8 +245,8 @@ async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
         async def get_swap(self, _: str) -> Any:
             return {"swap": swap}
 
-        async def limits(self, **asked: str) -> Any:
-            assert asked["use_deposit_address"] == "true"
+        async def limits(self, **query: str) -> Any:
+            assert query["use_deposit_address"] == "true"
             return {"min_amount": 0.25}
 
     play = Play(
@@ -258,5 +258,5 @@ async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
         before_paying=lambda _: None,
     )
 
-    assert await play.asked(action) == 1_000_000
-    assert await play.asked({**action, "amount_in_base_units": "7"}) == 7
+    assert await play.amount_to_deposit(action) == 1_000_000
+    assert await play.amount_to_deposit({**action, "amount_in_base_units": "7"}) == 7

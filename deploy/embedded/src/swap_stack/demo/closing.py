@@ -39,14 +39,14 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
     journey, swap = outcome.journey, outcome.swap["swap"]
     decimals = int(swap["destination_token"]["decimals"])
     sent, back = (sum(one["amount"] for one in outcome.sent(t)) for t in ("input", "refund"))
-    asked = "" if f"{sent:g}" == journey.amount else f" of {journey.amount}"
+    requested = "" if f"{sent:g}" == journey.amount else f" of {journey.amount}"
     verified = sum(delivery.verified for delivery in outcome.deliveries)
     return (
         journey.method,
         journey.what_happens,
         _ending(swap),
         str(1 + outcome.requotes),
-        f"{sent:g}{asked} {journey.source_token}",
+        f"{sent:g}{requested} {journey.source_token}",
         f"{_short(whole(outcome.received_base_units, decimals))} {journey.destination_token}",
         f"{back:.{DIGITS}g} {journey.source_token}" if back else "",
         f"{outcome.duration.total_seconds():.1f} s",

@@ -55,8 +55,8 @@ def _refund(outcome: Outcome) -> Iterator[str]:
 def _webhooks(outcome: Outcome) -> Iterator[str]:
     if not all(delivery.verified for delivery in outcome.deliveries):
         yield "a webhook's signature is wrong"
-    told = {delivery.status for delivery in outcome.deliveries}
-    if not outcome.journey.is_short_lived and outcome.status not in told:
+    delivered = {delivery.status for delivery in outcome.deliveries}
+    if not outcome.journey.is_short_lived and outcome.status not in delivered:
         yield f"no webhook tells that it is {outcome.status}"
 
 

@@ -112,7 +112,7 @@ class Follower:
         node, key = Node(network["rpc_urls"][0]), network["users"][1]["private_key"]
         refusing = await deploy_refusing(node, key)
         what = f"{shortened(refusing)} on {network['name']} takes no money"
-        timeline.tell("transaction", what, at=datetime.now(UTC))
+        timeline.print_fact("transaction", what, at=datetime.now(UTC))
         return refusing
 
     async def _create(
@@ -134,13 +134,13 @@ class Follower:
             "source_address": user["address"] if journey.method is Method.GASLESS else None,
             "refuel": journey.refuel,
         }
-        timeline.tell("request", "POST /api/v2/swaps", at=datetime.now(UTC))
+        timeline.print_fact("request", "POST /api/v2/swaps", at=datetime.now(UTC))
         prepared = await partner.create_swap(body)
         quote = prepared["quote"]
         receive = f"{quote['receive_amount']} {journey.destination_token}"
-        timeline.tell("request", f"swap {prepared['swap']['id']}", at=datetime.now(UTC))
+        timeline.print_fact("request", f"swap {prepared['swap']['id']}", at=datetime.now(UTC))
         what = f"will receive {receive}, fee {quote['total_fee']}"
-        timeline.tell("request", what, at=datetime.now(UTC))
+        timeline.print_fact("request", what, at=datetime.now(UTC))
         return prepared
 
     async def _deposit(
@@ -152,23 +152,23 @@ class Follower:
         if approved is not None:
             spender = shortened(action["to_address"])
             what = f"{shortened(approved)} approves {spender} on {network['name']}"
-            timeline.tell("transaction", what, at=datetime.now(UTC))
+            timeline.print_fact("transaction", what, at=datetime.now(UTC))
         sent = await user.deposit(action, percent=journey.paid_percent)
         what = f"{shortened(sent)} deposits on {network['name']}"
-        timeline.tell("transaction", what, at=datetime.now(UTC))
+        timeline.print_fact("transaction", what, at=datetime.now(UTC))
 
     async def _sign(
         self, journey: Journey, prepared: Mapping[str, Any], partner: Partner, timeline: Timeline
     ) -> None:
         network = self._networks[journey.source_network]
-        told, [action] = network["users"][0], prepared["deposit_actions"]
-        signature = User(Node(network["rpc_urls"][0]), told["private_key"]).sign(action)
+        signer, [action] = network["users"][0], prepared["deposit_actions"]
+        signature = User(Node(network["rpc_urls"][0]), signer["private_key"]).sign(action)
         what = f"signs {action['typed_data']['primaryType']}, and sends nothing"
-        timeline.tell("request", what, at=datetime.now(UTC))
+        timeline.print_fact("request", what, at=datetime.now(UTC))
         swap_id = prepared["swap"]["id"]
-        answer = await partner.authorize(swap_id, signature, told["address"])
+        answer = await partner.authorize(swap_id, signature, signer["address"])
         what = f"POST /api/v2/swaps/…/authorize: {answer['status']}"
-        timeline.tell("request", what, at=datetime.now(UTC))
+        timeline.print_fact("request", what, at=datetime.now(UTC))
 
     async def _balance(self, journey: Journey, recipient: str) -> int:
         network = self._networks[journey.destination_network]

@@ -26,63 +26,63 @@ class Partner:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
-        told: dict[str, Any] = await self._ask("POST", "/api/v2/swaps", json=body)
-        return told
+        swap: dict[str, Any] = await self._ask("POST", "/api/v2/swaps", json=body)
+        return swap
 
     async def authorize(self, swap_id: str, signature: str, signer: str) -> dict[str, Any]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
         body = {"signature": signature, "signer_address": signer}
-        told: dict[str, Any] = await self._ask(
+        authorization: dict[str, Any] = await self._ask(
             "POST", f"/api/v2/swaps/{swap_id}/authorize", json=body
         )
-        return told
+        return authorization
 
     async def get_swap(self, swap_id: str) -> dict[str, Any]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
-        told: dict[str, Any] = await self._ask("GET", f"/api/v2/swaps/{swap_id}")
-        return told
+        swap: dict[str, Any] = await self._ask("GET", f"/api/v2/swaps/{swap_id}")
+        return swap
 
     async def list_swaps(self, **query: str | int) -> list[dict[str, Any]]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
-        told: list[dict[str, Any]] = await self._ask("GET", "/api/v2/swaps", params=query)
-        return told
+        swaps: list[dict[str, Any]] = await self._ask("GET", "/api/v2/swaps", params=query)
+        return swaps
 
     async def limits(self, **query: str) -> dict[str, Any]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
-        told: dict[str, Any] = await self._ask("GET", "/api/v2/limits", params=query)
-        return told
+        found: dict[str, Any] = await self._ask("GET", "/api/v2/limits", params=query)
+        return found
 
     async def list_networks(self) -> list[dict[str, Any]]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
-        told: list[dict[str, Any]] = await self._ask("GET", "/api/v2/networks")
-        return told
+        networks: list[dict[str, Any]] = await self._ask("GET", "/api/v2/networks")
+        return networks
 
     async def deposit_actions(self, swap_id: str, wallet: str) -> list[dict[str, Any]]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
         query = {"source_address": wallet}
-        told: list[dict[str, Any]] = await self._ask(
+        actions: list[dict[str, Any]] = await self._ask(
             "GET", f"/api/v2/swaps/{swap_id}/deposit_actions", params=query
         )
-        return told
+        return actions
 
     async def _ask(self, method: str, path: str, **options: Any) -> Any:
         async with self._session.request(
             method, self._gateway + path, headers=self._headers, timeout=TIMEOUT, **options
         ) as answer:
-            told = await answer.json()
-        if told.get("error"):
-            error = told["error"]
+            envelope = await answer.json()
+        if envelope.get("error"):
+            error = envelope["error"]
             raise Refused(f"{method} {path}: {error['code']}: {error['message']}")
-        return told["data"]
+        return envelope["data"]

@@ -19,8 +19,8 @@ async def create_short_lived_app(stack: Mapping[str, Any], session: aiohttp.Clie
         manage = f"{url}/admin/management/v1"
         async with session.post(f"{manage}{path}", json=body, headers=headers) as answer:
             answer.raise_for_status()
-            told: dict[str, Any] = (await answer.json())["data"]
-            return told
+            found: dict[str, Any] = (await answer.json())["data"]
+            return found
 
     organization = await post("/organizations", {"name": "short-lived"})
     app = await post(

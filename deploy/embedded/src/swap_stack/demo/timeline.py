@@ -46,7 +46,7 @@ class Timeline:
             self._known.add(identity)
             self._waiting.append(_Fact(kind, what, at))
 
-    def tell(self, kind: str, what: str, *, at: datetime) -> None:
+    def print_fact(self, kind: str, what: str, *, at: datetime) -> None:
         """Print one fact now."""
         self.add(kind, what, at=at)
         self.show()

@@ -18,13 +18,13 @@ async def read_payments(stack: Mapping[str, Any]) -> Counter[int]:
     """Return how often each id was paid, over all networks."""
     paid: Counter[int] = Counter()
     for network in stack["networks"]:
-        asked = {
+        log_filter = {
             "fromBlock": "0x0",
             "toBlock": "latest",
             "address": network["contracts"]["treasury"],
             "topics": [PAID],
         }
-        logs = await Node(network["rpc_urls"][0]).call("eth_getLogs", asked)
+        logs = await Node(network["rpc_urls"][0]).call("eth_getLogs", log_filter)
         paid.update(topic_uint(log["topics"][1]) for log in logs)
     return paid
 

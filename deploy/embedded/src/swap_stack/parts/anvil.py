@@ -18,7 +18,7 @@ from swap_stack.processes import Registry
 PROGRAM = "evm/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 # Enough for any development: what an account has at block 0, in whole coins.
 GENESIS_BALANCE = 100_000_000
-NOBODY = "0x0000000000000000000000000000000000000000"
+ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Anvil(Daemon):
         """
         node = Node(self.rpc_url)
         try:
-            await node.call("eth_getBalance", NOBODY, "finalized")
+            await node.call("eth_getBalance", ZERO_ADDRESS, "finalized")
             return await node.number("eth_chainId") == self.chain.chain_id
         except (aiohttp.ClientError, OSError, TimeoutError, NodeError):
             return False

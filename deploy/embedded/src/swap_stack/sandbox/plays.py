@@ -59,8 +59,8 @@ class Play:
             if percent != WHOLE or base_units is not None:
                 logger.info("%s: a signature is for the whole amount: paid in full", self.swap_id)
             return await self._authorize()
-        asked = await self.asked(action)
-        units = asked * percent // WHOLE if base_units is None else base_units
+        requested = await self.amount_to_deposit(action)
+        units = requested * percent // WHOLE if base_units is None else base_units
         await self.purse.pay(action, units, before=self.note)
 
     def note(self) -> None:
@@ -71,7 +71,7 @@ class Play:
         actions = (await self.partner.get_swap(self.swap_id))["deposit_actions"]
         return actions[0] if actions else None
 
-    async def asked(self, action: Read) -> int:
+    async def amount_to_deposit(self, action: Read) -> int:
         """Return what is to be deposited: where no amount was named, one that fits the route."""
         named = int(action["amount_in_base_units"]) or _argument(action)
         return named or await self._some(action)
@@ -144,9 +144,9 @@ async def too_late(play: Play) -> None:
     action = await play.action()
     if action is None:
         return  # nobody can sign after the deadline
-    asked = await play.asked(action)
+    requested = await play.amount_to_deposit(action)
     await play.until(lambda swap: swap["status"] in ENDED)
-    await play.purse.pay(action, asked, before=play.note)
+    await play.purse.pay(action, requested, before=play.note)
 
 
 async def signed_too_late(play: Play) -> None:
@@ -171,8 +171,8 @@ async def taken_back(play: Play) -> None:
         action = await play.action()
         if action is None:
             return await play.pay()
-        asked = await play.asked(action)
-        sent = await play.other.pay(action, asked, before=play.note)
+        requested = await play.amount_to_deposit(action)
+        sent = await play.other.pay(action, requested, before=play.note)
         await play.other.node.call("evm_mine")
         await play.until(_shows_input, within=SHOWN_SECONDS)
         if await play.counts_at_once():

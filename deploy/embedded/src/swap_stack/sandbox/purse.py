@@ -90,13 +90,13 @@ class Purse:
         """
         with_transactions = True
         block = await self.node.call("eth_getBlockByNumber", "latest", with_transactions)
-        kept = [
+        remaining = [
             [await self._raw(row["hash"]), 0]
             for row in block["transactions"]
             if row["hash"] != transaction_hash
         ]
         raw = await self._raw(transaction_hash)
-        await self.node.call("anvil_reorg", 1, kept)
+        await self.node.call("anvil_reorg", 1, remaining)
         return raw
 
     async def refuse_at(self, address: str) -> None:
@@ -105,8 +105,8 @@ class Purse:
 
     async def block_at_usdc(self, usdc: str, address: str, role: DevelopmentKey) -> None:
         """Have the token refuse the account, as its issuer could."""
-        asked = {"to": usdc, "data": call_data("isBlacklisted(address)", address)}
-        if await self.node.number("eth_call", asked, "latest"):
+        call = {"to": usdc, "data": call_data("isBlacklisted(address)", address)}
+        if await self.node.number("eth_call", call, "latest"):
             return
         wallet = await Wallet.open(self.node, role.private_key)
         await wallet.send(usdc, data=call_data("blacklist(address)", address))
@@ -119,7 +119,7 @@ def with_amount(action: Mapping[str, Any], base_units: int) -> str:
     """Return the call data of an action with another amount, which is its last argument."""
     data = bytes.fromhex(str(action["call_data"]).removeprefix("0x"))
     at = SELECTOR + WORD * (len(action["encoded_args"]) - 1)
-    asked = int.from_bytes(data[at : at + WORD], "big")
-    if asked != int(action["encoded_args"][-1]):
+    present = int.from_bytes(data[at : at + WORD], "big")
+    if present != int(action["encoded_args"][-1]):
         raise ValueError(f"the call data of {to_checksum_address(action['to_address'])} is new")
     return "0x" + (data[:at] + base_units.to_bytes(WORD, "big") + data[at + WORD :]).hex()
