@@ -97,8 +97,8 @@ def sent_by(address: str) -> Change:
     return change
 
 
-def liar(world: World, change: Change | None = None) -> Lying:
-    node = Lying(world.chain, provider=FIRST)
+def liar(world: World, change: Change | None = None, *, provider: str = FIRST) -> Lying:
+    node = Lying(world.chain, provider=provider)
     node.change = change or inventing(INVENTED)  # type: ignore[method-assign]
     return node
 

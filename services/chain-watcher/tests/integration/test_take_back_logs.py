@@ -398,9 +398,17 @@ async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credit
 
 
 async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
-    """The settler reverses none: the network stays halted, and the order says why."""
+    """Two providers lied. The settler reverses none: the order says why, and the halt stays."""
     sweep = a_sweep("swept")
-    await halted_by_a_lie(world, liar(world, inventing(sweep)))
+    confirming = liar(world, inventing(sweep), provider=THIRD)
+    async with world.followed(liar(world, inventing(sweep))):
+        world.chain.mine(8)
+        await world.is_at_head()
+        await world.verifying(confirming)()
+        world.chain.mine()
+        await world.is_at_head()
+    await world.second_look(honest(world))()
+    assert "lack 1 of the movements" in await world.is_halted()
     before = await world.published_versions()
     assert before[-1][0] == "confirmed"
 
