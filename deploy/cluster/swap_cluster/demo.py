@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import aiohttp
 
+from swap_cluster.clients import describe_stack
 from swap_cluster.cluster import start_cluster
-from swap_cluster.deployment import NAMESPACE, apply_overlay, describe_stack
+from swap_cluster.deployment import NAMESPACE, apply_overlay
 from swap_cluster.images import load_images
 from swap_cluster.kubectl import kubectl
 from swap_cluster.settings import PLACES

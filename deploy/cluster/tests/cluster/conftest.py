@@ -8,8 +8,9 @@ from typing import Any
 
 import aiohttp
 import pytest
+from swap_cluster.clients import describe_stack
 from swap_cluster.cluster import start_cluster
-from swap_cluster.deployment import apply_overlay, describe_stack
+from swap_cluster.deployment import apply_overlay
 from swap_cluster.images import load_images
 from swap_cluster.machine import are_built, why_no_images, why_not
 
