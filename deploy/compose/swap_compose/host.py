@@ -26,12 +26,13 @@ from swap_compose.places import (
 from swap_compose.secrets import DATABASE
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
+from swap_stack.account import describe_account
 from swap_stack.daemon import StackError
 from swap_stack.files import read_json, write_json
 from swap_stack.keys import Secrets, development_keys, load_or_make
 from swap_stack.liquidity import wait_until_quoted
 from swap_stack.operators import describe_operators
-from swap_stack.services import ON_KAFKA
+from swap_stack.services import SERVICES
 from swap_stack.stack_file import VERSION, describe_network
 
 STACK_FILE = HOST / "stack.json"
@@ -77,7 +78,7 @@ async def keep_stack_file(ports: HostPorts) -> None:
         partners=read_json(STACK.partners_file),
         environ=os.environ,
     )
-    for service in ON_KAFKA:
+    for service in SERVICES:
         await _wait_until_ready(service)
     # Here the gateway has another name than for whoever reads the file.
     await wait_until_quoted({**description, "gateway": {"url": GATEWAY_URL}})
@@ -111,7 +112,7 @@ def describe(
         "containers": True,
         "broker": "kafka",
         "gateway": {"url": ports.services.public_url("api")},
-        "dashboard": None,
+        "dashboard": describe_account(ports.services, secrets),
         "partners": partners,
         "networks": [describe_network(network, keys) for network in catalogue.networks.values()],
         "services": [
@@ -122,7 +123,7 @@ def describe(
                 "internal_url": ports.services.internal_url(name),
                 "log": f"docker compose logs {name.replace('_', '-')}",
             }
-            for name in ON_KAFKA
+            for name in SERVICES
         ],
         "postgres": {
             "url": postgres_url("postgres", secrets.postgres_password),

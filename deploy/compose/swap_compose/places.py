@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap_stack.places import Places
-from swap_stack.services import ON_KAFKA, ServicePorts
+from swap_stack.services import ON_KAFKA, SERVICES, ServicePorts
 
 APP = Path(__file__).resolve().parents[3]
 STACK = Places(Path("/stack"), APP)  # the volume that jobs write and services read
@@ -38,7 +38,7 @@ class InsidePorts(ServicePorts):
 
     @classmethod
     def all(cls) -> InsidePorts:
-        return cls(dict.fromkeys(ON_KAFKA, INTERNAL_PORT), {})
+        return cls(dict.fromkeys(SERVICES, INTERNAL_PORT), {})
 
     def internal_url(self, service: str) -> str:
         return f"http://{service.replace('_', '-')}:{self.internal[service]}"
@@ -61,7 +61,8 @@ class HostPorts:
 
         return cls(
             services=ServicePorts(
-                {name: port(name) for name in ON_KAFKA}, {"api": port("gateway")}
+                {name: port(name) for name in ON_KAFKA} | {"dashboard": port("dashboard_internal")},
+                {"api": port("gateway"), "dashboard": port("dashboard")},
             ),
             chains={name: port(name.removesuffix("_DEVNET")) for name in NODE_URLS},
             postgres=port("postgres"),

@@ -14,7 +14,7 @@ from swap_stack.database import FORGET_VIEWS
 from swap_stack.files import PRIVATE, write_json
 from swap_stack.keys import Secrets, key_of, load_or_make
 from swap_stack.operators import operator_settings
-from swap_stack.services import ON_KAFKA
+from swap_stack.services import ON_KAFKA, SERVICES
 
 DATABASE = "swap"
 ROLES = Path("/roles.sql")
@@ -26,7 +26,7 @@ def make_secrets() -> None:
     write_private(POSTGRES_PASSWORD, secrets.postgres_password)
     write_private(STACK.var / "pgpass", f"*:*:*:postgres:{secrets.postgres_password}\n")
     write_private(STACK.var / "roles.psql", roles_script(secrets))
-    for name in ON_KAFKA:
+    for name in SERVICES:
         write_json(SERVICE_SECRETS / f"{name}.json", service_secrets(name, secrets, os.environ))
 
 
@@ -43,7 +43,7 @@ def service_secrets(name: str, secrets: Secrets, environ: Mapping[str, str]) -> 
     """
     variables = {
         **operator_settings(secrets),
-        **login_settings(name, secrets, environ),
+        **(login_settings(name, secrets, environ) if name in ON_KAFKA else {}),
         f"SWAP_{name.upper()}__DATABASE_URL": database_url(name, secrets),
     }
     if name == "api":
@@ -51,6 +51,8 @@ def service_secrets(name: str, secrets: Secrets, environ: Mapping[str, str]) -> 
         variables["SWAP_API__KEY_PEPPER"] = secrets.key_pepper
     if name == "notifier":
         variables["SWAP_NOTIFIER__SECRET_KEYS"] = orjson.dumps([secrets.webhook_key]).decode()
+    if name == "dashboard":
+        variables["SWAP_DASHBOARD__SECRET_KEYS"] = orjson.dumps([secrets.dashboard_key]).decode()
     if name == "settler":
         signer = key_of(secrets.signer_key)
         keys = orjson.dumps({signer.address: signer.private_key}).decode()

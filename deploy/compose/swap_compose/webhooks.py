@@ -1,7 +1,8 @@
-"""The partners, and who receives their webhooks."""
+"""The partners with the account of their dashboard, and who receives their webhooks."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -23,6 +24,7 @@ from swap_compose.places import (
     InsidePorts,
 )
 from swap_stack import partners
+from swap_stack.account import make_account
 from swap_stack.files import read_json
 from swap_stack.keys import load_or_make
 from swap_stack.partners import DEMO, Hook, Operator
@@ -34,13 +36,17 @@ ON_HOST = "var/webhooks"
 
 
 def make_partners() -> None:
-    """Make the partners that are missing; they are kept over restarts."""
-    token = load_or_make(STACK.secrets_file).operator_token
+    """Make the partners that are missing, and the account; they are kept over restarts."""
+    secrets = load_or_make(STACK.secrets_file)
+    operator = Operator(InsidePorts.all(), secrets.operator_token)
     hooks = {
         DEMO: Hook(RECEIVER_URL, f"{ON_HOST}/{RECEIVED.name}"),
         SANDBOX_NAME: Hook(SANDBOX_URL, f"{ON_HOST}/{PLAYED.name}"),
     }
-    partners.make_partners(STACK.partners_file, Operator(InsidePorts.all(), token), hooks)
+    partners.make_partners(STACK.partners_file, operator, hooks)
+    dashboard = InsidePorts.all().internal_url("dashboard")
+    token, password = secrets.operator_token, secrets.dashboard_password
+    asyncio.run(make_account(operator, dashboard, token=token, password=password))
 
 
 def receive() -> None:

@@ -22,7 +22,7 @@ from swap_runtime.settings import KafkaSettings, SharedSettings, WatchdogSetting
 from swap_stack.keys import Secrets, load_or_make
 from swap_stack.parts.anvil import CHAINS
 from swap_stack.sandbox.settings import Settings as SandboxSettings
-from swap_stack.services import ON_KAFKA
+from swap_stack.services import ON_KAFKA, SERVICES
 
 ROOT = Path(__file__).parents[4]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -80,7 +80,7 @@ def secrets(tmp_path: Path) -> Secrets:
     return load_or_make(tmp_path / "secrets.json")
 
 
-@pytest.mark.parametrize("service", ON_KAFKA)
+@pytest.mark.parametrize("service", SERVICES)
 def test_a_service_is_told_all_it_needs(
     service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,11 +89,14 @@ def test_a_service_is_told_all_it_needs(
 
     settings = settings_of(service)()  # type: ignore[call-arg]  # the environment fills it
 
+    assert settings.operators
+    if service not in ON_KAFKA:
+        return
     assert settings.catalogue == STACK.catalogue_file
     assert set(settings.node_urls()) == {chain.network for chain in CHAINS} == set(NODE_URLS)
 
 
-@pytest.mark.parametrize("service", ON_KAFKA)
+@pytest.mark.parametrize("service", SERVICES)
 def test_a_service_is_told_nothing_that_it_does_not_know(service: str, secrets: Secrets) -> None:
     """A setting of another name would be passed over in silence."""
     stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
@@ -119,13 +122,27 @@ def is_setting(model: type[BaseModel], name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("service", ON_KAFKA)
+@pytest.mark.parametrize("service", SERVICES)
 def test_a_service_holds_no_operators_token(service: str, secrets: Secrets) -> None:
     values = " ".join(service_secrets(service, secrets, {}).values())
 
     assert secrets.operator_token not in values
     assert secrets.second_operator_token not in values
     assert (secrets.api_token in values) == (service == "api")
+
+
+def test_the_dashboard_names_the_addresses_of_the_host(
+    secrets: Secrets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form of another origin than the public address is refused."""
+    for name, value in told("dashboard", secrets, {"PORT_DASHBOARD": "28106"}).items():
+        monkeypatch.setenv(name, value)
+    settings = settings_of("dashboard")()  # type: ignore[call-arg]
+    [public, _] = COMPOSE["services"]["dashboard"]["ports"]
+
+    assert settings.dashboard.public_url == "http://127.0.0.1:28106"  # type: ignore[attr-defined]
+    assert public == "127.0.0.1:${PORT_DASHBOARD:-28006}:8080"
+    assert secrets.webhook_key not in str(told("dashboard", secrets, {}))
 
 
 def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +212,7 @@ def test_every_job_that_is_started_exists() -> None:
 def test_every_service_is_started() -> None:
     commands = [one["command"] for one in OURS.values() if "command" in one]
 
-    assert {words[3] for words in commands if "swap_compose.run" in words} == set(ON_KAFKA)
+    assert {words[3] for words in commands if "swap_compose.run" in words} == set(SERVICES)
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
@@ -238,7 +255,7 @@ def test_the_images_say_by_number_that_they_are_not_root() -> None:
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
 
 
-@pytest.mark.parametrize("service", ON_KAFKA)
+@pytest.mark.parametrize("service", SERVICES)
 def test_a_service_is_given_the_time_that_its_stop_may_take(service: str) -> None:
     grace_period = COMPOSE["services"][service.replace("_", "-")]["stop_grace_period"]
 

@@ -40,7 +40,7 @@ def catalogue() -> Catalogue:
 @pytest.fixture
 def ports() -> HostPorts:
     names = ("GATEWAY", "API", "QUOTER", "CHAIN_WATCHER", "SETTLER", "NOTIFIER", "ETHEREUM")
-    names += ("BASE", "POLYGON", "POSTGRES", "KAFKA", "VALKEY")
+    names += ("BASE", "POLYGON", "POSTGRES", "KAFKA", "VALKEY", "DASHBOARD", "DASHBOARD_INTERNAL")
     return HostPorts.from_environment({f"PORT_{n}": str(p) for p, n in enumerate(names, 28_000)})
 
 
@@ -65,6 +65,9 @@ def test_has_what_the_embedded_stack_says(
     assert description["gateway"] == {"url": "http://127.0.0.1:28000"}
     assert description["services"][2]["internal_url"] == "http://127.0.0.1:28003"
     assert description["services"][2]["log"] == "docker compose logs chain-watcher"
+    assert description["services"][5]["internal_url"] == "http://127.0.0.1:28013"
+    assert description["dashboard"]["url"] == "http://127.0.0.1:28012"
+    assert description["dashboard"]["password"] == secrets.dashboard_password
     assert description["kafka"] == {"bootstrap_servers": "127.0.0.1:28010"}
     assert "auditor" not in description["postgres"]["service_urls"]
     assert ":28009/swap" in description["postgres"]["auditor_url"]
@@ -135,6 +138,8 @@ class TestSecrets:
         assert secrets.signer_key not in str(service_secrets("api", secrets, {}))
         assert secrets.webhook_key not in settler
         assert secrets.webhook_key in str(service_secrets("notifier", secrets, {}))
+        assert secrets.dashboard_key in str(service_secrets("dashboard", secrets, {}))
+        assert secrets.dashboard_key not in str(service_secrets("notifier", secrets, {}))
 
     def test_every_role_is_given_its_password(self, secrets: Secrets) -> None:
         script = roles_script(secrets)

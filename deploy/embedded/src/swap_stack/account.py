@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -20,29 +20,39 @@ ORGANIZATIONS: Final = (SANDBOX, DEMO)
 TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
 
 
-async def make_account(operator: Operator, ports: ServicePorts, secrets: Secrets) -> dict[str, str]:
-    """Return the account, made unless an earlier start did.
-
-    :raises StackError: when the dashboard refuses.
-    """
-    url, token = ports.internal_url("dashboard"), secrets.operator_token
-    if await find_link(url, token) is None:
-        for number, organization in enumerate(ORGANIZATIONS):
-            invited = operator.run(
-                *("member", "invite", EMAIL, "--role", "owner", "--organization", organization)
-            )
-            body = {"email": EMAIL, "invitation": invited["token"]}
-            if number == 0:
-                await _order(
-                    url, token, "accounts", {**body, "password": secrets.dashboard_password}
-                )
-            else:
-                await _order(url, token, "memberships", body)
+def describe_account(ports: ServicePorts, secrets: Secrets) -> dict[str, str]:
+    """Return the account as var/stack.json names it."""
     return {
         "url": ports.public_url("dashboard"),
         "email": EMAIL,
         "password": secrets.dashboard_password,
     }
+
+
+async def make_account(
+    operator: Operator,
+    url: str,
+    *,
+    token: str,
+    password: str,
+    organizations: Sequence[str] = ORGANIZATIONS,
+) -> None:
+    """Make the account, unless an earlier start did.
+
+    :param url: the dashboard's internal port.
+    :param token: an operator's.
+    :raises StackError: when the dashboard refuses.
+    """
+    if await find_link(url, token) is None:
+        for number, organization in enumerate(organizations):
+            invited = operator.run(
+                *("member", "invite", EMAIL, "--role", "owner", "--organization", organization)
+            )
+            body = {"email": EMAIL, "invitation": invited["token"]}
+            if number == 0:
+                await _order(url, token, "accounts", {**body, "password": password})
+            else:
+                await _order(url, token, "memberships", body)
 
 
 async def make_link(stack: Mapping[str, Any]) -> str | None:

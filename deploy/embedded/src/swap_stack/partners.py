@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -61,7 +61,11 @@ class Hook:
 
 
 def make_partners(
-    path: Path, operator: Operator, hooks: Mapping[str, Hook]
+    path: Path,
+    operator: Operator,
+    hooks: Mapping[str, Hook],
+    *,
+    names: Sequence[str] = PARTNERS,
 ) -> list[dict[str, Any]]:
     """Return the partners as var/stack.json names them; made once, kept over restarts.
 
@@ -69,7 +73,7 @@ def make_partners(
     """
     stored: list[dict[str, Any]] = read_json(path) or []
     known = {row["name"] for row in stored}
-    made = [_make(operator, name, hooks.get(name)) for name in PARTNERS if name not in known]
+    made = [_make(operator, name, hooks.get(name)) for name in names if name not in known]
     if made:
         write_json(path, [*stored, *made])
     return [*stored, *made]

@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.messaging.topics import ensure_topics
-from swap_stack.account import make_account
+from swap_stack.account import describe_account, make_account
 from swap_stack.catalogue import (
     PRICES,
     RunningChain,
@@ -194,7 +194,13 @@ class Start:
             return None
         operator = Operator(self._service_ports, self._secrets.operator_token)
         with self._report.timed("account", self._service_ports.public_url("dashboard")):
-            return await make_account(operator, self._service_ports, self._secrets)
+            await make_account(
+                operator,
+                self._service_ports.internal_url("dashboard"),
+                token=self._secrets.operator_token,
+                password=self._secrets.dashboard_password,
+            )
+        return describe_account(self._service_ports, self._secrets)
 
     async def _play(self, environment: str, partners: list[dict[str, Any]]) -> None:
         """Start the sandbox, unless real money could be there."""
