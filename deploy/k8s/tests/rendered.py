@@ -14,7 +14,9 @@ import yaml
 
 ROOT = Path(__file__).parents[3]
 OVERLAYS = ("dev", "staging", "production")
-SERVICES = ("api", "quoter", "chain-watcher", "settler", "notifier")
+ON_KAFKA = ("api", "quoter", "chain-watcher", "settler", "notifier")
+SERVICES = (*ON_KAFKA, "dashboard")
+READS_CHAINS = ("api", "quoter", "chain-watcher", "settler")
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
 NAME = "app.kubernetes.io/name"
 Object = Mapping[str, Any]
@@ -62,7 +64,7 @@ class Rendered:
         return found
 
     def services(self) -> Iterator[Object]:
-        """Yield the Deployments of the five services."""
+        """Yield the Deployments of the six services."""
         return (self.get("Deployment", name) for name in SERVICES)
 
     def workloads(self) -> Iterator[Object]:

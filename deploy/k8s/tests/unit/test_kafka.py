@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.k8s.tests.rendered import ROOT, SERVICES, Rendered
+from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, Rendered
 from swap_runtime.messaging.sources import SOURCES
 from swap_runtime.messaging.topics import RETENTION_MS
 from swap_runtime.settings import KafkaSettings
@@ -38,7 +38,7 @@ def test_every_topic_of_the_code_has_a_resource(operated: Rendered) -> None:
 
 
 def test_every_service_has_the_rights_of_the_list_and_no_others(operated: Rendered) -> None:
-    found = {acl for name in SERVICES for acl in rights(operated, name)}
+    found = {acl for name in ON_KAFKA for acl in rights(operated, name)}
 
     assert found == set(load_acls(ROOT))
 
@@ -46,7 +46,7 @@ def test_every_service_has_the_rights_of_the_list_and_no_others(operated: Render
 def test_no_other_user_may_read_or_write(operated: Rendered) -> None:
     users = {each["metadata"]["name"] for each in operated.of_kind("KafkaUser")}
 
-    assert users == {*SERVICES, LAG}
+    assert users == {*ON_KAFKA, LAG}
     assert {acl.operation for acl in rights(operated, LAG)} == {"Describe"}
 
 
@@ -70,7 +70,7 @@ def test_replicas_follow_the_lag_up_to_the_partitions(operated: Rendered) -> Non
     scaled = {each["metadata"]["name"]: each["spec"] for each in operated.of_kind("ScaledObject")}
     partitions = KafkaSettings.model_fields["topic_partitions"].default
 
-    assert set(scaled) == set(SERVICES) - {"chain-watcher"}
+    assert set(scaled) == set(ON_KAFKA) - {"chain-watcher"}
     groups = {acl.name for acl in load_acls(ROOT) if acl.kind == "group"}
     for name, spec in scaled.items():
         assert spec["minReplicaCount"] >= 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 from deploy.k8s.tests.rendered import Object, Rendered, pod_of
 
 OPERATORS_SECRETS = {"postgres-ca", "kafka-cluster-ca-cert"}  # of CloudNativePG and of Strimzi
@@ -63,18 +65,32 @@ def test_what_connects_to_postgres_has_its_authority(external: Rendered) -> None
     assert all(map(mounts_authority, [*job["initContainers"][1:], *job["containers"]]))
 
 
-def test_the_gateway_is_beside_the_services_and_let_in(operated: Rendered) -> None:
+@pytest.mark.parametrize("name", ["api", "dashboard"])
+def test_the_gateway_is_beside_the_services_and_let_in(operated: Rendered, name: str) -> None:
     gateway = Rendered.of(f"{operated.overlay}/gateway")
     [namespace] = gateway.of_kind("Namespace")
     [services] = operated.of_kind("Namespace")
-    route = operated.get("HTTPRoute", "api")["spec"]
-    [listener] = gateway.get("Gateway", "api")["spec"]["listeners"]
+    route = operated.get("HTTPRoute", name)["spec"]
+    [parent] = route["parentRefs"]
+    listeners = gateway.get("Gateway", parent["name"])["spec"]["listeners"]
+    [listener] = [each for each in listeners if each["name"] == parent["sectionName"]]
 
     assert namespace["metadata"]["name"] != services["metadata"]["name"]
     assert namespace["metadata"]["labels"]["swap.access/gateway"] == "true"
-    assert route["parentRefs"][0]["namespace"] == namespace["metadata"]["name"]
+    assert parent["namespace"] == namespace["metadata"]["name"]
     assert route["hostnames"] == [listener["hostname"]]
     allowed = listener["allowedRoutes"]["namespaces"]["selector"]["matchLabels"]
     assert allowed == {"kubernetes.io/metadata.name": services["metadata"]["name"]}
     [certificate] = listener["tls"]["certificateRefs"]
     assert gateway.get("ExternalSecret", certificate["name"])
+    [backend] = [each for rule in route["rules"] for each in rule["backendRefs"]]
+    assert (backend["name"], backend["port"]) == (name, 8080)
+
+
+def test_the_dashboard_is_told_the_address_of_its_route(operated: Rendered) -> None:
+    settings = operated.get("ConfigMap", "dashboard-settings")["data"]
+    [host] = operated.get("HTTPRoute", "dashboard")["spec"]["hostnames"]
+    [of_the_api] = operated.get("HTTPRoute", "api")["spec"]["hostnames"]
+
+    assert settings["SWAP_DASHBOARD__PUBLIC_URL"] == f"https://{host}"
+    assert settings["SWAP_DASHBOARD__API_PUBLIC_URL"] == f"https://{of_the_api}"

@@ -12,7 +12,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-from deploy.k8s.tests.rendered import ROOT, SERVICES, Object, Rendered, pod_of
+from deploy.k8s.tests.rendered import ON_KAFKA, ROOT, SERVICES, Object, Rendered, pod_of
 from swap_chains.evm.codec import checksum_address
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.settings import SharedSettings
@@ -23,6 +23,7 @@ CLASSES = {
     "chain-watcher": "ChainWatcherSettings",
     "settler": "SettlerSettings",
     "notifier": "NotifierSettings",
+    "dashboard": "DashboardSettings",
 }
 OPERATOR = {"name": "operator", "role": "operator", "token_sha256": "0" * 64}
 # What an operator writes into the Secrets that a repository does not hold.
@@ -62,6 +63,8 @@ def mounted_keys(rendered: Rendered, service: Object) -> dict[str, tuple[str, st
     mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
     files: dict[str, tuple[str, str]] = {}
     for volume in pod["volumes"]:
+        if volume["name"] not in mounts:  # a sidecar's
+            continue
         sources = [volume["secret"]] if "secret" in volume else []
         sources += [
             {"secretName": each["secret"]["name"], **each["secret"]}
@@ -118,7 +121,7 @@ class TestSettings:
         group = getattr(settings, name.replace("-", "_"))
         assert group.internal_port == 8081
         assert group.host == "0.0.0.0"
-        if overlay.overlay != "dev":
+        if overlay.overlay != "dev" and name in ON_KAFKA:
             assert settings.kafka.username == name
             assert settings.kafka.security_protocol == "SASL_SSL"
 

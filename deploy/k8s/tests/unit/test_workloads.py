@@ -14,6 +14,8 @@ import pytest
 
 from deploy.k8s.tests.rendered import (
     NAME,
+    ON_KAFKA,
+    READS_CHAINS,
     SERVICES,
     Object,
     Rendered,
@@ -145,7 +147,7 @@ def test_services_wait_for_their_migrations(overlay: Rendered) -> None:
 def test_what_reads_chains_compares_the_catalogue_before_it_starts(overlay: Rendered) -> None:
     for service in overlay.services():
         steps = [each for each in pod_of(service)["initContainers"] if each["name"] == "contracts"]
-        if service["metadata"]["name"] == "notifier":
+        if service["metadata"]["name"] not in READS_CHAINS:
             assert not steps
             continue
         [contracts] = steps
@@ -245,22 +247,51 @@ def test_only_what_reads_chains_reaches_nodes(overlay: Rendered) -> None:
         if labels_of(workload).get("swap.access/nodes") == "true"
     }
 
-    assert reaching - {"chains", "release"} == {"api", "quoter", "chain-watcher", "settler"}
+    assert reaching - {"chains", "release"} == set(READS_CHAINS)
     assert overlay.get("NetworkPolicy", "to-nodes")["spec"]["policyTypes"] == ["Egress"]
 
 
-def test_only_the_gateway_reaches_the_public_port(overlay: Rendered) -> None:
-    labels = labels_of(overlay.get("Deployment", "api"))
-    rules = [
-        rule
+GATEWAYS = {"namespaceSelector": {"matchLabels": {"swap.access/gateway": "true"}}}
+DASHBOARD = {"podSelector": {"matchLabels": {NAME: "dashboard"}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"), [("api", [GATEWAYS, DASHBOARD]), ("dashboard", [GATEWAYS])]
+)
+def test_only_the_gateway_and_the_dashboard_reach_a_public_port(
+    overlay: Rendered, name: str, allowed: list[Object]
+) -> None:
+    labels = labels_of(overlay.get("Deployment", name))
+    peers = [
+        peer
         for policy in overlay.policies_for(labels)
         for rule in policy["spec"].get("ingress", [])
         if 8080 in [port["port"] for port in rule["ports"]]
+        for peer in rule["from"]
     ]
 
-    assert [rule["from"] for rule in rules] == [
-        [{"namespaceSelector": {"matchLabels": {"swap.access/gateway": "true"}}}]
+    assert peers == allowed
+
+
+def test_the_dashboard_has_nothing_but_its_database_and_the_api(overlay: Rendered) -> None:
+    dashboard = overlay.get("Deployment", "dashboard")
+    access = {each for each in labels_of(dashboard) if each.startswith("swap.access/")}
+    [way_out] = [
+        each for each in overlay.policies_for({NAME: "dashboard"}) if "egress" in each["spec"]
     ]
+    volumes = {each["name"] for each in pod_of(dashboard)["volumes"]}
+
+    assert access == {"swap.access/postgres"}
+    assert way_out["spec"]["egress"] == [
+        {"to": [{"podSelector": {"matchLabels": {NAME: "api"}}}], "ports": [{"port": 8080}]}
+    ]
+    assert not volumes & {"catalogue", "kafka"}
+
+
+def test_what_exchanges_messages_has_the_catalogue(overlay: Rendered) -> None:
+    for name in ON_KAFKA:
+        [container] = pod_of(overlay.get("Deployment", name))["containers"]
+        assert "/etc/swap" in {each["mountPath"] for each in container["volumeMounts"]}
 
 
 def _reaches(policies: list[Object], address: str) -> bool:
