@@ -15,14 +15,17 @@ from eth_utils.address import to_checksum_address
 from swap_cluster.deployment import NAMESPACE
 from swap_cluster.kubectl import get
 from swap_cluster.settings import PLACES
+from swap_cluster.webhooks import HOOK, give_secret
 from swap_runtime.catalogue import load_catalogue
+from swap_stack.account import EMAIL, make_account
 from swap_stack.daemon import StackError
 from swap_stack.keys import development_keys
-from swap_stack.partners import Operator
+from swap_stack.partners import DEMO, Operator, make_partners
 from swap_stack.services import SERVICES, ServicePorts
 from swap_stack.stack_file import describe_network
 
 OPERATOR_TOKEN = "dev-operator-token"  # of the overlay, where its hash is
+DASHBOARD_PASSWORD = "dev-dashboard-account"
 INTERNAL_PORT = 8081
 CHAIN_OF = {
     "ETHEREUM_DEVNET": "anvil-ethereum",
@@ -44,7 +47,10 @@ class ServicesOfCluster(ServicePorts):
 
 
 async def describe_stack() -> dict[str, Any]:
-    """Return what clients of a stack read, as var/stack.json has it; with a partner of its own."""
+    """Return what clients of a stack read, as var/stack.json has it.
+
+    The partner and the account of the dashboard are made once for each namespace.
+    """
     ports = ServicesOfCluster(dict.fromkeys(SERVICES, INTERNAL_PORT), {})
     addresses = ports.addresses
     catalogue = load_catalogue(await _write_catalogue(addresses), to_checksum_address)
@@ -54,8 +60,14 @@ async def describe_stack() -> dict[str, Any]:
     networks = [describe_network(network, keys) for network in catalogue.networks.values()]
     return {
         "gateway": {"url": f"http://{addresses['api']}:8080"},
-        "partners": [await asyncio.to_thread(_make_partner, Operator(ports, OPERATOR_TOKEN))],
+        "dashboard": {
+            "url": f"http://{addresses['dashboard']}:8080",
+            "email": EMAIL,
+            "password": DASHBOARD_PASSWORD,
+        },
+        "partners": await _make_partners(ports),
         "networks": networks,
+        "services": [{"name": name, "internal_url": ports.internal_url(name)} for name in SERVICES],
         "postgres": {
             "auditor_url": f"postgresql://auditor:{auditor}@{addresses['postgres']}:5432/swap"
         },
@@ -63,14 +75,21 @@ async def describe_stack() -> dict[str, Any]:
     }
 
 
-def _make_partner(operator: Operator) -> dict[str, Any]:
-    """Make an organization with an app and a key; its webhooks would need a public address."""
-    organization = operator.run("organization", "create", "demo")
-    app = operator.run(
-        "app", "create", "--organization", organization["id"], "--name", "demo", "--limits-lifted"
+async def _make_partners(ports: ServicePorts) -> list[dict[str, Any]]:
+    """Make the partner, its webhook and its member's account; an earlier call may have."""
+    namespace = await get("namespace", NAMESPACE)
+    file = PLACES.var / f"partners-{namespace['metadata']['uid']}.json"
+    operator = Operator(ports, OPERATOR_TOKEN)
+    partners = await asyncio.to_thread(make_partners, file, operator, {DEMO: HOOK}, names=(DEMO,))
+    await give_secret(partners[0]["webhook"]["secret"])
+    await make_account(
+        operator,
+        ports.internal_url("dashboard"),
+        token=OPERATOR_TOKEN,
+        password=DASHBOARD_PASSWORD,
+        organizations=(DEMO,),
     )
-    key = operator.run("key", "create", "--app", app["id"])
-    return {"name": "demo", "app_id": app["id"], "api_key": key["key"], "webhook": None}
+    return partners
 
 
 async def _write_catalogue(addresses: Mapping[str, str]) -> Path:

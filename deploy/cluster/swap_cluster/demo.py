@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import aiohttp
 
 from swap_cluster.clients import describe_stack
 from swap_cluster.cluster import start_cluster
-from swap_cluster.deployment import NAMESPACE, apply_overlay
+from swap_cluster.deployment import NAMESPACE, deploy
 from swap_cluster.images import load_images
 from swap_cluster.kubectl import kubectl
 from swap_cluster.settings import PLACES
+from swap_cluster.webhooks import copying_webhooks
+from swap_stack.account import make_link
 from swap_stack.daemon import StackError
 from swap_stack.demo.follow import Follower, Outcome
 from swap_stack.demo.journeys import (
@@ -30,9 +35,10 @@ async def run_demo(report: Report) -> None:
     """
     await start_cluster(report)
     await load_images(report)
-    await apply_overlay(report)
-    follower = Follower(await describe_stack(), PLACES.root, report)
-    async with aiohttp.ClientSession() as session:
+    await deploy(report)
+    stack = await describe_stack()
+    follower = Follower(stack, PLACES.root, report)
+    async with aiohttp.ClientSession() as session, copying_webhooks():
         outcomes = []
         for journey in JOURNEYS:
             report.console.print(f"\n[bold]{journey.title}[/]", highlight=False)
@@ -40,12 +46,22 @@ async def run_demo(report: Report) -> None:
     report.console.print()
     report.console.print(await kubectl("get", "pods", "--namespace", NAMESPACE, "--output=wide"))
     _show(outcomes, report)
+    await _show_dashboard(stack, report)
+
+
+async def _show_dashboard(stack: Mapping[str, Any], report: Report) -> None:
+    dashboard = stack["dashboard"]
+    who = f"{dashboard['email']}, password {dashboard['password']}"
+    report.say("dashboard", f"{dashboard['url']} as {who}")
+    link = await make_link(stack)
+    report.console.print(f"  sign in, once: {link}", highlight=False, soft_wrap=True)
 
 
 def _show(outcomes: list[Outcome], report: Report) -> None:
     for outcome in outcomes:
         seconds = outcome.duration.total_seconds()
-        report.say(outcome.journey.method, f"{outcome.status} after {seconds:.1f} s")
+        webhooks = f"{len(outcome.deliveries)} webhooks"
+        report.say(outcome.journey.method, f"{outcome.status} after {seconds:.1f} s, {webhooks}")
     wrong = [each.journey.title for each in outcomes if each.status != each.journey.ending]
     if wrong:
         raise StackError("\n".join(["These swaps ended otherwise than they should:", *wrong]))

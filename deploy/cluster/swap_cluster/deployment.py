@@ -1,46 +1,71 @@
-"""`overlays/dev` on the cluster: applied and awaited."""
+"""The development overlay on the cluster: applied and awaited."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from swap_cluster.images import loaded_tags, remove_other_versions
 from swap_cluster.kubectl import get, kubectl
-from swap_cluster.settings import PLACES
+from swap_cluster.settings import PLACES, SOURCE
 from swap_stack.daemon import StackError
-from swap_stack.places import ROOT
+from swap_stack.files import write_json
 from swap_stack.programs import ProgramFailed
 from swap_stack.report import Report
 
-OVERLAY = ROOT / "deploy/k8s/overlays/dev"
+OVERLAY = SOURCE / "overlay"
+VERSION = PLACES.var / "overlay"
 NAMESPACE = "swap-dev"
 PATIENCE_SECONDS = 1200
 
 
-async def apply_overlay(report: Report) -> None:
-    """Apply the overlay, and wait until every pod is ready.
+async def deploy(report: Report) -> None:
+    """Apply the overlay with the images that were loaded, and wait until every pod is ready.
 
     :raises StackError: when they are not in time.
     """
+    with report.timed("apply", PLACES.shown(OVERLAY)):
+        await apply_overlay(loaded_tags())
+    with report.timed("ready"):
+        await until_deployed(report)
+    await write_addresses()
+    await remove_other_versions()
+
+
+async def apply_overlay(tags: Mapping[str, str]) -> None:
+    """Apply the overlay with these versions of the project's images, and wait for nothing."""
     for job in ("release", "chains"):  # a Job cannot be changed
         try:
             await kubectl("--namespace", NAMESPACE, "delete", "job", job, "--ignore-not-found")
         except ProgramFailed:
             break  # there is no namespace yet
-    with report.timed("apply", PLACES.shown(OVERLAY)):
-        await kubectl("apply", "--kustomize", str(OVERLAY))
-    with report.timed("ready"):
-        await _until_available(report)
-    await write_addresses()
+    _write_version(tags)
+    await kubectl("apply", "--kustomize", str(VERSION))
 
 
-async def _until_available(report: Report) -> None:
+def _write_version(tags: Mapping[str, str]) -> None:
+    """Write an overlay of the overlay, which names the versions of the images."""
+    document = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [os.path.relpath(OVERLAY, VERSION)],
+        "images": [{"name": name, "newTag": tag} for name, tag in tags.items()],
+    }
+    write_json(VERSION / "kustomization.yaml", document)
+
+
+async def until_deployed(report: Report) -> None:
+    """Return once the Job `release` has ended well, and every pod is of the version applied.
+
+    :raises StackError: when they are not in time.
+    """
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     shown: set[str] = set()
     while True:
-        items = (await get("deployments,statefulsets", "--namespace", NAMESPACE))["items"]
+        items = (await get("jobs,deployments,statefulsets", "--namespace", NAMESPACE))["items"]
         ready = {each["metadata"]["name"] for each in items if _is_available(each)}
         for name in sorted(ready - shown):
             report.say(name, "ready")
@@ -54,7 +79,10 @@ async def _until_available(report: Report) -> None:
 
 
 def _is_available(workload: Mapping[str, Any]) -> bool:
-    status, wanted = workload["status"], workload["spec"]["replicas"]
+    status = workload["status"]
+    if workload["kind"] == "Job":
+        return bool(status.get("succeeded", 0))
+    wanted = workload["spec"]["replicas"]
     is_seen = status.get("observedGeneration") == workload["metadata"]["generation"]
     updated = status.get("updatedReplicas", 0)
     available = status.get("availableReplicas", 0)
@@ -67,11 +95,12 @@ async def is_settled(deployment: str) -> bool:
     name = f"app.kubernetes.io/name={deployment}"
     pods = (await get("pods", "--namespace", NAMESPACE, f"--selector={name}"))["items"]
     # The status of a Deployment is behind its pods for a moment.
-    ready = [each for each in pods if _is_ready(each)]
+    ready = [each for each in pods if is_ready(each)]
     return _is_available(found) and len(ready) == len(pods) == found["spec"]["replicas"]
 
 
-def _is_ready(pod: Mapping[str, Any]) -> bool:
+def is_ready(pod: Mapping[str, Any]) -> bool:
+    """Tell whether a pod is ready, and not about to end."""
     conditions = {each["type"]: each["status"] for each in pod["status"].get("conditions", ())}
     return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -39,6 +39,7 @@ rm -rf "$1/usr/share/doc" "$1/usr/share/locale"
 """
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 OWN = {"swap:local": "services", "swap-anvil:local": "anvil"}  # and the stage of the Dockerfile
+SERVICES_IMAGE = "swap"
 STAND_INS = ("postgres:18", "valkey/valkey:8", "apache/kafka:4.3.0")
 PAUSE = "localhost/pause:1"
 LOADED = PLACES.var / "images.json"
@@ -96,20 +97,68 @@ async def load_images(report: Report, *, names: Sequence[str] = (*STAND_INS, *OW
             await _load(name)
 
 
+def loaded_tags() -> dict[str, str]:
+    """Return the tags of the project's own images, by their names.
+
+    Each build has a tag of its own: Deployments would not follow another image of the same name.
+    """
+    loaded = read_json(LOADED) or {}
+    return {name.partition(":")[0]: _tag(loaded[name]) for name in OWN}
+
+
+def _tag(identity: str) -> str:
+    return identity[:12]
+
+
 async def _load(name: str) -> None:
     """Give an image to containerd, unless it has it."""
     loaded = read_json(LOADED) or {}
     identity = await _identity(name)
     if loaded.get(name) == identity:
         return
+    own_name = f"{name.partition(':')[0]}:{_tag(identity)}" if name in OWN else name
+    await _import(f"localhost/{name}", own_name)
+    write_json(LOADED, {**loaded, name: identity})
+
+
+async def _import(built: str, name: str) -> None:
     archive = PLACES.var / "image.tar"
     archive.unlink(missing_ok=True)
-    full_name = f"docker.io/{name if '/' in name else f'library/{name}'}"
-    target = f"docker-archive:{archive}:{full_name}"
-    await _buildah("push", *_POLICY, f"localhost/{name}", target)
+    await _buildah("push", *_POLICY, built, f"docker-archive:{archive}:{_full(name)}")
     await ctr("images", "import", str(archive))
     archive.unlink()
-    write_json(LOADED, {**loaded, name: identity})
+
+
+def _full(name: str) -> str:
+    return f"docker.io/{name if '/' in name else f'library/{name}'}"
+
+
+async def load_variant(tag: str, files: Mapping[str, str]) -> None:
+    """Build `swap:TAG`, the services' image with more files in it, and give it to containerd.
+
+    :param files: their content, by the path from the image's folder of work.
+    """
+    context = PLACES.var / "variant"
+    shutil.rmtree(context, ignore_errors=True)
+    for path, content in files.items():
+        (context / "files" / path).parent.mkdir(parents=True, exist_ok=True)
+        (context / "files" / path).write_text(content)
+    lines = [f"FROM localhost/{SERVICES_IMAGE}:local", f"LABEL variant={tag}"]
+    (context / "Dockerfile").write_text("\n".join([*lines, *(["COPY files ./"] if files else [])]))
+    name = f"{SERVICES_IMAGE}:{tag}"
+    await _buildah(
+        *("bud", *_POLICY, "--isolation=chroot", "--pull-never", "--format=docker"),
+        *(f"--tag=localhost/{name}", str(context)),
+    )
+    await _import(f"localhost/{name}", name)
+
+
+async def remove_other_versions() -> None:
+    """Remove what other builds of the services have left in containerd."""
+    kept = _full(f"{SERVICES_IMAGE}:{loaded_tags()[SERVICES_IMAGE]}")
+    for name in (await ctr("images", "list", "--quiet")).split():
+        if name.startswith(_full(f"{SERVICES_IMAGE}:")) and name != kept:
+            await ctr("images", "remove", name)
 
 
 async def _identity(name: str) -> str:
@@ -118,12 +167,11 @@ async def _identity(name: str) -> str:
     return next((id_ for full, id_ in map(str.split, lines) if full == f"localhost/{name}"), "")
 
 
-async def build_own(name: str, stage: str, **arguments: str) -> None:
+async def build_own(name: str, stage: str) -> None:
     """Build a stage of the project's Dockerfile on stand-ins of its two bases."""
     build_arguments = {
         "PYTHON_IMAGE": "localhost/python:stand-in",
         "NODE_IMAGE": "localhost/node:stand-in",
-        **arguments,
     }
     options = [f"--build-arg={key}={value}" for key, value in build_arguments.items()]
     await _buildah(

@@ -10,11 +10,12 @@ import aiohttp
 import pytest
 from swap_cluster.clients import describe_stack
 from swap_cluster.cluster import start_cluster
-from swap_cluster.deployment import apply_overlay
+from swap_cluster.deployment import deploy
 from swap_cluster.images import load_images
 from swap_cluster.machine import are_built, why_no_images, why_not
 
 from deploy.cluster.tests.cluster.traffic import Traffic
+from deploy.cluster.tests.cluster.visitor import TIMEOUT, Visitor
 from swap_stack.report import Report
 
 
@@ -33,13 +34,23 @@ def cluster() -> None:
 def stack(cluster: None) -> dict[str, Any]:
     """Deploy the overlay with this checkout's image, and describe it as a client sees it."""
 
-    async def deploy() -> dict[str, Any]:
+    async def deploy_and_describe() -> dict[str, Any]:
         report = Report()
         await load_images(report)
-        await apply_overlay(report)
+        await deploy(report)
         return await describe_stack()
 
-    return asyncio.run(deploy())
+    return asyncio.run(deploy_and_describe())
+
+
+@pytest.fixture
+async def visitor(stack: dict[str, Any]) -> AsyncIterator[Visitor]:
+    """Return a member who is signed in to the dashboard."""
+    cookies = aiohttp.CookieJar(unsafe=True)  # its host is an address
+    async with aiohttp.ClientSession(cookie_jar=cookies, timeout=TIMEOUT) as session:
+        visitor = Visitor(stack, session)
+        await visitor.sign_in()
+        yield visitor
 
 
 @pytest.fixture

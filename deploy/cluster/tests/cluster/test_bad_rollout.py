@@ -7,14 +7,23 @@ from typing import Any
 
 import pytest
 import yaml
-from swap_cluster.deployment import NAMESPACE, is_settled
+from swap_cluster.deployment import (
+    NAMESPACE,
+    apply_overlay,
+    is_ready,
+    is_settled,
+    until_deployed,
+)
+from swap_cluster.images import SERVICES_IMAGE, load_variant, loaded_tags
 from swap_cluster.kubectl import get, kubectl
 
 from deploy.cluster.tests.cluster.test_rolling_restart import assert_paid_once
 from deploy.cluster.tests.cluster.traffic import Traffic
+from swap_stack.places import ROOT
+from swap_stack.report import Report
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 OTHER_TREASURY = "0x" + "11" * 20
 PATIENCE_SECONDS = 120
 
@@ -61,6 +70,67 @@ async def test_an_image_that_does_not_exist(traffic: Traffic) -> None:
         await assert_swaps_go_on(traffic, "quoter")
     finally:
         await undo("quoter")
+
+
+FAILING = "services/quoter/migrations/versions/9999_fails.py"
+MIGRATION = """\
+from alembic import op
+
+revision = "9999"
+down_revision = "{last}"
+
+
+def upgrade() -> None:
+    op.execute("SELECT 1 / 0")
+"""
+
+
+async def names_of(deployment: str) -> set[str]:
+    """Return the names of the ready pods of a Deployment."""
+    label = f"--selector=app.kubernetes.io/name={deployment}"
+    pods = (await get("pods", "-n", NAMESPACE, label))["items"]
+    return {pod["metadata"]["name"] for pod in pods if is_ready(pod)}
+
+
+async def test_a_migration_that_fails(traffic: Traffic) -> None:
+    """The release stops there: its service's new pods wait, and the old ones go on."""
+    await load_variant("broken", {FAILING: MIGRATION.format(last=last_revision("quoter"))})
+    old = await names_of("quoter")
+    await apply_overlay({**loaded_tags(), SERVICES_IMAGE: "broken"})
+    try:
+
+        async def has_failed() -> bool:
+            failed = {"migrate-quoter: Error", "migrate-quoter: CrashLoopBackOff"}
+            return bool(await reasons("release") & failed)
+
+        async def new_one_waits() -> bool:
+            label = "--selector=app.kubernetes.io/name=quoter"
+            pods = (await get("pods", "-n", NAMESPACE, label))["items"]
+            return any(is_migrating(each) for each in pods if each["metadata"]["name"] not in old)
+
+        await until(has_failed, what="a failed step", within=PATIENCE_SECONDS, every=0.5)
+        await until(new_one_waits, what="a pod that waits", within=PATIENCE_SECONDS, every=0.5)
+        await assert_swaps_go_on(traffic, "quoter")
+        assert await names_of("quoter") == old
+    finally:
+        await apply_overlay(loaded_tags())
+        await until_deployed(Report())
+
+    await assert_swaps_go_on(traffic, "quoter")
+    assert await names_of("quoter") == old
+    assert await traffic.violations() == {}
+
+
+def last_revision(service: str) -> str:
+    """Return the last revision of a service's migrations."""
+    files = sorted((ROOT / "services" / service / "migrations/versions").glob("*.py"))
+    return files[-1].name.partition("_")[0]
+
+
+def is_migrating(pod: Mapping[str, Any]) -> bool:
+    """Tell whether a pod's first step waits until its schema is migrated."""
+    steps = {each["name"]: each for each in pod["status"].get("initContainerStatuses", ())}
+    return "migrations" in steps and "running" in steps["migrations"]["state"]
 
 
 async def test_a_catalogue_that_the_chains_contradict(traffic: Traffic) -> None:

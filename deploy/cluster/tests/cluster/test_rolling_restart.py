@@ -1,8 +1,7 @@
-"""Each service is replaced while swaps go on: no request fails, and every swap is paid once."""
+"""Each service is replaced while swaps go on: no request fails, every swap is paid once."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import Any
 
@@ -12,12 +11,14 @@ from swap_cluster.kubectl import kubectl
 
 from deploy.cluster.tests.cluster.lease_watch import LeaseWatch
 from deploy.cluster.tests.cluster.traffic import ClosedSwap, Traffic
+from deploy.cluster.tests.cluster.visitor import Visitor
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
-SERVICES = ("chain-watcher", "quoter", "settler", "notifier", "api")
+SERVICES = ("chain-watcher", "quoter", "settler", "notifier", "api", "dashboard")
 SECONDS_BETWEEN_SWAPS = 1.0
-CALM_SECONDS = 20
+CALM_SWAPS = 20
+SWAPS_BEFORE, SWAPS_AFTER = 3, 5
 ROLLOUT_SECONDS = 300
 
 
@@ -38,20 +39,20 @@ def longest(swaps: list[ClosedSwap]) -> float:
 
 
 async def test_every_service_is_replaced_while_swaps_go_on(
-    stack: dict[str, Any], traffic: Traffic
+    stack: dict[str, Any], traffic: Traffic, visitor: Visitor
 ) -> None:
     async with traffic.every(SECONDS_BETWEEN_SWAPS):
-        await asyncio.sleep(CALM_SECONDS)
+        await traffic.until_sent(CALM_SWAPS)
     calm = await traffic.close()
     lines = [f"{'nothing':<14} {len(calm):4} swaps, longest {longest(calm):5.1f} s"]
     watch = LeaseWatch(stack)
-    async with watch.watching():
+    async with watch.watching(), visitor.every(SECONDS_BETWEEN_SWAPS):
         for service in SERVICES:
             known = len(watch.handovers)
             async with traffic.every(SECONDS_BETWEEN_SWAPS):
-                await asyncio.sleep(2)
+                await traffic.until_sent(SWAPS_BEFORE)
                 await restart(service)
-                await asyncio.sleep(5)
+                await traffic.until_sent(SWAPS_AFTER)
             swaps = await traffic.close()
             changed = watch.handovers[known:]
             gap = max((each.seconds for each in changed), default=0.0)
@@ -63,7 +64,9 @@ async def test_every_service_is_replaced_while_swaps_go_on(
     sys.stdout.write("\n".join(["replaced", *lines, ""]))
 
     assert traffic.failures == []
+    assert visitor.failures == []
     assert_paid_once(calm)
+    assert await traffic.without_webhook(calm) == set()
     assert await traffic.violations() == {}
     assert watch.handovers
     assert [each for each in watch.handovers if not each.was_released] == []

@@ -17,10 +17,15 @@ from swap_stack.demo.partner import Partner
 from swap_stack.node import Node
 from swap_stack.places import ROOT
 from swapctl.commands.invariants import read_queries
+from tests.support.waiting import until
 
 STATUS: LiteralString = """
 SELECT CAST(id AS text), status, extract(epoch FROM closed_at - created_at)
 FROM settler.swap WHERE id = ANY(%s)
+"""
+DELIVERED: LiteralString = """
+SELECT CAST(swap_id AS text) FROM notifier.webhook_message WHERE swap_id = ANY(%s)
+AND state = 'delivered' AND convert_from(body, 'UTF8')::jsonb #>> '{swap,status}' = 'completed'
 """
 QUERIES = ROOT / "deploy/postgres/invariants/queries.sql"
 PATIENCE_SECONDS = 180
@@ -56,6 +61,20 @@ class Traffic:
         self._sending: list[asyncio.Task[SentSwap]] = []
         self._sent: list[SentSwap] = []
         self.failures: list[str] = []
+
+    @property
+    def sent_count(self) -> int:
+        """How many swaps were created and paid by their users, or failed."""
+        return sum(task.done() for task in self._sending)
+
+    async def until_sent(self, more: int) -> None:
+        """Return once so many more swaps are on their way."""
+        enough = self.sent_count + more
+
+        async def is_enough() -> bool:
+            return self.sent_count >= enough
+
+        await until(is_enough, what="swaps on their way", within=PATIENCE_SECONDS)
 
     @asynccontextmanager
     async def every(self, seconds: float) -> AsyncIterator[None]:
@@ -127,6 +146,19 @@ class Traffic:
                 rows = await (await connection.execute(query.encode())).fetchall()
                 found[name] = len(rows)
         return {name: count for name, count in found.items() if count}
+
+    async def without_webhook(self, swaps: Iterable[ClosedSwap]) -> set[str]:
+        """Return the completed swaps whose last webhook the receiver did not get in time."""
+        missing = {swap.sent.id for swap in swaps}
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        async with await psycopg.AsyncConnection.connect(
+            self._auditor_url, autocommit=True
+        ) as connection:
+            while missing and asyncio.get_running_loop().time() < deadline:
+                found = await connection.execute(DELIVERED, [list(missing)])
+                missing -= {swap_id for (swap_id,) in await found.fetchall()}
+                await asyncio.sleep(POLL_SECONDS)
+        return missing
 
     async def _until_closed(self, ids: list[str]) -> dict[str, tuple[str, float]]:
         deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
