@@ -1,8 +1,9 @@
-"""Makes the cluster's package importable."""
+"""Makes the package of the cluster importable, and that of the Jobs beside it."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+DEPLOY = Path(__file__).parents[2]
+sys.path[:0] = [str(DEPLOY / "cluster"), str(DEPLOY / "k8s")]

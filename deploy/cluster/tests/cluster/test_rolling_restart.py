@@ -28,6 +28,11 @@ async def restart(service: str) -> None:
     await until(lambda: is_settled(service), within=ROLLOUT_SECONDS, every=0.5)
 
 
+async def all_settled() -> bool:
+    """Tell whether every service is rolled out, and no pod of an earlier version is left."""
+    return all([await is_settled(service) for service in SERVICES])
+
+
 def assert_paid_once(swaps: list[ClosedSwap]) -> None:
     for swap in swaps:
         assert swap.status == "completed", swap

@@ -7,16 +7,16 @@ import time
 from typing import Any
 
 import pytest
-from swap_cluster.deployment import apply_overlay, is_settled, until_deployed
+from swap_cluster.deployment import apply_overlay, until_deployed
 from swap_cluster.images import SERVICES_IMAGE, load_variant, loaded_tags
 
 from deploy.cluster.tests.cluster.lease_watch import LeaseWatch
 from deploy.cluster.tests.cluster.test_rolling_restart import (
     ROLLOUT_SECONDS,
     SECONDS_BETWEEN_SWAPS,
-    SERVICES,
     SWAPS_AFTER,
     SWAPS_BEFORE,
+    all_settled,
     assert_paid_once,
     longest,
 )
@@ -27,10 +27,6 @@ from tests.support.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 NEXT = "next"
-
-
-async def all_settled() -> bool:
-    return all([await is_settled(service) for service in SERVICES])
 
 
 async def roll_out(version: str) -> float:

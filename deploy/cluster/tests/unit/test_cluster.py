@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import tarfile
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
 import yaml
 from swap_cluster import binaries, machine
 from swap_cluster.images import PAUSE, write_image
-from swap_cluster.settings import HOST, SOURCE, filled
+from swap_cluster.settings import HOST, SERVICES, SOURCE, filled
+from swap_cluster.webhooks import HOOK, RECEIVED, SECRET_FILE
+from swap_k8s import receiver
+
+from deploy.k8s.tests.rendered import Rendered
 
 
 def test_a_machine_without_root_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,3 +67,18 @@ def test_an_image_of_one_program_is_a_docker_archive(tmp_path: Path) -> None:
         [image] = json.load(manifest)
         assert image["RepoTags"] == [PAUSE]
         assert {image["Config"], *image["Layers"]} <= set(files.getnames())
+
+
+def test_the_dashboard_is_told_the_address_that_its_service_has() -> None:
+    rendered = Rendered.of("../../cluster/overlay")
+    address = rendered.get("Service", "dashboard")["spec"]["clusterIP"]
+    settings = rendered.get("ConfigMap", "dashboard-settings")["data"]
+
+    assert ip_address(address) in ip_network(SERVICES)
+    assert settings["SWAP_DASHBOARD__PUBLIC_URL"] == f"http://{address}:8080"
+
+
+def test_webhooks_go_to_the_receiver_of_the_pod() -> None:
+    assert HOOK.url == f"http://127.0.0.1:{receiver.PORT}/hooks"
+    assert str(receiver.SECRET) == SECRET_FILE
+    assert str(receiver.RECEIVED) == RECEIVED

@@ -1,0 +1,67 @@
+"""The sample receiver of the notifier's pod starts without a secret, and follows a change of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+from svix.webhooks import Webhook
+from swap_k8s.receiver import PORT, RECEIVED, SECRET, Receiver
+
+from deploy.k8s.tests.rendered import Rendered, pod_of
+
+FIRST = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+SECOND = "whsec_D2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+BODY = '{"swap": {"id": "one", "status": "completed"}}'
+
+
+async def deliver(receiver: Receiver, secret: str) -> int:
+    at = datetime.now(UTC)
+    headers = {
+        "webhook-id": "message-1",
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": Webhook(secret).sign("message-1", at, BODY),
+    }
+    transport = httpx.ASGITransport(receiver)
+    async with httpx.AsyncClient(transport=transport, base_url="http://receiver") as client:
+        return (await client.post("/hooks", content=BODY, headers=headers)).status_code
+
+
+async def test_nothing_is_accepted_before_there_is_a_secret(tmp_path: Path) -> None:
+    receiver = Receiver(tmp_path / "secret", tmp_path / "received")
+
+    assert await deliver(receiver, FIRST) == 503
+
+    (tmp_path / "secret").write_text(f"{FIRST}\n")
+    assert await deliver(receiver, FIRST) == 204
+    assert len((tmp_path / "received").read_text().splitlines()) == 1
+
+
+async def test_another_secret_replaces_the_first(tmp_path: Path) -> None:
+    receiver = Receiver(tmp_path / "secret", tmp_path / "received")
+    for secret in (FIRST, SECOND):
+        (tmp_path / "secret").write_text(secret)
+        assert await deliver(receiver, secret) == 204
+
+    assert await deliver(receiver, FIRST) == 400
+
+
+def test_its_files_are_where_the_pod_mounts_them() -> None:
+    notifier = Rendered.of("dev").get("Deployment", "notifier")
+    [sidecar] = [
+        each for each in pod_of(notifier)["initContainers"] if each["name"] == "webhook-receiver"
+    ]
+    mounted = {each["mountPath"] for each in sidecar["volumeMounts"]}
+
+    assert sidecar["restartPolicy"] == "Always"
+    assert {str(SECRET.parent), str(RECEIVED.parent)} <= mounted
+    settings = Rendered.of("dev").get("ConfigMap", "notifier-settings")["data"]
+    assert settings["SWAP_NOTIFIER__ALLOW_LOOPBACK"] == "true"
+    assert PORT not in (8080, 8081)
+
+
+def test_only_development_lets_the_notifier_send_to_its_own_pod() -> None:
+    for overlay in ("staging", "production"):
+        settings = Rendered.of(overlay).get("ConfigMap", "notifier-settings")["data"]
+        assert "SWAP_NOTIFIER__ALLOW_LOOPBACK" not in settings
