@@ -111,8 +111,8 @@ test-faults: install  ## The whole system while parts of it die, at each step of
 test-stack: install  ## make up and make down, from nothing, again, interrupted, after something died
 	$(PYTEST) deploy/embedded -m e2e
 
-test-cluster: install  ## Overlays on a real API server, rolling restarts and kills in pods (root; Go once)
-	$(PYTEST) -rPs deploy/cluster/tests/cluster
+test-cluster: install  ## Overlays on a real API server, upgrades, drains and kills in pods (root; Go once)
+	$(PYTEST) -rPs --durations=0 --durations-min=1 deploy/cluster/tests/cluster
 
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
 	KILL_SECONDS=$(or $(KILL_SECONDS),60) $(PYTEST) -rP tests/e2e/faults/test_kill.py

@@ -140,6 +140,7 @@ async def load_variant(tag: str, files: Mapping[str, str]) -> None:
     """
     context = PLACES.var / "variant"
     shutil.rmtree(context, ignore_errors=True)
+    context.mkdir(parents=True)
     for path, content in files.items():
         (context / "files" / path).parent.mkdir(parents=True, exist_ok=True)
         (context / "files" / path).write_text(content)
