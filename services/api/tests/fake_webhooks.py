@@ -57,6 +57,7 @@ class FakeWebhooks:
             "disabled_at": None,
             "disabled_reason": None,
             "failing_since": None,
+            "first_delivered_at": None,
             **asked,
         }
         self.endpoints[row["id"]] = row
@@ -112,6 +113,22 @@ class FakeWebhooks:
         sent = self.sent.get(str(endpoint_id), [])
         end = window.offset + window.limit
         return Part(sent[window.offset : end], len(sent), has_more=len(sent) > end)
+
+    async def message(self, endpoint_id: UUID, message_id: str) -> Row:
+        sent = self.sent.get(str(endpoint_id), [])
+        found = next((message for message in sent if message["id"] == message_id), None)
+        if found is None:
+            raise NotFound
+        return {**found, "body": "{}"}
+
+    async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:
+        of_app = {row["id"] for row in await self.list_all(app_id)}
+        return [
+            message
+            for endpoint_id, sent in self.sent.items()
+            for message in sent
+            if endpoint_id in of_app and message["swap_id"] == str(swap_id)
+        ]
 
     async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
         sent = [message["id"] for message in self.sent.get(str(endpoint_id), [])]

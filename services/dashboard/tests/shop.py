@@ -33,6 +33,7 @@ from swap_dashboard.settings import DashboardSettings
 from swap_domain.catalogue import NATIVE
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.postgres.database import create_engine
+from swap_runtime.postgres.sql import sql
 from swap_runtime.process.service import Service
 from swap_runtime.public_catalogue import public_catalogue
 from tests.plugins.postgres import Database
@@ -51,6 +52,18 @@ RECEIVER: Final = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 COIN: Final = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 E18: Final = 10**18
 SOURCE: Final = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
+ADD_MESSAGE: Final = sql("""
+INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
+                             attempts, due_at, created_at, ended_at)
+VALUES (:id, :swap_id, :endpoint_id, 1, :app_id, 'swap.completed', :body, 'delivered', 1, :at, :at,
+        :at)
+""")
+ADD_ATTEMPT: Final = sql("""
+INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status, error,
+                              request_headers, response_headers, response_body,
+                              response_body_is_cut)
+VALUES (:id, 1, :at, 12, 200, :text, CAST(:headers AS jsonb), CAST(:headers AS jsonb), :text, true)
+""")
 DESTINATION: Final = AssetRef(network="BASE_DEVNET", token=COIN, decimals=6)
 
 
@@ -208,6 +221,31 @@ class Api:
                 await StoreSwaps(PostgresReadModel(engine, consumer="api"), rendering)([message])
         finally:
             await engine.dispose()
+
+    async def store_message(self, endpoint_id: str, app_id: str, swap_id: UUID, text: str) -> str:
+        """Store a message about a swap, delivered by one attempt, as the notifier does.
+
+        :param text: what stands in everything that a receiver or a swap can choose.
+        """
+        message_id = f"msg_{uuid4().hex}"
+        values = {
+            "id": message_id,
+            "swap_id": swap_id,
+            "endpoint_id": UUID(endpoint_id),
+            "app_id": UUID(app_id),
+            "body": json.dumps({"swap": {"metadata": {"reference_id": text}}}).encode(),
+            "headers": json.dumps({"x-receiver": text}),
+            "text": text,
+            "at": datetime.now(UTC),
+        }
+        engine = create_engine(SecretStr(self.database.url("notifier")), application_name="test")
+        try:
+            async with engine.begin() as connection:
+                await connection.execute(ADD_MESSAGE, values)
+                await connection.execute(ADD_ATTEMPT, values)
+        finally:
+            await engine.dispose()
+        return message_id
 
     def _ask(self, url: str, token: str, body: Mapping[str, Any] | None) -> Any:
         headers = {"Authorization": f"Bearer {token}"}

@@ -69,6 +69,7 @@ from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.fetch_price import FetchPrice
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
+from swap_api.usecases.list_swap_messages import ListSwapMessages
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_decided import ReadDecided
@@ -269,7 +270,10 @@ class Building:
             ),
             **routes,
             swaps_of_members=ManagedSwapEndpoints(
-                self._management.manage_partners, swap_endpoints, history
+                self._management.manage_partners,
+                swap_endpoints,
+                history,
+                ListSwapMessages(self._swaps, self._management.manage_webhooks),
             ),
         )
         managing = management(**routes)

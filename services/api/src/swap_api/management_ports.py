@@ -335,6 +335,17 @@ class WebhookEndpoints(Protocol):
         """
         ...
 
+    async def message(self, endpoint_id: UUID, message_id: str) -> Row:
+        """Return one message with its body and its latest attempts.
+
+        :raises NotFound: when the endpoint has no such message.
+        """
+        ...
+
+    async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:
+        """Return an app's messages about a swap, oldest first; none where it has none."""
+        ...
+
 
 class Audit(Protocol):
     """The log of changes that were made elsewhere."""

@@ -20,7 +20,7 @@ from swap_api.domain.bounds import Bound, Bounded
 from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import WebhookEndpoints, Window
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.public.management import WebhookMessageModel
+from swap_contracts.public.management import WebhookMessageDetailModel, WebhookMessageModel
 from swap_contracts.quoting import AssetRef
 from swap_domain.catalogue import NATIVE
 from swap_notifier.adapters.endpoints import PostgresEndpoints
@@ -255,6 +255,28 @@ class TestMessages:
         for endpoint, message_id in ((another, message), (mine, "msg_1"), (uuid4(), message)):
             with pytest.raises(NotFound):
                 await webhooks.replay(endpoint, message_id)
+
+    async def test_are_read_by_the_name_of_their_endpoint(
+        self, webhooks: WebhookEndpoints, app_id: UUID
+    ) -> None:
+        mine, another = [await an_endpoint(webhooks, app_id) for _ in range(2)]
+        message = (await webhooks.order(mine, "test", {}))["message_id"]
+
+        read = await webhooks.message(mine, message)
+
+        assert frozenset(read) == frozenset(WebhookMessageDetailModel.model_fields)
+        assert (read["id"], read["body"], read["log"]) == (message, "{}", [])
+        for endpoint, message_id in ((another, message), (mine, "msg_1"), (uuid4(), message)):
+            with pytest.raises(NotFound):
+                await webhooks.message(endpoint, message_id)
+
+    async def test_of_a_swap_without_any_are_none(
+        self, webhooks: WebhookEndpoints, app_id: UUID
+    ) -> None:
+        endpoint = await an_endpoint(webhooks, app_id)
+        await webhooks.order(endpoint, "test", {})
+
+        assert list(await webhooks.messages_of_swap(app_id, uuid4())) == []
 
     async def test_that_wait_are_not_replayed(
         self, webhooks: WebhookEndpoints, app_id: UUID

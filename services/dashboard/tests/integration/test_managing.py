@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from services.dashboard.tests.shop import Api, Browser, Dashboard
+from tests.support.serving import served
 
 pytestmark = pytest.mark.connected
 HOOK = "http://127.0.0.1:9999/hooks"
@@ -26,6 +34,25 @@ class Shop:
 
     async def submit(self, path: str, fields: dict[str, str]) -> httpx.Response:
         return await self.browser.submit(path, fields, page="/organization")
+
+
+@asynccontextmanager
+async def a_receiver(text: str) -> AsyncIterator[str]:
+    """Receive webhooks, and answer each with the text."""
+
+    async def receive(_: Request) -> Response:
+        return PlainTextResponse(text, headers={"x-receiver": "test"})
+
+    async with served(Starlette(routes=[Route("/", receive, methods=["POST"])])) as url:
+        yield f"{url}/"
+
+
+async def until(browser: Browser, path: str, is_so: Callable[[str], bool]) -> str:
+    """Return the page once it is so."""
+    async with asyncio.timeout(20):
+        while not is_so(text := (await browser.get(path)).text):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)  # only the page knows
+    return text
 
 
 async def a_shop(dashboard: Dashboard, api: Api, role: str = "owner") -> Shop:
@@ -70,12 +97,32 @@ class TestWebhooks:
         message = re.findall(rf"{one}(/messages/[^/]+/replay)", (await shop.browser.get(one)).text)
 
         resent = await shop.submit(one + message[0], {})
+        again = await shop.browser.get(resent.headers["location"])
         since = await shop.submit(f"{one}/replay", {"since": "2026-01-01T00:00"})
         wrong = await shop.submit(f"{one}/replay", {"since": "yesterday"})
 
-        assert "The message is sent again" in resent.text
+        assert resent.headers["location"].startswith(one + message[0].removesuffix("/replay"))
+        assert "The message is sent again" in again.text
         assert "are sent again" in since.text
         assert wrong.status_code == 422
+
+    async def test_show_a_message_with_what_was_sent_and_answered(self, shop: Shop) -> None:
+        async with a_receiver(HOSTILE) as url:
+            path = f"/apps/{shop.app}/webhooks"
+            added = await shop.submit(path, {"url": url})
+            one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
+            await shop.submit(f"{one}/test", {})
+            page = await until(shop.browser, one, lambda text: "delivered" in text)
+            [message] = set(re.findall(rf'href="({one}/messages/[^/"]+)"', page))
+            shown = (await shop.browser.get(message)).text
+
+        assert "webhook-signature" in shown
+        assert "x-receiver" in shown
+        assert "&lt;script&gt;" in shown
+        assert HOSTILE not in shown
+        assert "deposit_actions" in shown
+        for path in (f"{message}0", f"{one}/messages/{HOSTILE}"):
+            assert (await shop.browser.get(path)).status_code == 404
 
     async def test_say_why_a_url_is_refused(self, shop: Shop) -> None:
         answer = await shop.submit(f"/apps/{shop.app}/webhooks", {"url": f"ftp://{HOSTILE}"})
@@ -155,6 +202,8 @@ async def test_what_a_role_may_not_do_is_refused_by_its_form(
 async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, api: Api) -> None:
     victim, other = await a_shop(dashboard, api), await a_shop(dashboard, api)
     hook = api.order(f"/apps/{victim.app}/webhooks", {"url": HOOK})["id"]
+    message = api.order(f"/webhooks/{hook}/test", {})["message_id"]
+    own = api.order(f"/apps/{other.app}/webhooks", {"url": HOOK})["id"]
     key = api.order(f"/apps/{victim.app}/keys", {"kind": "secret"})["id"]
     [owner] = api.operator_get(f"/organizations/{victim.organization}/members")
     paths = [
@@ -163,6 +212,8 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
         f"/apps/{other.app}/webhooks/{hook}/remove",
         f"/apps/{other.app}/webhooks/{hook}/rotate",
         f"/apps/{other.app}/webhooks/{hook}/replay",
+        f"/apps/{other.app}/webhooks/{hook}/messages/{message}/replay",
+        f"/apps/{victim.app}/webhooks/{hook}/messages/{message}/replay",
         f"/apps/{victim.app}/keys",
         f"/apps/{other.app}/keys/{key}/revoke",
         f"/apps/{other.app}/keys/{key}/rotate",
@@ -172,7 +223,13 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
     for path in paths:
         answer = await other.submit(path, {"role": "viewer", "since": "2026-01-01T00:00"})
         assert answer.status_code in (404, 422), path
-    for path in (f"/apps/{victim.app}/webhooks", f"/apps/{victim.app}/keys"):
+    for path in (
+        f"/apps/{victim.app}/webhooks",
+        f"/apps/{victim.app}/keys",
+        f"/apps/{victim.app}/webhooks/{hook}/messages/{message}",
+        f"/apps/{other.app}/webhooks/{hook}/messages/{message}",
+        f"/apps/{other.app}/webhooks/{own}/messages/{message}",
+    ):
         assert (await other.browser.get(path)).status_code == 404, path
 
     [still] = api.operator_get(f"/organizations/{victim.organization}/members")

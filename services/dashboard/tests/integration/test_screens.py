@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import pytest
 
@@ -48,6 +49,7 @@ class Site:
     app: str
     swap: str
     webhook: str
+    message: str
     link: str
 
     def pages(self) -> dict[str, str]:
@@ -57,6 +59,7 @@ class Site:
             "swap": f"/apps/{self.app}/swaps/{self.swap}",
             "webhooks": f"/apps/{self.app}/webhooks",
             "webhook": f"/apps/{self.app}/webhooks/{self.webhook}",
+            "message": f"/apps/{self.app}/webhooks/{self.webhook}/messages/{self.message}",
             "keys": f"/apps/{self.app}/keys",
             "organization": "/organization",
             "changes": "/organization/changes",
@@ -77,10 +80,11 @@ async def site(database: Database, api: Api) -> AsyncIterator[Site]:
     api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
+    message = await api.store_message(hook, app, UUID(swap), HOSTILE)
     await made.browser().join(api.invite(organization), email)
     link = await made.parts.make_sign_in_link(email)
     assert link is not None
-    yield Site(made.public_url, app, swap, hook, link)
+    yield Site(made.public_url, app, swap, hook, message, link)
     await server.stop()
     await made.close()
 

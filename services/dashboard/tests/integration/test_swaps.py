@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -21,6 +22,8 @@ class Tenant:
     organization: str
     app: str
     swap: SwapChanged
+    hook: str
+    message: str
 
     @property
     def path(self) -> str:
@@ -33,9 +36,11 @@ async def a_tenant(dashboard: Dashboard, api: Api, name: str, role: str = "owner
     deposit = a_transaction("input")
     swap = a_swap(app, reference_id=f"order of {name}", transactions=(deposit,))
     await api.store(swap)
+    hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
+    message = await api.store_message(hook, app, swap.swap_id, f"answer to {name}")
     browser = dashboard.browser()
     await browser.join(api.invite(organization, role), f"{uuid4().hex}@shop.example")
-    return Tenant(browser, organization, app, swap)
+    return Tenant(browser, organization, app, swap, hook, message)
 
 
 @pytest.fixture
@@ -139,6 +144,16 @@ class TestSwap:
         assert "curl -H" in page
         assert "svc_user_" not in page
 
+    async def test_shows_the_webhooks_that_were_sent_for_it(self, tenant: Tenant) -> None:
+        page = (await tenant.browser.get(f"{tenant.path}/{tenant.swap.swap_id}")).text
+        [link] = re.findall(rf'href="([^"]+/messages/{tenant.message})"', page)
+        shown = (await tenant.browser.get(link)).text
+
+        assert "http://127.0.0.1:9999/hooks" in page
+        assert "12 ms" in page
+        assert f"{tenant.path}/{tenant.swap.swap_id}" in shown
+        assert "The rest of the body is not stored" in shown
+
     async def test_is_unknown_in_another_app(self, api: Api, tenant: Tenant) -> None:
         other = api.an_app(tenant.organization)
 
@@ -158,6 +173,8 @@ class TestHostileText:
             tenant.path,
             f"{tenant.path}?q={HOSTILE}",
             f"{tenant.path}/{tenant.swap.swap_id}",
+            f"/apps/{tenant.app}/webhooks/{tenant.hook}",
+            f"/apps/{tenant.app}/webhooks/{tenant.hook}/messages/{tenant.message}",
             "/account",
             f"/sign-in?next={HOSTILE}",
             f"/join?invitation={HOSTILE}",
@@ -175,7 +192,8 @@ class TestTenants:
     async def test_see_nothing_of_one_another(self, dashboard: Dashboard, api: Api) -> None:
         victim = await a_tenant(dashboard, api, f"victim {uuid4().hex}")
         other = await a_tenant(dashboard, api, f"other {uuid4().hex}")
-        marks = {victim.organization, victim.app, str(victim.swap.reference_id)}
+        marks = {victim.organization, victim.app, str(victim.swap.reference_id), "answer to victim"}
+        hooks = f"/apps/{victim.app}/webhooks/{victim.hook}"
         hash_ = victim.swap.transactions[0].transaction_hash
         paths = [
             *("/", "/account", other.path),
@@ -187,6 +205,9 @@ class TestTenants:
             victim.path,
             f"{victim.path}/{victim.swap.swap_id}",
             f"{victim.path}/{victim.swap.swap_id}/live",
+            hooks,
+            f"{hooks}/messages/{victim.message}",
+            f"/apps/{other.app}/webhooks/{other.hook}/messages/{victim.message}",
         ]
         for path in paths:
             answer = await other.browser.get(path, follow_redirects=True)

@@ -193,7 +193,7 @@ class Messages(Protocol):
         ...
 
     async def find(self, message_id: str) -> Mapping[str, Any] | None:
-        """Return one with its attempts and its body."""
+        """Return one with its body and its latest attempts: headers and bodies of both sides."""
         ...
 
     async def list_of_endpoint(
@@ -202,8 +202,13 @@ class Messages(Protocol):
         """Return what waits for it, by when it is due, then what ended since, newest end first."""
         ...
 
-    async def list_of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
-        """Return a swap's messages, oldest first, each with its attempts."""
+    async def list_of_swap(
+        self, swap_id: UUID, *, app_id: UUID | None = None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return a swap's messages, oldest first, each with its attempts.
+
+        :param app_id: whose they must be; None where an operator asks.
+        """
         ...
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:

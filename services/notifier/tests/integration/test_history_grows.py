@@ -97,6 +97,10 @@ QUESTIONS: Final = {
         milliseconds=[1] * 5,
         http_status=[200] * 5,
         error=[None] * 5,
+        request_headers=["{}"] * 5,
+        response_headers=[None] * 5,
+        response_body=[None] * 5,
+        response_body_is_cut=[False] * 5,
         state=["delivered"] * 5,
         due_at=[NOW] * 5,
     ),
@@ -126,7 +130,7 @@ QUESTIONS: Final = {
     "ADD_TEST": query_of(
         "ADD_TEST", message_id="msg", id=APP, event_type="test", body=b"body", at=NOW
     ),
-    "MESSAGES_OF_SWAP": query_of("MESSAGES_OF_SWAP", swap_id=SWAPS[0]),
+    "MESSAGES_OF_SWAP": query_of("MESSAGES_OF_SWAP", swap_id=SWAPS[0], app_id=APP),
     "MESSAGES_OF_ENDPOINT": query_of(
         "MESSAGES_OF_ENDPOINT",
         at_most=150,

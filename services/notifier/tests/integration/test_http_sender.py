@@ -187,6 +187,50 @@ class TestSend:
         assert (answer.http_status, answer.retry_after) == (status, None)
 
 
+class TestStoredExchange:
+    async def test_has_what_was_sent_and_what_was_answered(self, sink: Sink) -> None:
+        async def refuse(_: web.Request) -> web.StreamResponse:
+            headers = {"x-reason": "busy", "set-cookie": "session=1"}
+            return web.Response(status=500, text="no <script>", headers=headers)
+
+        answer = await attempt(sink.at("/", refuse))
+
+        (received,) = sink.received
+        assert answer.request_headers == {
+            name: received.headers[name] for name in answer.request_headers
+        }
+        assert set(answer.request_headers) == {
+            "webhook-id",
+            "webhook-timestamp",
+            "webhook-signature",
+            "webhook-event-type",
+            "content-type",
+            "user-agent",
+            "accept-encoding",
+        }
+        assert answer.response is not None
+        assert answer.response.headers["x-reason"] == "busy"
+        assert "set-cookie" not in answer.response.headers
+        assert (answer.response.body, answer.response.is_cut) == ("no <script>", False)
+
+    @pytest.mark.parametrize(("length", "is_cut"), [(4096, False), (4097, True), (10**6, True)])
+    async def test_has_a_bounded_body(self, sink: Sink, length: int, is_cut: bool) -> None:
+        async def answer_at_length(_: web.Request) -> web.StreamResponse:
+            return web.Response(text="x" * length)
+
+        answer = await attempt(sink.at("/", answer_at_length))
+
+        assert answer.response is not None
+        assert answer.response.body == "x" * 4096
+        assert answer.response.is_cut is is_cut
+
+    async def test_has_the_request_where_there_was_no_answer(self, sink: Sink) -> None:
+        answer = await attempt(sink.at("/", hang_up))
+
+        assert answer.request_headers["webhook-event-type"] == "swap.completed"
+        assert answer.response is None
+
+
 class TestGuard:
     @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::"])
     @pytest.mark.fault("N6")

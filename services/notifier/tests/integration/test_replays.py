@@ -182,6 +182,12 @@ class TestAttemptLog:
         undelivered = await shown(listed, endpoint.id, undelivered_only=True)
         message = await listed.message(row.id)
         assert message is not None
+        first, second = message["log"]
+        assert first["request_headers"]["webhook-id"] == row.id
+        assert first["request_headers"]["webhook-signature"].startswith("v1,")
+        assert first["response_headers"]["content-length"] == "0"
+        assert (first["response_body"], first["response_body_is_cut"]) == ("", False)
+        assert second["http_status"] == 204
         assert [entry["http_status"] for entry in waiting.messages[0]["log"]] == [500]
         assert [entry["http_status"] for entry in ended.messages[0]["log"]] == [500, 204]
         assert undelivered.messages == []
@@ -192,6 +198,41 @@ class TestAttemptLog:
 
         window = Window(limit=1, offset=0)
         assert await listed.of_endpoint(uuid4(), window, since=NOW, undelivered_only=False) is None
+
+
+class TestMessagesOfSwaps:
+    async def test_are_an_apps_where_one_is_named(self, notifier: Notifier) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        swap = a_swap(app_id=endpoint.app_id)
+        await notifier.consume(swap)
+        listed = ListSent(notifier.endpoints, notifier.messages)
+
+        own = await listed.of_swap(swap.swap_id, app_id=endpoint.app_id)
+
+        assert [message["swap_id"] for message in own] == [swap.swap_id]
+        assert await listed.of_swap(swap.swap_id, app_id=None) == own
+        assert await listed.of_swap(swap.swap_id, app_id=uuid4()) == []
+
+
+class TestFirstDelivery:
+    async def test_is_noted_once(self, notifier: Notifier, sink: Sink) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
+
+        async with notifier.delivering():
+            await notifier.consume(a_swap(app_id=endpoint.app_id, sequence=1))
+            await notifier.until_attempted(1)
+            failing = await notifier.listed(endpoint)
+            sink.at("/hooks", answering(204))
+            notifier.now += timedelta(seconds=5)
+            await notifier.until("delivered")
+            delivered = await notifier.listed(endpoint)
+            notifier.now += DAY
+            await notifier.consume(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
+            await notifier.until("delivered", "delivered")
+
+        assert failing.first_delivered_at is None
+        assert delivered.first_delivered_at == NOW + timedelta(seconds=5)
+        assert (await notifier.listed(endpoint)).first_delivered_at == delivered.first_delivered_at
 
 
 class TestPages:

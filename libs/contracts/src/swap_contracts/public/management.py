@@ -145,6 +145,7 @@ class WebhookModel(PublicModel):
     disabled_at: datetime | None
     disabled_reason: str | None
     failing_since: datetime | None
+    first_delivered_at: datetime | None
 
 
 class NewWebhookModel(WebhookModel):
@@ -204,8 +205,20 @@ class DeliveryAttemptModel(PublicModel):
     error: str | None
 
 
-class WebhookMessageModel(PublicModel):
-    """A message to an endpoint, and how far it got."""
+class DeliveryExchangeModel(DeliveryAttemptModel):
+    """One try, with what was sent and what came back.
+
+    Texts are bounded, and unsafe characters in them are replaced. Null is a body that is no text.
+    """
+
+    request_headers: dict[str, str]
+    response_headers: dict[str, str]
+    response_body: str | None
+    response_body_is_cut: bool
+
+
+class SentMessageModel(PublicModel):
+    """A message to an endpoint."""
 
     id: str
     swap_id: UUID | None
@@ -217,4 +230,16 @@ class WebhookMessageModel(PublicModel):
     due_at: datetime | None
     created_at: datetime
     ended_at: datetime | None
+
+
+class WebhookMessageModel(SentMessageModel):
+    """A message to an endpoint, and how far it got."""
+
     log: list[DeliveryAttemptModel]
+
+
+class WebhookMessageDetailModel(SentMessageModel):
+    """A message with the bytes that every attempt sends, and its latest attempts."""
+
+    body: str
+    log: list[DeliveryExchangeModel]

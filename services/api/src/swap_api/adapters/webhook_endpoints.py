@@ -74,10 +74,20 @@ class NotifierEndpoints:
         told = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
         return Part(told["messages"], told["total"], has_more=told["has_more"])
 
-    async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
-        message = await self._ask("GET", f"/messages/{message_id}")
-        if UUID(message["endpoint_id"]) != endpoint_id:
+    async def message(self, endpoint_id: UUID, message_id: str) -> Row:
+        found: Row = await self._ask("GET", f"/messages/{message_id}")
+        if UUID(found["endpoint_id"]) != endpoint_id:
             raise NotFound
+        return found
+
+    async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:
+        query = {"app_id": str(app_id), "swap_id": str(swap_id)}
+        told = await self._ask("GET", "/messages", query=query)
+        messages: Sequence[Row] = told["messages"]
+        return messages
+
+    async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
+        await self.message(endpoint_id, message_id)
         replayed: Row = await self._ask("POST", f"/messages/{message_id}/replay")
         return replayed
 

@@ -11,14 +11,16 @@ from starlette.responses import Response
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.history import HistoryEndpoints
-from swap_api.http.management import actor_of
+from swap_api.http.management import actor_of, told
 from swap_api.http.management_addresses import APP, reading
 from swap_api.http.parameters import ManagedListParameters, StepsParameters, SwapParameters, id_of
 from swap_api.http.requests import Request
-from swap_api.http.swaps import SwapEndpoints
+from swap_api.http.swaps import SwapEndpoints, swap_id_of
+from swap_api.usecases.list_swap_messages import ListSwapMessages
 from swap_api.usecases.manage_partners import ManagePartners
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel
+from swap_contracts.public.management import WebhookMessageModel
 from swap_contracts.public.models import PreparedSwapModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
@@ -28,11 +30,16 @@ class ManagedSwapEndpoints:
     """Answers a member as the app's secret key is answered, once the app is the member's."""
 
     def __init__(
-        self, manage_partners: ManagePartners, swaps: SwapEndpoints, history: HistoryEndpoints
+        self,
+        manage_partners: ManagePartners,
+        swaps: SwapEndpoints,
+        history: HistoryEndpoints,
+        list_swap_messages: ListSwapMessages,
     ) -> None:
         self._partners = manage_partners
         self._swaps = swaps
         self._history = history
+        self._list_swap_messages = list_swap_messages
 
     async def list_all(self, request: Request, context: Context) -> Response:
         return await self._swaps.list_behind(request, await self._as_app(request, context))
@@ -48,6 +55,11 @@ class ManagedSwapEndpoints:
 
     async def ledger(self, request: Request, context: Context) -> Response:
         return await self._history.ledger(request, await self._as_app(request, context))
+
+    async def webhooks(self, request: Request, context: Context) -> Response:
+        caller = (await self._as_app(request, context)).caller
+        swap_id = swap_id_of(request)
+        return told(await self._list_swap_messages(caller, swap_id, actor=actor_of(context)))
 
     async def _as_app(self, request: Request, context: Context) -> Context:
         """Return the request as one of the app's.
@@ -106,5 +118,11 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             swaps.ledger,
             "List what was booked for an app's swap",
             list[LedgerTransactionModel],
+        ),
+        reading(
+            f"{SWAP}/webhooks",
+            swaps.webhooks,
+            "List the webhook messages about an app's swap, oldest first, with every attempt",
+            list[WebhookMessageModel],
         ),
     ]

@@ -50,6 +50,7 @@ from swap_contracts.public.management import (
     NewKeyModel,
     NewWebhookModel,
     OrganizationModel,
+    WebhookMessageDetailModel,
     WebhookMessageModel,
     WebhookModel,
     WebhookRemovedModel,
@@ -353,5 +354,11 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             list[WebhookMessageModel],
             is_paged=True,
             query=MessagesParameters,
+        ),
+        reading(
+            f"{WEBHOOK}/messages/{{messageId}}",
+            webhooks.message,
+            "Read a message with its body and its latest attempts: what was sent and answered",
+            WebhookMessageDetailModel,
         ),
     ]

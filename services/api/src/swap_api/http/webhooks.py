@@ -52,11 +52,12 @@ class WebhookEndpoints:
         body = await read(ReplayBody, request)
         return told(await self._order("replay", request, context, body))
 
+    async def message(self, request: Request, context: Context) -> Response:
+        webhook_id, message_id = id_of(request, "webhookId"), _message_id(request)
+        return told(await self._keep.message(webhook_id, message_id, actor=actor_of(context)))
+
     async def replay_message(self, request: Request, context: Context) -> Response:
-        webhook_id = id_of(request, "webhookId")
-        message_id = request.path_params["messageId"]
-        if not MESSAGE_ID.fullmatch(message_id):
-            raise NotFound
+        webhook_id, message_id = id_of(request, "webhookId"), _message_id(request)
         return told(await self._keep.replay(webhook_id, message_id, actor=actor_of(context)))
 
     async def messages(self, request: Request, context: Context) -> Response:
@@ -76,3 +77,13 @@ class WebhookEndpoints:
         webhook_id = id_of(request, "webhookId")
         asked = {} if body is None else body.model_dump()
         return await self._keep.order(webhook_id, what, asked, actor=actor_of(context))
+
+
+def _message_id(request: Request) -> str:
+    """
+    :raises NotFound: when it can be none.
+    """
+    message_id: str = request.path_params["messageId"]
+    if not MESSAGE_ID.fullmatch(message_id):
+        raise NotFound
+    return message_id

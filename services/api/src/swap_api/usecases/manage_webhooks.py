@@ -77,6 +77,20 @@ class ManageWebhooks:
         await self._partners.find_app(await self._app_of(endpoint_id), actor)
         return await self._endpoints.messages(endpoint_id, asked, window)
 
+    async def message(self, endpoint_id: UUID, message_id: str, *, actor: Actor) -> Row:
+        """
+        :raises NotFound: when there is no such endpoint, or it has no such message.
+        """
+        await self._partners.find_app(await self._app_of(endpoint_id), actor)
+        return await self._endpoints.message(endpoint_id, message_id)
+
+    async def messages_of_swap(self, app_id: UUID, swap_id: UUID, *, actor: Actor) -> list[Row]:
+        """
+        :raises NotFound: when there is no such app.
+        """
+        await self._partners.find_app(app_id, actor)
+        return list(await self._endpoints.messages_of_swap(app_id, swap_id))
+
     async def replay(self, endpoint_id: UUID, message_id: str, *, actor: Actor) -> Row:
         """Have one message sent again as it was.
 

@@ -37,6 +37,7 @@ TRANSACTION_NAMES: Final = {
     "refund": "Refund",
     "provider_refund": "Provider refund",
 }
+MESSAGE_KINDS: Final = {"delivered": "good", "failed": "bad", "waiting": "active"}
 TRANSACTION_KINDS: Final = {"completed": "good", "pending": "active", "initiated": "waiting"}
 
 
@@ -61,6 +62,7 @@ class Pages:
             "age": self._age,
             "duration": duration,
             "pretty": pretty,
+            "pretty_json": pretty_json,
             "status_words": lambda status: STATUSES.get(status, (status, "quiet"))[0],
             "status_kind": lambda status: STATUSES.get(status, (status, "quiet"))[1],
         }
@@ -68,6 +70,7 @@ class Pages:
             "version": version,
             "transaction_names": TRANSACTION_NAMES,
             "transaction_kinds": TRANSACTION_KINDS,
+            "message_kinds": MESSAGE_KINDS,
             "statuses": STATUSES,
         }
 
@@ -140,3 +143,11 @@ def cut(text: str | None, head: int = CUT[0], tail: int = CUT[1]) -> str:
 
 def pretty(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def pretty_json(text: str) -> str:
+    """Return JSON with its members on lines of their own; what is no JSON stays as it is."""
+    try:
+        return pretty(json.loads(text))
+    except ValueError:
+        return text

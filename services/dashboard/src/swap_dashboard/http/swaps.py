@@ -73,8 +73,11 @@ class SwapPages:
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         path = f"/apps/{app['id']}/swaps/{swap_id}"
-        read, events, ledger = await asyncio.gather(
-            member.api.get(path), member.api.get(f"{path}/events"), member.api.get(f"{path}/ledger")
+        read, events, ledger, webhooks = await asyncio.gather(
+            member.api.get(path),
+            member.api.get(f"{path}/events"),
+            member.api.get(f"{path}/ledger"),
+            _webhooks_of(member, str(app["id"]), path),
         )
         values = {
             "document": read.data,
@@ -82,6 +85,7 @@ class SwapPages:
             "quote": read.data["quote"],
             "timeline": timeline_of(events.data),
             "ledger": ledger.data,
+            **webhooks,
             "curl": f"curl -H 'Authorization: Bearer TOKEN' {self._api_url}/management/v1{path}",
         }
         return self._layout.of_member(
@@ -158,6 +162,21 @@ async def _find_by_identity(member: Member, path: str, text: str) -> str | None:
         if error.status == HTTPStatus.NOT_FOUND:
             return None
         raise
+
+
+async def _webhooks_of(member: Member, app_id: str, path: str) -> dict[str, Any]:
+    """Return the messages about a swap, and URLs of endpoints by id.
+
+    The rest of the page is shown without them while the notifier is away.
+    """
+    try:
+        messages, endpoints = await asyncio.gather(
+            member.api.get(f"{path}/webhooks"), member.api.get(f"/apps/{app_id}/webhooks")
+        )
+    except ApiAway:
+        return {"messages": None, "endpoints": {}}
+    urls = {one["id"]: one["url"] for one in endpoints.data}
+    return {"messages": messages.data, "endpoints": urls}
 
 
 def _nothing_if_misspelled(error: ApiRefused) -> Answered:

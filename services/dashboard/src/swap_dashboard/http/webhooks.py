@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.paging import Page, page_of
+from swap_dashboard.http.rendering import pretty_json
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import ApiRefused
 
@@ -37,6 +38,7 @@ class WebhookPages:
             Route(one, self.show),
             Route(f"{one}/rotate", self.rotate, methods=["POST"]),
             Route(f"{one}/replay", self.replay, methods=["POST"]),
+            Route(f"{one}/messages/{{message_id}}", self.show_message),
             Route(f"{one}/messages/{{message_id}}/replay", self.resend, methods=["POST"]),
             Route(f"{one}/{{order}}", self.order, methods=["POST"]),
         ]
@@ -89,19 +91,24 @@ class WebhookPages:
             return await self._one(member, app, webhook, problem=error.message)
         return await self._one(member, app, webhook, done=f"{done['replayed']} are sent again.")
 
+    async def show_message(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        webhook = await _find(member, app, request)
+        done = "The message is sent again." if request.query_params.get("resent") else None
+        return await self._message(member, app, webhook, _message_id(request), done=done)
+
     async def resend(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
         app = member.app_of(request)
         webhook = await _find(member, app, request)
-        message_id = request.path_params["message_id"]
-        if not MESSAGE_ID.fullmatch(message_id):
-            raise ApiRefused(404, "NOT_FOUND", "There is no such message")
-        path = f"/webhooks/{webhook['id']}/messages/{message_id}/replay"
+        message_id = _message_id(request)
+        path = f"/webhooks/{webhook['id']}/messages/{message_id}"
         try:
-            await member.api.post(path)
+            await member.api.post(f"{path}/replay")
         except ApiRefused as error:
-            return await self._one(member, app, webhook, problem=error.message)
-        return await self._one(member, app, webhook, done="The message is sent again.")
+            return await self._message(member, app, webhook, message_id, problem=error.message)
+        return RedirectResponse(f"/apps/{app['id']}{path}?resent=1", status_code=303)
 
     async def order(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -166,6 +173,44 @@ class WebhookPages:
             title="Webhook",
             section="webhooks",
         )
+
+    async def _message(
+        self,
+        member: Member,
+        app: App,
+        webhook: Mapping[str, Any],
+        message_id: str,
+        *,
+        problem: str | None = None,
+        done: str | None = None,
+    ) -> Response:
+        read = await member.api.get(f"/webhooks/{webhook['id']}/messages/{message_id}")
+        values = {
+            "webhook": webhook,
+            "message": read.data,
+            "payload": pretty_json(read.data["body"]),
+            "problem": problem,
+            "done": done,
+            "may_work": member.may_work_on(app),
+        }
+        return self._layout.of_member(
+            "message.html",
+            values,
+            member=member,
+            app=app,
+            title="Webhook message",
+            section="webhooks",
+        )
+
+
+def _message_id(request: Request) -> str:
+    """
+    :raises ApiRefused: as the api does of what does not exist.
+    """
+    message_id: str = request.path_params["message_id"]
+    if not MESSAGE_ID.fullmatch(message_id):
+        raise ApiRefused(404, "NOT_FOUND", "There is no such message")
+    return message_id
 
 
 async def _find(member: Member, app: App, request: Request) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from time import monotonic_ns
@@ -14,12 +15,20 @@ from swap_notifier.adapters.guard import AddressRefused
 from swap_notifier.adapters.signing import signed_headers
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC
 from swap_notifier.domain.outcomes import ASKS_FOR_TIME, Answer, Claimed
+from swap_notifier.domain.responses import BODY_BYTES_MAX, to_stored_response
 from swap_runtime.postgres.database import forbid_open_transaction
 
-# What a receiver says beyond its status is of no use to anybody.
-ANSWER_BYTES_MAX: Final = 4096
+# One byte more than is stored tells whether the body was cut.
+ANSWER_BYTES_MAX: Final = BODY_BYTES_MAX + 1
 ANSWER_SECONDS_MAX: Final = 1
 ERROR_LENGTH_MAX: Final = 300
+# The same in every attempt. Responses are stored as text, so they should not be compressed.
+FIXED_HEADERS: Final = {
+    "content-type": "application/json",
+    "user-agent": "swap-notifier",
+    "accept-encoding": "identity",
+}
+REPEATED: Final = "svix-"  # the family of headers that repeats the other
 
 
 class HttpSender:
@@ -29,7 +38,7 @@ class HttpSender:
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            headers={"content-type": "application/json", "user-agent": "swap-notifier"},
+            headers=FIXED_HEADERS,
         )
 
     async def close(self) -> None:
@@ -39,6 +48,7 @@ class HttpSender:
         """Post the stored bytes. Redirects are not followed: one is an answer, and a failure."""
         forbid_open_transaction("webhook")
         began = monotonic_ns()
+        headers: dict[str, str] = {}
         try:
             headers = signed_headers(claimed.message_id, claimed.body, claimed.secrets, at=at)
             headers["webhook-event-type"] = claimed.event_type
@@ -49,26 +59,43 @@ class HttpSender:
                 timeout=self._timeout,
                 allow_redirects=False,
             ) as response:
-                await _read(response)
+                body, is_whole = await _read(response)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            return Answer(None, _words(error), None, _milliseconds(began))
+            return Answer(
+                None, _words(error), None, _milliseconds(began), request_headers=_stored(headers)
+            )
         header = response.headers.get("retry-after") if response.status in ASKS_FOR_TIME else None
-        retry_after = retry_after_of(header, at=at)
-        return Answer(response.status, None, retry_after, _milliseconds(began))
+        return Answer(
+            response.status,
+            None,
+            retry_after_of(header, at=at),
+            _milliseconds(began),
+            request_headers=_stored(headers),
+            response=to_stored_response(response.headers.items(), body, is_cut=not is_whole),
+        )
 
 
-async def _read(response: aiohttp.ClientResponse) -> None:
-    """Read a short answer, so that its connection can be used again; the status is known already.
+async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
+    """Return the begin of the body, and whether nothing is missing of it.
 
-    A connection with more to come is closed by aiohttp when the response is let go.
+    A short body is read to its end, so that its connection can be used again. aiohttp closes a
+    connection with more to come when the response is released.
     """
+    body = bytearray()
     try:
         async with asyncio.timeout(ANSWER_SECONDS_MAX):
-            size = 0
-            while size < ANSWER_BYTES_MAX and (part := await response.content.readany()):
-                size += len(part)
+            while len(body) < ANSWER_BYTES_MAX and (part := await response.content.readany()):
+                body += part
     except (TimeoutError, aiohttp.ClientError):
         response.close()
+        return bytes(body), False
+    return bytes(body), len(body) < ANSWER_BYTES_MAX
+
+
+def _stored(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the request headers that are stored; without a request there are none."""
+    varying = {name: value for name, value in headers.items() if not name.startswith(REPEATED)}
+    return {**varying, **FIXED_HEADERS} if varying else {}
 
 
 def retry_after_of(value: str | None, *, at: datetime) -> timedelta | None:

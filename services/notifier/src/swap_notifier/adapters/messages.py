@@ -20,9 +20,12 @@ class PostgresMessages:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def list_of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
+    async def list_of_swap(
+        self, swap_id: UUID, *, app_id: UUID | None = None
+    ) -> Sequence[Mapping[str, Any]]:
+        values = {"swap_id": swap_id, "app_id": app_id}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.MESSAGES_OF_SWAP, {"swap_id": swap_id})
+            rows = await connection.execute(statements.MESSAGES_OF_SWAP, values)
             return [row._asdict() for row in rows]
 
     async def list_of_endpoint(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
+
+import orjson
 
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.domain.outcomes import Claimed, Outcome
@@ -22,6 +25,7 @@ def change_row(change: Change) -> dict[str, object]:
 
 
 def outcome_row(outcome: Outcome) -> dict[str, object]:
+    response = outcome.answer.response
     return {
         "message_id": outcome.claimed.message_id,
         "claim": outcome.claimed.claim,
@@ -31,6 +35,10 @@ def outcome_row(outcome: Outcome) -> dict[str, object]:
         "milliseconds": outcome.answer.milliseconds,
         "http_status": outcome.answer.http_status,
         "error": outcome.answer.error,
+        "request_headers": _json(outcome.answer.request_headers),
+        "response_headers": None if response is None else _json(response.headers),
+        "response_body": None if response is None else response.body,
+        "response_body_is_cut": response is not None and response.is_cut,
         "state": outcome.state.value,
         "due_at": outcome.due_at,
     }
@@ -64,4 +72,9 @@ def to_endpoint(row: Row) -> Endpoint:
         disabled_at=row.disabled_at,
         disabled_reason=row.disabled_reason,
         failing_since=row.failing_since,
+        first_delivered_at=row.first_delivered_at,
     )
+
+
+def _json(headers: Mapping[str, str]) -> str:
+    return orjson.dumps(dict(headers)).decode()

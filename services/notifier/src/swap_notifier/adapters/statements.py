@@ -93,10 +93,12 @@ WITH outcome AS (
   SELECT * FROM unnest(
     CAST(:message_id AS text[]), CAST(:claim AS uuid[]), CAST(:endpoint_id AS uuid[]),
     CAST(:attempt AS int[]), CAST(:at AS timestamptz[]), CAST(:milliseconds AS int[]),
-    CAST(:http_status AS int[]), CAST(:error AS text[]), CAST(:state AS text[]),
+    CAST(:http_status AS int[]), CAST(:error AS text[]), CAST(:request_headers AS text[]),
+    CAST(:response_headers AS text[]), CAST(:response_body AS text[]),
+    CAST(:response_body_is_cut AS bool[]), CAST(:state AS text[]),
     CAST(:due_at AS timestamptz[]))
-    AS o(message_id, claim, endpoint_id, attempt, at, milliseconds, http_status, error, state,
-         due_at)
+    AS o(message_id, claim, endpoint_id, attempt, at, milliseconds, http_status, error,
+         request_headers, response_headers, response_body, response_body_is_cut, state, due_at)
 ), recorded AS (
   UPDATE webhook_message AS m
   SET attempts = o.attempt, due_at = o.due_at, claim = NULL,
@@ -108,18 +110,25 @@ WITH outcome AS (
   WHERE m.id = o.message_id AND m.claim = o.claim
   RETURNING m.id
 ), logged AS (
-  INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status, error)
-  SELECT message_id, attempt, at, milliseconds, http_status, error
+  INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status, error,
+                                request_headers, response_headers, response_body,
+                                response_body_is_cut)
+  SELECT message_id, attempt, at, milliseconds, http_status, error,
+         CAST(request_headers AS jsonb), CAST(response_headers AS jsonb), response_body,
+         response_body_is_cut
   FROM outcome WHERE message_id IN (SELECT id FROM recorded) ORDER BY at
 ), latest AS (
   SELECT endpoint_id, bool_or(state = 'delivered') AS has_delivered, min(at) AS first_at
   FROM outcome GROUP BY endpoint_id
 )
 UPDATE endpoint
-SET failing_since = CASE WHEN has_delivered THEN NULL ELSE first_at END
+SET failing_since = CASE WHEN has_delivered THEN NULL ELSE first_at END,
+    first_delivered_at = CASE WHEN has_delivered THEN coalesce(first_delivered_at, first_at)
+                              ELSE first_delivered_at END
 FROM latest
 WHERE endpoint.id = latest.endpoint_id
-  AND (endpoint.failing_since IS NULL) <> has_delivered
+  AND ((endpoint.failing_since IS NULL) <> has_delivered
+    OR has_delivered AND endpoint.first_delivered_at IS NULL)
 """)
 
 STILL_FAILING: Final = sql("""
@@ -140,7 +149,7 @@ FROM endpoint WHERE app_id = :app_id AND removed_at IS NULL
 """)
 _ENDPOINT: Final = """
 SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
-       disabled_at, disabled_reason, failing_since
+       disabled_at, disabled_reason, failing_since, first_delivered_at
 FROM endpoint WHERE removed_at IS NULL
 """
 ENDPOINTS: Final = sql(f"{_ENDPOINT} ORDER BY created_at, id")
@@ -231,17 +240,37 @@ SELECT :message_id, id, 0, app_id, :event_type, :body, 'waiting', 0, :at, :at
 FROM endpoint WHERE id = :id AND disabled_at IS NULL RETURNING id
 """)
 
-_SHOWN: Final = """
+_FACTS: Final = """
 m.id, m.swap_id, m.endpoint_id, m.sequence, m.event_type, m.state, m.attempts, m.due_at,
-m.created_at, m.ended_at,
+m.created_at, m.ended_at
+"""
+# A list shows no headers and no bodies: one message has up to `ATTEMPTS_SHOWN_MAX` of them.
+_SHOWN: Final = f"""
+{_FACTS},
 coalesce((SELECT jsonb_agg(jsonb_build_object(
     'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,
     'http_status', a.http_status, 'error', a.error) ORDER BY a.id)
   FROM delivery_attempt AS a WHERE a.message_id = m.id), '[]') AS log
 """
+ATTEMPTS_SHOWN_MAX: Final = 20
+# The latest attempts, oldest first. A replay starts their numbers anew, so they go by their ids.
+_EXCHANGES: Final = f"""
+coalesce((SELECT jsonb_agg(jsonb_build_object(
+    'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,
+    'http_status', a.http_status, 'error', a.error,
+    'request_headers', coalesce(a.request_headers, '{{}}'),
+    'response_headers', coalesce(a.response_headers, '{{}}'),
+    'response_body', a.response_body,
+    'response_body_is_cut', a.response_body_is_cut) ORDER BY a.id)
+  FROM (SELECT * FROM delivery_attempt AS latest WHERE latest.message_id = m.id
+        ORDER BY latest.id DESC LIMIT {ATTEMPTS_SHOWN_MAX}) AS a), '[]') AS log
+"""
+MESSAGES_OF_SWAP_MAX: Final = 500
 MESSAGES_OF_SWAP: Final = sql(f"""
-SELECT {_SHOWN} FROM webhook_message AS m WHERE m.swap_id = :swap_id
-ORDER BY m.sequence, m.endpoint_id
+SELECT {_SHOWN} FROM webhook_message AS m
+WHERE m.swap_id = :swap_id
+  AND (CAST(:app_id AS uuid) IS NULL OR m.app_id = CAST(:app_id AS uuid))
+ORDER BY m.sequence, m.endpoint_id LIMIT {MESSAGES_OF_SWAP_MAX}
 """)
 # What waits has no end yet and comes first. Two indexes: it is found by when it is due, what ended
 # by when that was.
@@ -266,7 +295,8 @@ COUNT_MESSAGES_OF_ENDPOINT: Final = sql(f"""
 SELECT count(*) FROM (SELECT FROM ({_LISTED}) AS listed LIMIT :reach) AS counted
 """)
 MESSAGE: Final = sql(f"""
-SELECT {_SHOWN}, convert_from(m.body, 'UTF8') AS body FROM webhook_message AS m WHERE m.id = :id
+SELECT {_FACTS}, {_EXCHANGES}, convert_from(m.body, 'UTF8') AS body
+FROM webhook_message AS m WHERE m.id = :id
 """)
 REPLAY: Final = sql("""
 UPDATE webhook_message AS m

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Text,
     Uuid,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlmodel import Field, SQLModel
 
 METADATA = MetaData()
@@ -44,6 +45,7 @@ class EndpointRow(Table, table=True):
     disabled_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     disabled_reason: str | None = Field(sa_column=Column(Text))
     failing_since: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    first_delivered_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     removed_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
 
 
@@ -75,3 +77,7 @@ class AttemptRow(Table, table=True):
     milliseconds: int = Field(sa_column=Column(Integer, nullable=False))
     http_status: int | None = Field(sa_column=Column(Integer))
     error: str | None = Field(sa_column=Column(Text))
+    request_headers: dict[str, str] | None = Field(sa_column=Column(JSONB))
+    response_headers: dict[str, str] | None = Field(sa_column=Column(JSONB))
+    response_body: str | None = Field(sa_column=Column(Text))
+    response_body_is_cut: bool = Field(sa_column=Column(Boolean, nullable=False))

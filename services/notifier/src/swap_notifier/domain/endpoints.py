@@ -30,6 +30,7 @@ class Endpoint:
     disabled_at: datetime | None
     disabled_reason: str | None
     failing_since: datetime | None
+    first_delivered_at: datetime | None = None  # when a message reached it for the first time
 
 
 class SecretStorage(StrEnum):

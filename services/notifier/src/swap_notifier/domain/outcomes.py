@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from swap_notifier.domain.responses import StoredResponse
 from swap_notifier.domain.schedule import pause_after
 
 GONE: Final = 410
@@ -53,6 +55,8 @@ class Answer:
     error: str | None
     retry_after: timedelta | None
     milliseconds: int
+    request_headers: Mapping[str, str] = field(default_factory=dict)  # that were sent
+    response: StoredResponse | None = None
 
     @property
     def is_success(self) -> bool:

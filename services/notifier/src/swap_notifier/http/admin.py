@@ -222,7 +222,11 @@ class EndpointRoutes:
         swap_id = _uuid(request.query_params.get("swap_id", ""))
         if swap_id is None:
             return _error(400, "swap_id is not an id")
-        return _json({"messages": await self._list_sent.of_swap(swap_id)})
+        text = request.query_params.get("app_id")
+        app_id = None if text is None else _uuid(text)
+        if text is not None and app_id is None:
+            return _error(400, "app_id is not an id")
+        return _json({"messages": await self._list_sent.of_swap(swap_id, app_id=app_id)})
 
     async def _replay(self, request: Request) -> Response:
         message_id = request.path_params["id"]

@@ -25,8 +25,11 @@ class ListSent:
     async def message(self, message_id: str) -> Mapping[str, Any] | None:
         return await self._messages.find(message_id)
 
-    async def of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
-        return await self._messages.list_of_swap(swap_id)
+    async def of_swap(self, swap_id: UUID, *, app_id: UUID | None) -> Sequence[Mapping[str, Any]]:
+        """
+        :param app_id: whose messages they must be; None where an operator asks.
+        """
+        return await self._messages.list_of_swap(swap_id, app_id=app_id)
 
     async def of_endpoint(
         self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
