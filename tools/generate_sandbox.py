@@ -3,7 +3,7 @@
 from generating import generated
 
 from swap_stack.catalogue import SLOW, SLOW_BLOCKS, SLOW_USD
-from swap_stack.partners import SANDBOX_SECONDS
+from swap_stack.sandbox.bench import LIFETIME_SECONDS
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Meaning, Outcome
 from swap_stack.sandbox.plays import SOME_MINIMUMS
 
@@ -36,7 +36,7 @@ curl -s -H "X-SVC-APIKEY: $KEY" -H 'content-type: application/json' $URL/api/v2/
 |---|---|---|---|---|
 """
 TAIL = f"""
-A swap of the sandbox's app waits {SANDBOX_SECONDS} seconds for its deposit, not six hours, so that
+A swap of the sandbox's app waits {LIFETIME_SECONDS} seconds for its deposit, not six hours, so that
 a deadline is soon over. {SLOW} deposits of {SLOW_USD:,} dollars or more count after {SLOW_BLOCKS}
 blocks, a second each; below that, and for every other token, one block is enough.
 
@@ -65,9 +65,10 @@ swapctl webhook add --app APP --url http://127.0.0.1:9000/
 
 ## Your own test app
 
-One of its keys as a line of `var/sandbox/keys` (in containers `/sandbox/keys` of `sandbox`) brings
-it in, at once. Only keys of the form `svc_test_…` are taken. A lifetime for its swaps: `swapctl app
-create --swap-lifetime`.
+On the dashboard's page *Test bench* one click lets the sandbox in: it makes a key of the app and
+hands it over. By hand, one of its keys as a line of `var/sandbox/keys` (in containers
+`/sandbox/keys` of `sandbox`) brings it in, at once. Only keys of the form `svc_test_…` are taken. A
+lifetime for its swaps: `swapctl app create --swap-lifetime`.
 
 ## What it can never do
 

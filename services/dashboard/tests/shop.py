@@ -7,17 +7,19 @@ import os
 import re
 import sys
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+import aiohttp
 import httpx
 from argon2 import PasswordHasher
 from pydantic import SecretStr
+from starlette.applications import Starlette
 
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.swaps import PostgresReadModel
@@ -27,6 +29,7 @@ from swap_contracts.quoting import AssetRef, PathStep, Quote
 from swap_contracts.swaps import SwapChanged, SwapTransaction
 from swap_contracts.topics import SWAP_CHANGED
 from swap_dashboard.adapters.api import HttpApi
+from swap_dashboard.adapters.bench import HttpBench
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.app import Building, Parts
 from swap_dashboard.settings import DashboardSettings
@@ -36,8 +39,11 @@ from swap_runtime.postgres.database import create_engine
 from swap_runtime.postgres.sql import sql
 from swap_runtime.process.service import Service
 from swap_runtime.public_catalogue import public_catalogue
+from swap_stack.sandbox.bench import Bench
+from swap_stack.sandbox.settings import Settings as BenchSettings
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
+from tests.support.serving import served
 
 OPERATOR: Final = "an operator's token"
 SEALING_KEY: Final = b64encode(b"d" * 32).decode()
@@ -305,10 +311,34 @@ def an_api(database: Database, folder: Path) -> Iterator[Api]:
         notifier.stop()
 
 
+@asynccontextmanager
+async def a_bench(api: Api, folder: Path) -> AsyncIterator[str]:
+    """Serve the test bench of the development stack, which plays nothing here."""
+    partners = folder / "partners.json"
+    partners.write_text(json.dumps([{"name": "sandbox", "app_id": "", "api_key": "svc_test_1"}]))
+    settings = BenchSettings(
+        gateway=api.url,
+        nodes={},
+        partners=partners,
+        keys=folder / "keys",
+        journal=folder / "paid",
+        received=folder / "received.jsonl",
+        host="127.0.0.1",
+        port=0,
+    )
+    async with (
+        aiohttp.ClientSession() as session,
+        served(Starlette(routes=Bench(settings, session).routes())) as url,
+    ):
+        yield url
+
+
 class Dashboard:
     """The dashboard in this process, in front of the api, with a clock that a test turns."""
 
-    def __init__(self, database: Database, api: Api, *, public_url: str) -> None:
+    def __init__(
+        self, database: Database, api: Api, *, public_url: str, bench_url: str = ""
+    ) -> None:
         self.ahead = timedelta(0)
         self.public_url = public_url
         settings = DashboardSettings.model_validate(
@@ -328,8 +358,13 @@ class Dashboard:
             "dashboard", settings, settings.dashboard, publishes=False, clock=self.clock
         )
         self.http = HttpApi(api.url, answer_seconds=10)
+        self.bench = HttpBench(bench_url) if bench_url else None
         self.parts: Parts = Building(
-            self.service, settings.dashboard, self.http, Argon2Passwords(QUICK)
+            self.service,
+            settings.dashboard,
+            self.http,
+            Argon2Passwords(QUICK),
+            bench=self.bench,
         ).parts()
 
     def clock(self) -> datetime:
@@ -340,6 +375,8 @@ class Dashboard:
 
     async def close(self) -> None:
         await self.http.close()
+        if self.bench is not None:
+            await self.bench.close()
         await self.service.engine.dispose()
 
 

@@ -12,15 +12,14 @@ from typer.testing import CliRunner
 
 from swap_stack.daemon import StackError
 from swap_stack.files import read_json, write_json
+from swap_stack.sandbox.bench import LIFETIME_SECONDS
 from swap_stack.sandbox.settings import SANDBOX
 from swap_stack.services import ServicePorts
 from swapctl.app import app
 
 DEMO: Final = "demo"
 PARTNERS: Final = (DEMO, "other", SANDBOX)
-# Long enough for a signature, which the service takes with half a minute left and not later.
-SANDBOX_SECONDS: Final = 45
-LIFETIMES: Final = {SANDBOX: ("--swap-lifetime", str(SANDBOX_SECONDS))}
+LIFETIMES: Final = {SANDBOX: ("--swap-lifetime", str(LIFETIME_SECONDS))}
 
 # `swapctl` has its own short name for one of them.
 URL_VARIABLES = {

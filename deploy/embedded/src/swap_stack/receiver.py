@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from svix.webhooks import Webhook
 
 
@@ -43,10 +43,12 @@ def make_app(
     received: Path,
     *,
     refuses: Callable[[str, Mapping[str, Any]], bool] = refuses_nothing,
+    beside: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """Return the application; every delivery is appended to `received`.
 
     :param refuses: whether a genuine delivery, by its id and content, is answered with 500.
+    :param beside: what else is served there.
     """
     webhook = Webhook(secret)
 
@@ -68,7 +70,7 @@ def make_app(
         failed = refuses(headers["webhook-id"], orjson.loads(body))
         return Response(status_code=500 if failed else 204)
 
-    return Starlette(routes=[Route("/hooks", receive, methods=["POST"])])
+    return Starlette(routes=[Route("/hooks", receive, methods=["POST"]), *beside])
 
 
 def append(path: Path, delivery: dict[str, object]) -> None:

@@ -44,8 +44,12 @@ def make_settings(
     secrets: Secrets,
     database_urls: dict[str, str],
     catalogue: Path,
+    bench_url: str,
 ) -> dict[str, str]:
-    """Return every SWAP_… variable that all services have alike."""
+    """Return every SWAP_… variable that all services have alike.
+
+    :param bench_url: where the sandbox answers the dashboard.
+    """
     signer = key_of(secrets.signer_key)
     return {
         **own_settings(ports, database_urls),
@@ -65,6 +69,7 @@ def make_settings(
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
         "SWAP_DASHBOARD__PUBLIC_URL": ports.public_url("dashboard"),
         "SWAP_DASHBOARD__API_URL": ports.public_url("api"),
+        "SWAP_DASHBOARD__BENCH_URL": bench_url,
         "SWAP_DASHBOARD__SECRET_KEYS": orjson.dumps([secrets.dashboard_key]).decode(),
         **ONE_OPERATOR,
         # Only what costs time: a payment that cannot be made is given up after two tries.

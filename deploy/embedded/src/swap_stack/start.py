@@ -170,6 +170,7 @@ class Start:
             secrets=self._secrets,
             database_urls=service_urls(self._parts.postgres, self._secrets.role_passwords),
             catalogue=catalogue,
+            bench_url=self._sandbox.url,
         )
 
     async def _partners(self) -> list[dict[str, Any]]:

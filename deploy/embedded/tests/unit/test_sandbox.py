@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from swap_stack.files import write_json
@@ -15,12 +16,14 @@ from swap_stack.keys import sandbox_keys
 from swap_stack.node import Node, NodeError
 from swap_stack.places import ROOT
 from swap_stack.sandbox.__main__ import Refusals, run
+from swap_stack.sandbox.bench import Bench
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome, meant_by
 from swap_stack.sandbox.plays import PARTS, Play
 from swap_stack.sandbox.purse import Purse, with_amount
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
 from swap_stack.sandbox.watching import Journal, played, swaps_waiting
 from swap_stack.wallet import call_data
+from tests.support.serving import client_of
 
 TO = "0x" + "11" * 20
 REAL = [*sorted(ROOT.glob("services/*/src")), *sorted(ROOT.glob("libs/*/src")), ROOT / "evm/src"]
@@ -72,6 +75,29 @@ def test_apps_come_in_by_a_key(settings: Settings) -> None:
     assert settings.list_keys() == ["svc_test_one"]
     settings.keys.write_text("svc_test_two\n")
     assert settings.list_keys() == ["svc_test_one", "svc_test_two"]
+
+
+def test_apps_come_in_by_a_key_that_was_handed_over(settings: Settings) -> None:
+    settings.joined.add("an app", "svc_test_two")
+    settings.joined.add("another", "svc_test_three")
+    settings.joined.add("an app", "svc_test_four")
+    assert settings.list_keys() == ["svc_test_one", "svc_test_four", "svc_test_three"]
+
+    settings.joined.forget("svc_test_four")
+    assert settings.list_keys() == ["svc_test_one", "svc_test_three"]
+
+
+@pytest.mark.parametrize("key", ["svc_live_one", "whatever", None])
+async def test_no_other_key_is_handed_over(settings: Settings, key: str | None) -> None:
+    path = "/bench/apps/00000000-0000-4000-8000-000000000001"
+    async with (
+        aiohttp.ClientSession() as session,
+        client_of(*Bench(settings, session).routes()) as client,
+        client.post(path, json={"api_key": key}) as answer,
+    ):
+        assert answer.status == 422
+
+    assert settings.list_keys() == ["svc_test_one"]
 
 
 @pytest.mark.parametrize(

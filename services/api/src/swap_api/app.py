@@ -247,6 +247,7 @@ class Building:
         routes = self._management.routes()
         asking = self._catalogue, self._fetch_price, self._rendering
         swap_endpoints, history = self._swap_endpoints(idempotency), self._history_endpoints()
+        catalogue_endpoints = self._catalogue_endpoints()
         declared = endpoints(
             swap_endpoints,
             history,
@@ -256,7 +257,7 @@ class Building:
                 read_limits=ReadLimits(*asking),
                 errors=errors,
             ),
-            self._catalogue_endpoints(),
+            catalogue_endpoints,
             authorizations=self._authorization_endpoints(),
             attachments=AttachmentEndpoints(
                 attach_deposit=AttachDeposit(
@@ -273,6 +274,7 @@ class Building:
                 self._management.manage_partners,
                 swap_endpoints,
                 history,
+                catalogue_endpoints,
                 ListSwapMessages(self._swaps, self._management.manage_webhooks),
             ),
         )

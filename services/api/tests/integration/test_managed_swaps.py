@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from api_factories import a_message, a_swap, an_input
+from api_factories import a_body, a_message, a_swap, an_input
 from api_harness import Harness
 from people import BASE, Person, a_colleague, an_owner
 
@@ -107,3 +109,74 @@ class TestPages:
         [second] = await listed(owner, f"{path}&starting_after={first}")
 
         assert {first, second} == set(wanted)
+
+
+class TestCreating:
+    async def test_a_developer_creates_a_swap_of_a_test_app(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        developer = await a_colleague(owner, Role.DEVELOPER)
+
+        made = await developer.done(f"/apps/{app_id}/swaps", a_body(reference_id="by hand"))
+
+        assert made["swap"]["metadata"]["reference_id"] == "by hand"
+        assert await listed(owner, f"/apps/{app_id}/swaps") == [made["swap"]["id"]]
+
+    async def test_it_waits_as_long_as_those_of_the_apps_server(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        await owner.done(f"/apps/{app_id}", {"name": "web", "swap_lifetime_seconds": 45})
+
+        made = await owner.done(f"/apps/{app_id}/swaps", a_body())
+        rows = await api.rows(
+            "SELECT expires_at - created_at AS lifetime FROM swap WHERE id = :id",
+            id=UUID(made["swap"]["id"]),
+        )
+
+        assert [row.lifetime for row in rows] == [timedelta(seconds=45)]
+
+    async def test_a_viewer_creates_none(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        viewer = await a_colleague(owner, Role.VIEWER)
+
+        answer = await viewer.post(f"/apps/{app_id}/swaps", a_body())
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "ROLE_TOO_LOW")
+
+    async def test_of_a_live_app_its_server_creates_them(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app("live")
+
+        answer = await owner.post(f"/apps/{app_id}/swaps", a_body())
+
+        assert answer.json()["error"]["code"] == "VALIDATION_ERROR"
+        assert await listed(owner, f"/apps/{app_id}/swaps") == []
+
+    async def test_a_key_makes_one_swap(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        asked = {"json": a_body(), "key": str(uuid4())}
+
+        first, second = [await create(owner, app_id, **asked) for _ in range(2)]
+
+        assert first == second
+        assert len(await listed(owner, f"/apps/{app_id}/swaps")) == 1
+
+    async def test_members_see_what_the_app_may_use(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        test, live = await owner.an_app(), await owner.an_app("live")
+
+        networks = (await owner.get(f"/apps/{test}/networks")).json()["data"]
+
+        assert {"ETHEREUM_DEVNET", "BASE_DEVNET"} <= {one["name"] for one in networks}
+        assert (await owner.get(f"/apps/{live}/networks")).json()["data"] == []
+
+
+async def create(owner: Person, app_id: str, *, json: dict[str, Any], key: str) -> Any:
+    answer = await owner.api.client.post(
+        f"{BASE}/apps/{app_id}/swaps",
+        json=json,
+        headers={"Authorization": f"Bearer {owner.token}", "Idempotency-Key": key},
+    )
+    return answer.json()["data"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
@@ -14,11 +15,13 @@ from starlette.applications import Starlette
 
 from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.api import HttpApi, to_token
+from swap_dashboard.adapters.bench import HttpBench
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.adapters.sessions import PostgresSessions, PostgresSignInLinks
 from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.http.account import AccountPages
 from swap_dashboard.http.admin import AccountRoutes
+from swap_dashboard.http.bench import BenchPages
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.keys import KeyPages
@@ -27,16 +30,17 @@ from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.sign_in import SignInPages
-from swap_dashboard.http.site import STATIC, build_site
+from swap_dashboard.http.site import STATIC, Section, build_site
 from swap_dashboard.http.start import StartPages
 from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
-from swap_dashboard.ports import Api, Passwords
+from swap_dashboard.ports import Api, Bench, Passwords
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.change_password import ChangePassword
 from swap_dashboard.usecases.forget_old import ForgetOld
+from swap_dashboard.usecases.join_bench import JoinBench
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
@@ -67,11 +71,14 @@ async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, DashboardGroup)
     api = HttpApi(group.api_url, answer_seconds=group.api_timeout.total_seconds())
-    parts = Building(service, group, api, Argon2Passwords()).parts()
+    bench = HttpBench(group.bench_url) if group.bench_url else None
+    parts = Building(service, group, api, Argon2Passwords(), bench=bench).parts()
     service.serve(parts.site, port=group.port, idle_timeout=group.idle_timeout)
     parts.admin.add_to(service)
     service.every("forget-old", FORGET_INTERVAL, parts.forget_old)
     service.on_stop(api.close)
+    if bench is not None:
+        service.on_stop(bench.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +95,17 @@ class Building:
     """The pieces that several parts share."""
 
     def __init__(
-        self, service: Service, group: DashboardGroup, api: Api, passwords: Passwords
+        self,
+        service: Service,
+        group: DashboardGroup,
+        api: Api,
+        passwords: Passwords,
+        *,
+        bench: Bench | None = None,
     ) -> None:
+        """
+        :param bench: None where no test bench is offered.
+        """
         clock = service.clock
         self._clock, self._group, self._api = clock, group, api
         self._passwords = passwords
@@ -101,7 +117,9 @@ class Building:
         self._is_https = group.public_url.startswith("https:")
         self._cookies = Cookies(is_https=self._is_https)
         self._forms = Forms(public_url=group.public_url)
-        self._layout = Layout(Pages(clock=clock, version=static_version()))
+        self._bench = bench
+        pages = Pages(clock=clock, version=static_version())
+        self._layout = Layout(pages, has_bench=bench is not None)
         self._find_session = FindSession(self._sessions, idle=group.session_idle, clock=clock)
         self._open_session = OpenSession(
             self._accounts,
@@ -126,7 +144,7 @@ class Building:
     def parts(self) -> Parts:
         layout, visitors = self._layout, self._visitors
         member_forms = MemberForms(visitors, self._forms)
-        sections = (
+        sections: tuple[Section, ...] = (
             StartPages(layout, visitors),
             self._sign_in_pages(),
             self._account_pages(),
@@ -134,6 +152,7 @@ class Building:
             WebhookPages(layout, visitors, member_forms),
             KeyPages(layout, visitors, member_forms),
             OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
+            *self._bench_pages(member_forms),
         )
         make_sign_in_link = MakeSignInLink(
             self._accounts,
@@ -153,6 +172,19 @@ class Building:
             ),
             make_sign_in_link=make_sign_in_link,
         )
+
+    def _bench_pages(self, member_forms: MemberForms) -> Sequence[Section]:
+        bench = self._bench
+        if bench is None:
+            return ()
+        pages = BenchPages(
+            self._layout,
+            self._visitors,
+            member_forms,
+            bench=bench,
+            join_bench=JoinBench(bench),
+        )
+        return (pages,)
 
     def _sign_in_pages(self) -> SignInPages:
         return SignInPages(

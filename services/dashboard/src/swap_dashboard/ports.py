@@ -106,6 +106,56 @@ class Api(Protocol):
         ...
 
 
+class BenchAway(Exception):
+    """The test bench does not answer."""
+
+
+class BenchRefused(Exception):
+    """The test bench does not take an app's key; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of a test swap with a certain recipient."""
+
+    name: str
+    recipient: str
+    does: str
+    ends: str
+    needs: str  # empty where nothing is needed
+
+
+@dataclass(frozen=True, slots=True)
+class BenchFacts:
+    """What the test bench offers."""
+
+    outcomes: Sequence[Outcome]
+    lifetime_seconds: int  # that suits a swap whose deadline should come soon
+    receiver_url: str  # accepts every webhook
+
+
+class Bench(Protocol):
+    """Plays the users of test apps, as their swaps' recipients say.
+
+    Every method raises BenchAway when it does not answer.
+    """
+
+    async def facts(self) -> BenchFacts: ...
+
+    async def plays(self, app_id: str) -> bool:
+        """Return whether it has a key of the app."""
+        ...
+
+    async def add(self, app_id: str, api_key: str) -> None:
+        """Have it play for an app.
+
+        :raises BenchRefused: when it does not take the key.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Passwords(Protocol):
     """Hashes passwords, and compares them slowly."""
 

@@ -32,6 +32,11 @@ class DashboardGroup(ServiceGroup):
         description="Members' access tokens are stored sealed with the first, read with any: JSON "
         "list of 32 bytes in base64 each",
     )
+    bench_url: str = Field(
+        default="",
+        description="Where a program plays the users of test apps, such as the one of the "
+        "development stack. Without it no test bench is offered",
+    )
     idle_timeout: timedelta = Field(
         default=IDLE_TIMEOUT,
         gt=timedelta(0),

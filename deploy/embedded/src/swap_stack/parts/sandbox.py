@@ -22,8 +22,12 @@ class SandboxPart(Daemon):
         self.port = ports.take(self.name)
 
     @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def webhook_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hooks"
+        return f"{self.url}/hooks"
 
     @property
     def received(self) -> Path:

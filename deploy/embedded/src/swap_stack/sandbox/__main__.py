@@ -16,6 +16,7 @@ from swap_stack.demo.partner import Partner
 from swap_stack.keys import funder_key, sandbox_keys
 from swap_stack.node import Node
 from swap_stack.receiver import make_app
+from swap_stack.sandbox.bench import Bench
 from swap_stack.sandbox.outcomes import MEANINGS, Outcome, meant_by
 from swap_stack.sandbox.purse import Purse
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
@@ -51,7 +52,7 @@ async def run(settings: Settings) -> None:
     others = {network: Purse(node, reorged) for network, node in nodes.items()}
     async with aiohttp.ClientSession() as session:
         await _prepare(purses, await _usdc(session, settings))
-        receiving = await _receive(settings)
+        receiving = await _receive(settings, Bench(settings, session))
         try:
             await Sandbox(settings, session, purses, others).run()
         finally:
@@ -79,10 +80,10 @@ async def _prepare(purses: Mapping[str, Purse], usdc: Mapping[str, str]) -> None
             await purse.block_at_usdc(usdc[network], refuses, funder_key())
 
 
-async def _receive(settings: Settings) -> AsgiServer:
+async def _receive(settings: Settings, bench: Bench) -> AsgiServer:
     settings.received.parent.mkdir(parents=True, exist_ok=True)
     secret = str(settings.partner["webhook"]["secret"])
-    app = make_app(secret, settings.received, refuses=Refusals())
+    app = make_app(secret, settings.received, refuses=Refusals(), beside=bench.routes())
     server = AsgiServer(app, settings.host, settings.port)
     await server.start()
     return server

@@ -13,6 +13,7 @@ import orjson
 from swap_stack.files import read_json
 from swap_stack.node import Node
 from swap_stack.parts.anvil import CHAINS
+from swap_stack.sandbox.apps import JoinedApps
 
 SANDBOX = "sandbox"  # its partner and its app
 TEST = "test"  # the only environment of a catalogue and of a key that it plays in
@@ -51,6 +52,10 @@ class Settings:
         )
 
     @property
+    def joined(self) -> JoinedApps:
+        return JoinedApps(self.keys.with_name("joined.json"))
+
+    @property
     def partner(self) -> Mapping[str, Any]:
         """Return the sandbox's own partner."""
         rows: list[Mapping[str, Any]] = read_json(self.partners)
@@ -62,7 +67,7 @@ class Settings:
         :raises NotASandbox: when one of them is not a test key.
         """
         further = self.keys.read_text().split() if self.keys.exists() else []
-        keys = [str(self.partner["api_key"]), *further]
+        keys = [str(self.partner["api_key"]), *further, *self.joined.keys_by_app().values()]
         require_test_keys(keys)
         return keys
 

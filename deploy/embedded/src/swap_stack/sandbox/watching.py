@@ -21,6 +21,7 @@ from swap_stack.sandbox.settings import Settings
 LOOK_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 PAGE_SIZE = 100
+KEY_CLOSED = "API_KEY_FORBIDDEN"
 
 logger = logging.getLogger("sandbox")
 
@@ -68,9 +69,17 @@ class Sandbox:
                 partner = Partner(self._session, self._settings.gateway, key)
                 try:
                     await self._look(partner, self._plays[key])
+                except Refused as refused:
+                    self._forget_if_closed(key, refused)
                 except Exception:
                     logger.exception("the service does not answer as it should")
             await asyncio.sleep(LOOK_SECONDS)
+
+    def _forget_if_closed(self, key: str, refused: Refused) -> None:
+        """Play no more for an app that closed the key that it handed over."""
+        logger.warning("%s", refused)
+        if KEY_CLOSED in str(refused):
+            self._settings.joined.forget(key)
 
     async def _look(self, partner: Partner, plays: dict[str, asyncio.Task[None]]) -> None:
         waiting = await swaps_waiting(partner)

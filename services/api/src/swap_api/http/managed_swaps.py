@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 from starlette.responses import Response
 
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.domain.refusals import Invalid
+from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management import actor_of, told
-from swap_api.http.management_addresses import APP, reading
-from swap_api.http.parameters import ManagedListParameters, StepsParameters, SwapParameters, id_of
+from swap_api.http.management_addresses import APP, doing, reading
+from swap_api.http.parameters import (
+    ManagedListParameters,
+    NetworksParameters,
+    StepsParameters,
+    SwapBody,
+    SwapParameters,
+    id_of,
+)
 from swap_api.http.requests import Request
 from swap_api.http.swaps import SwapEndpoints, swap_id_of
 from swap_api.usecases.list_swap_messages import ListSwapMessages
@@ -21,7 +32,7 @@ from swap_api.usecases.manage_partners import ManagePartners
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel
 from swap_contracts.public.management import WebhookMessageModel
-from swap_contracts.public.models import PreparedSwapModel
+from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
 
@@ -34,11 +45,13 @@ class ManagedSwapEndpoints:
         manage_partners: ManagePartners,
         swaps: SwapEndpoints,
         history: HistoryEndpoints,
+        catalogue: CatalogueEndpoints,
         list_swap_messages: ListSwapMessages,
     ) -> None:
         self._partners = manage_partners
         self._swaps = swaps
         self._history = history
+        self._catalogue = catalogue
         self._list_swap_messages = list_swap_messages
 
     async def list_all(self, request: Request, context: Context) -> Response:
@@ -61,6 +74,17 @@ class ManagedSwapEndpoints:
         swap_id = swap_id_of(request)
         return told(await self._list_swap_messages(caller, swap_id, actor=actor_of(context)))
 
+    async def create(self, request: Request, context: Context) -> Response:
+        """Create a swap of a test app. One of a live app is created by its server alone."""
+        as_app = await self._as_app(request, context)
+        actor_of(context).require_to_work_on(Environment.TEST)
+        if as_app.caller.environment is not Environment.TEST:
+            raise Invalid.field("appId", "is a live app: its own server creates its swaps")
+        return await self._swaps.create_managed(request, as_app)
+
+    async def networks(self, request: Request, context: Context) -> Response:
+        return await self._catalogue.networks(request, await self._as_app(request, context))
+
     async def _as_app(self, request: Request, context: Context) -> Context:
         """Return the request as one of the app's.
 
@@ -68,13 +92,31 @@ class ManagedSwapEndpoints:
         """
         app_id = id_of(request, "appId")
         row = await self._partners.find_app(app_id, actor=actor_of(context))
-        environment = Environment(row["environment"])
-        caller = Caller(UUID(int=0), app_id, environment, KeyKind.SECRET, Allowances(), None)
+        seconds = row["swap_lifetime_seconds"]
+        allowances = Allowances(
+            pending_swaps=row["pending_swaps_max"],
+            is_lifted=row["limits_lifted"],
+            fee_basis_points=row["fee_basis_points"],
+            swap_lifetime=None if seconds is None else timedelta(seconds=seconds),
+        )
+        caller = Caller(
+            key_id=UUID(int=0),
+            app_id=app_id,
+            environment=Environment(row["environment"]),
+            kind=KeyKind.SECRET,
+            allowances=allowances,
+            expires_at=None,
+        )
         return replace(context, caller=caller)
 
 
-def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
-    """Return the addresses under which members read the swaps of their apps."""
+def managed_swaps(
+    swaps: ManagedSwapEndpoints, *, create_refusals: Sequence[ErrorCode]
+) -> list[Endpoint]:
+    """Return the addresses under which members read and try the swaps of their apps.
+
+    :param create_refusals: why a swap may not be created, whoever asks.
+    """
     found = (ErrorCode.INVALID_ADDRESS_ERROR,)
     return [
         reading(
@@ -84,6 +126,25 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             list[PreparedSwapModel],
             is_paged=True,
             query=ManagedListParameters,
+        ),
+        doing(
+            f"{APP}/swaps",
+            swaps.create,
+            "Create a swap of a test app",
+            PreparedSwapModel,
+            SwapBody,
+            refuses=create_refusals,
+            makes=True,
+        ),
+        replace(
+            reading(
+                f"{APP}/networks",
+                swaps.networks,
+                "List the networks and tokens that an app's swaps may use",
+                list[NetworkWithTokensModel],
+                query=NetworksParameters,
+            ),
+            is_conditional=True,
         ),
         reading(
             f"{APP}/swaps/by_transaction_hash/{{transactionHash}}",

@@ -81,6 +81,18 @@ class SwapEndpoints:
             created.data, {"idempotent-replayed": "true"} if created.is_replayed else {}
         )
 
+    async def create_managed(self, request: Request, context: Context) -> Response:
+        """Create a swap for a member, whose idempotency key is answered before this."""
+        body, _ = parse_body(SwapBody, await request.json_object())
+        creation = Creation(
+            caller=context.caller,
+            client=None,
+            order=_order(body),
+            idempotency_key=None,
+            body_hash=b"",
+        )
+        return enveloped((await self._create_swap(creation)).data)
+
     async def read(self, request: Request, context: Context) -> Response:
         asked = parse_query(SwapParameters, request.query)
         data = await self._read_swap.by_id(

@@ -83,6 +83,15 @@ CREATE_REFUSALS: Final = (
     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
     ErrorCode.TOO_MANY_PENDING_SWAPS,
 )
+# The rest is said of every request that makes something, and of every body.
+MANAGED_CREATE_REFUSALS: Final = (
+    *PRICE_REFUSALS,
+    ErrorCode.PAYOUTS_PAUSED,
+    ErrorCode.INVALID_ADDRESS_ERROR,
+    ErrorCode.BLACKLISTED_ADDRESS,
+    ErrorCode.REFUND_ADDRESS_REQUIRED,
+    ErrorCode.TOO_MANY_PENDING_SWAPS,
+)
 
 
 def endpoints(
@@ -112,7 +121,10 @@ def endpoints(
         *_pricing(pricing),
         *_catalogue(catalogue),
         *map(make_idempotent, for_members),
-        *managed_swaps(swaps_of_members),
+        *map(
+            make_idempotent,
+            managed_swaps(swaps_of_members, create_refusals=MANAGED_CREATE_REFUSALS),
+        ),
     ]
 
 

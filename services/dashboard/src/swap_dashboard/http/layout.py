@@ -12,8 +12,12 @@ from swap_dashboard.http.visitors import Member, Visitor
 
 
 class Layout:
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: Pages, *, has_bench: bool = False) -> None:
+        """
+        :param has_bench: whether a test bench is offered to members of test apps.
+        """
         self._pages = pages
+        self._has_bench = has_bench
 
     def plain(
         self,
@@ -70,6 +74,7 @@ class Layout:
             "me": member.me,
             "apps": member.apps,
             "app": shown,
+            "has_bench": self._has_bench,
         }
         return self._render(page, {**around, **values})
 

@@ -1,0 +1,56 @@
+"""The test bench over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx
+import orjson
+
+from swap_dashboard.ports import BenchAway, BenchFacts, BenchRefused, Outcome
+
+ANSWER_SECONDS: Final = 5
+
+
+class HttpBench:
+    def __init__(self, url: str) -> None:
+        self._client = httpx.AsyncClient(
+            base_url=url, timeout=ANSWER_SECONDS, follow_redirects=False, trust_env=False
+        )
+
+    async def facts(self) -> BenchFacts:
+        content = await self._ask("GET", "/bench/outcomes")
+        return BenchFacts(
+            outcomes=[
+                Outcome(one["name"], one["recipient"], one["does"], one["ends"], one["needs"])
+                for one in content["outcomes"]
+            ],
+            lifetime_seconds=content["lifetime_seconds"],
+            receiver_url=content["receiver_url"],
+        )
+
+    async def plays(self, app_id: str) -> bool:
+        return bool((await self._ask("GET", f"/bench/apps/{app_id}"))["is_played"])
+
+    async def add(self, app_id: str, api_key: str) -> None:
+        await self._ask("POST", f"/bench/apps/{app_id}", json={"api_key": api_key})
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _ask(self, method: str, path: str, **options: Any) -> Mapping[str, Any]:
+        """
+        :raises BenchRefused: when it answers no.
+        """
+        try:
+            answer = await self._client.request(method, path, **options)
+            content: Mapping[str, Any] = orjson.loads(answer.content)
+        except (httpx.HTTPError, orjson.JSONDecodeError) as error:
+            raise BenchAway(type(error).__name__) from error
+        if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise BenchRefused(str(content.get("error")))
+        if answer.is_error:
+            raise BenchAway(str(answer.status_code))
+        return content

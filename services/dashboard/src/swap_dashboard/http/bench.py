@@ -1,0 +1,207 @@
+"""The test bench: a swap by a form, with the outcome that is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.visitors import Member, Visitors
+from swap_dashboard.ports import (
+    ApiAway,
+    ApiRefused,
+    Bench,
+    BenchAway,
+    BenchRefused,
+    Outcome,
+)
+from swap_dashboard.usecases.join_bench import JoinBench
+
+TEST: Final = "test"
+AWAY: Final = "The test bench does not answer right now. Try again in a moment."
+NOT_CREATED: Final = "The swap was not created. Change the marked fields."
+API_AWAY: Final = "The service does not answer right now. Look among the swaps before you repeat."
+# An example of EIP-55: what is refunded there is lost, as money of a test environment may be.
+REFUND_ADDRESS: Final = "0x52908400098527886E0F7030069857D2E4169EE7"
+METHODS: Final[Mapping[str, str]] = {
+    "depository": "a call of the Depository",
+    "direct": "a transfer that names the swap",
+    "deposit_address": "a deposit address",
+    "gasless": "a signature",
+}
+SWITCHES: Final[Mapping[str, Mapping[str, bool]]] = {
+    "depository": {"use_depository": True},
+    "deposit_address": {"use_deposit_address": True},
+    "gasless": {"use_gasless": True},
+}
+# The field of the form that the api's answer is about.
+FIELDS: Final[Mapping[str, str]] = {
+    "source_network": "source",
+    "source_token": "source",
+    "destination_network": "destination",
+    "destination_token": "destination",
+    "amount": "amount",
+    "refund_address": "refund_address",
+    "reference_id": "reference_id",
+    "use_gasless": "method",
+    "use_depository": "method",
+    "use_deposit_address": "method",
+    "destination_address": "outcome",
+}
+CODES: Final[Mapping[str, str]] = {
+    "LESS_THAN_MIN_ERROR": "amount",
+    "GREATER_THAN_MAX_ERROR": "amount",
+    "INSUFFICIENT_LIQUIDITY": "amount",
+    "PRICE_IMPACT_TOO_HIGH": "amount",
+    "ROUTE_NOT_FOUND_ERROR": "destination",
+    "PAYOUTS_PAUSED": "destination",
+    "REFUND_ADDRESS_REQUIRED": "refund_address",
+    "UNSUPPORTED_GASLESS": "method",
+    "UNSUPPORTED_DEPOSITORY": "method",
+    "CONFLICTING_FUNDING_METHODS": "method",
+    "BLACKLISTED_ADDRESS": "outcome",
+}
+App = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A form as it was sent, and what is wrong with it, by field."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    problem: str | None = None  # of no field
+
+
+class BenchPages:
+    def __init__(
+        self,
+        layout: Layout,
+        visitors: Visitors,
+        member_forms: MemberForms,
+        *,
+        bench: Bench,
+        join_bench: JoinBench,
+    ) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._forms = member_forms
+        self._bench = bench
+        self._join_bench = join_bench
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/apps/{app_id}/bench", self.show),
+            Route("/apps/{app_id}/bench", self.create, methods=["POST"]),
+            Route("/apps/{app_id}/bench/join", self.join, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        return await self._page(member, _test_app(member, request))
+
+    async def join(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app = _test_app(member, request)
+        try:
+            facts = await self._bench.facts()
+            seconds = facts.lifetime_seconds if "shorten" in fields else None
+            await self._join_bench(member.api, app, lifetime_seconds=seconds)
+        except ApiRefused as error:
+            return await self._page(member, app, Filled(problem=error.message))
+        except BenchRefused as error:
+            return await self._page(member, app, Filled(problem=f"The test bench says: {error}."))
+        except BenchAway:
+            return await self._page(member, app, Filled(problem=AWAY))
+        return RedirectResponse(f"/apps/{app['id']}/bench", status_code=303)
+
+    async def create(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app = _test_app(member, request)
+        try:
+            outcomes = {one.name: one for one in (await self._bench.facts()).outcomes}
+        except BenchAway:
+            return await self._page(member, app, Filled(fields, problem=AWAY))
+        outcome = outcomes.get(fields.get("outcome", ""))
+        if outcome is None:
+            problems = {"outcome": "Choose what is to happen."}
+            return await self._page(member, app, Filled(fields, problems))
+        try:
+            made = await member.api.post(f"/apps/{app['id']}/swaps", swap_body(fields, outcome))
+        except ApiRefused as error:
+            return await self._page(member, app, to_filled(fields, error))
+        except ApiAway:
+            return await self._page(member, app, Filled(fields, problem=API_AWAY))
+        path = f"/apps/{app['id']}/swaps/{made.data['swap']['id']}"
+        return RedirectResponse(path, status_code=303)
+
+    async def _page(self, member: Member, app: App, filled: Filled | None = None) -> Response:
+        filled = filled or Filled()
+        values: dict[str, Any] = {
+            "filled": filled,
+            "problem": filled.problem or (NOT_CREATED if filled.problems else None),
+            "methods": METHODS,
+            "refund_address": REFUND_ADDRESS,
+            "may_work": member.may_work_on(app),
+            **await self._offered(member, app),
+        }
+        return self._layout.of_member(
+            "bench.html", values, member=member, app=app, title="Test bench", section="bench"
+        )
+
+    async def _offered(self, member: Member, app: App) -> dict[str, Any]:
+        """Return what the form offers; nothing while the bench or the api is away."""
+        try:
+            facts, is_played, networks = await asyncio.gather(
+                self._bench.facts(),
+                self._bench.plays(app["id"]),
+                member.api.get(f"/apps/{app['id']}/networks"),
+            )
+        except (BenchAway, ApiAway):
+            return {"facts": None, "is_played": False, "networks": []}
+        return {"facts": facts, "is_played": is_played, "networks": networks.data}
+
+
+def _test_app(member: Member, request: Request) -> App:
+    """
+    :raises ApiRefused: as the api does of what does not exist; a live app has no test bench.
+    """
+    app = member.app_of(request)
+    if app["environment"] != TEST:
+        raise ApiRefused(404, "NOT_FOUND", "A live app has no test bench")
+    return app
+
+
+def swap_body(fields: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
+    """Return what the api is asked for."""
+    source_network, _, source_token = fields.get("source", "").partition("/")
+    destination_network, _, destination_token = fields.get("destination", "").partition("/")
+    return {
+        "source_network": source_network,
+        "source_token": source_token,
+        "destination_network": destination_network,
+        "destination_token": destination_token,
+        "amount": fields.get("amount", ""),
+        "destination_address": outcome.recipient,
+        "refund_address": fields.get("refund_address", ""),
+        "reference_id": fields.get("reference_id", ""),
+        **SWITCHES.get(fields.get("method", ""), {}),
+    }
+
+
+def to_filled(fields: Mapping[str, str], error: ApiRefused) -> Filled:
+    """Return the form with the api's words beside the fields that they are about."""
+    named = dict(error.metadata.get("field_errors") or {})
+    problems = {FIELDS[name]: str(words) for name, words in named.items() if name in FIELDS}
+    about = CODES.get(error.code)
+    # Of an amount the message names the limit; of a route the field's words name what is near.
+    if about is not None and (about == "amount" or not problems):
+        problems[about] = error.message
+    return Filled(fields, problems, None if problems else error.message)

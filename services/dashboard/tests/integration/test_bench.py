@@ -1,0 +1,184 @@
+"""The test bench: who is offered it, what it makes, and where its words stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from services.dashboard.tests.shop import Api, Browser, Dashboard, a_bench
+from tests.plugins.postgres import Database
+
+pytestmark = pytest.mark.connected
+HOSTILE = "<script>alert(1)</script>"
+GOOD = {
+    "source": "ETHEREUM_DEVNET/ETH",
+    "destination": "BASE_DEVNET/USDC",
+    "amount": "1",
+    "method": "depository",
+    "outcome": "completed",
+    "refund_address": "",
+    "reference_id": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    browser: Browser
+    organization: str
+    app: str
+
+    @property
+    def path(self) -> str:
+        return f"/apps/{self.app}/bench"
+
+    async def submit(self, path: str, fields: dict[str, str]) -> httpx.Response:
+        return await self.browser.submit(path, fields, page="/organization")
+
+
+@pytest.fixture
+async def desk(database: Database, api: Api, tmp_path: Path) -> AsyncIterator[Dashboard]:
+    async with a_bench(api, tmp_path) as url:
+        made = Dashboard(database, api, public_url="http://dashboard.test", bench_url=url)
+        yield made
+        await made.close()
+
+
+async def a_shop(desk: Dashboard, api: Api, role: str = "developer", **app: str) -> Shop:
+    organization = api.an_organization(f"Shop {uuid4().hex}")
+    made = api.an_app(organization, **app)
+    browser = desk.browser()
+    await browser.join(api.invite(organization, role), f"{uuid4().hex}@shop.example")
+    return Shop(browser, organization, made)
+
+
+@pytest.fixture
+async def shop(desk: Dashboard, api: Api) -> Shop:
+    made = await a_shop(desk, api)
+    await made.submit(f"{made.path}/join", {})
+    return made
+
+
+def beside(name: str, page: str) -> str:
+    """Return what stands beside a field."""
+    found = re.search(rf'id="trouble-{name}">([^<]*)<', page)
+    return found[1] if found else ""
+
+
+class TestJoining:
+    async def test_hands_over_a_key_that_its_owner_sees(self, desk: Dashboard, api: Api) -> None:
+        shop = await a_shop(desk, api)
+        before = (await shop.browser.get(shop.path)).text
+        joined = await shop.submit(f"{shop.path}/join", {"shorten": "1"})
+        after = (await shop.browser.get(shop.path)).text
+
+        [key] = api.operator_get(f"/apps/{shop.app}/keys")
+        assert "Make the key and hand it over" in before
+        assert "Create the swap" not in before
+        assert joined.status_code == 303
+        assert "Create the swap" in after
+        assert (key["label"], key["kind"], key["revoked_at"]) == ("test bench", "secret", None)
+        assert "svc_test_" not in after
+        assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] == 45
+
+    async def test_leaves_the_lifetime_where_it_is_not_asked_for(
+        self, api: Api, shop: Shop
+    ) -> None:
+        assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] is None
+
+    async def test_is_for_who_works_on_the_app(self, desk: Dashboard, api: Api) -> None:
+        shop = await a_shop(desk, api, "viewer")
+
+        page = (await shop.browser.get(shop.path)).text
+        refused = await shop.submit(f"{shop.path}/join", {})
+        created = await shop.submit(shop.path, GOOD)
+
+        assert "hand it over" not in page
+        assert (refused.status_code, created.status_code) == (422, 422)
+        assert "This needs the role" in refused.text
+        assert "This needs the role" in created.text
+
+    async def test_is_not_offered_to_a_live_app(self, desk: Dashboard, api: Api) -> None:
+        shop = await a_shop(desk, api, "owner", environment="live")
+
+        assert "/bench" not in (await shop.browser.get(f"/apps/{shop.app}/swaps")).text
+        assert (await shop.browser.get(shop.path)).status_code == 404
+        for path in (shop.path, f"{shop.path}/join"):
+            assert (await shop.submit(path, GOOD)).status_code == 404
+
+
+class TestForm:
+    async def test_offers_what_the_catalogue_and_the_bench_have(self, shop: Shop) -> None:
+        page = (await shop.browser.get(shop.path)).text
+
+        for value in ("ETHEREUM_DEVNET/ETH", "BASE_DEVNET/USDC", "webhook_fails", "gasless"):
+            assert f'value="{value}"' in page
+        assert "/accepts" in page
+
+    @pytest.mark.parametrize(
+        ("changes", "field", "words"),
+        [
+            ({"amount": "much"}, "amount", "number"),
+            ({"amount": ""}, "amount", "missing"),
+            ({"refund_address": "nowhere"}, "refund_address", "address"),
+            ({"destination": "MARS/ETH"}, "destination", "MARS"),
+            ({"reference_id": "x" * 257}, "reference_id", "256"),
+            ({"outcome": "wonder"}, "outcome", "Choose"),
+        ],
+    )
+    async def test_says_beside_a_field_what_is_wrong_with_it(
+        self, shop: Shop, changes: dict[str, str], field: str, words: str
+    ) -> None:
+        answer = await shop.submit(shop.path, {**GOOD, "reference_id": HOSTILE, **changes})
+
+        assert answer.status_code == 422
+        shown = beside(field, answer.text)
+        assert shown
+        assert words in shown
+        assert HOSTILE not in answer.text
+
+    async def test_keeps_what_was_typed_while_the_service_is_away(self, shop: Shop) -> None:
+        answer = await shop.submit(shop.path, {**GOOD, "amount": "1.25", "reference_id": "mine"})
+
+        assert answer.status_code == 422  # no quoter runs here
+        assert "does not answer right now" in answer.text
+        assert 'value="1.25"' in answer.text
+        assert 'value="mine"' in answer.text
+
+
+async def test_without_a_bench_none_is_offered(dashboard: Dashboard, api: Api) -> None:
+    shop = await a_shop(dashboard, api)
+
+    assert "/bench" not in (await shop.browser.get(f"/apps/{shop.app}/swaps")).text
+    assert (await shop.browser.get(shop.path)).status_code == 404
+
+
+async def test_a_bench_that_is_away_is_said(database: Database, api: Api) -> None:
+    made = Dashboard(
+        database, api, public_url="http://dashboard.test", bench_url="http://127.0.0.1:1"
+    )
+    try:
+        shop = await a_shop(made, api)
+        page = await shop.browser.get(shop.path)
+        joined = await shop.submit(f"{shop.path}/join", {})
+        created = await shop.submit(shop.path, GOOD)
+    finally:
+        await made.close()
+
+    assert "does not answer right now" in page.text
+    assert (page.status_code, joined.status_code, created.status_code) == (200, 422, 422)
+    assert api.operator_get(f"/apps/{shop.app}/keys") == []
+
+
+async def test_nothing_of_another_organization_is_touched(desk: Dashboard, api: Api) -> None:
+    victim, other = await a_shop(desk, api), await a_shop(desk, api)
+
+    for path in (victim.path, f"{victim.path}/join"):
+        assert (await other.submit(path, GOOD)).status_code == 404, path
+    assert (await other.browser.get(victim.path)).status_code == 404
+    assert api.operator_get(f"/apps/{victim.app}/keys") == []
