@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -120,6 +121,18 @@ class FakeWebhooks:
         if found is None:
             raise NotFound
         return {**found, "body": "{}"}
+
+    async def figures(self, app_id: UUID, *, since: datetime) -> Sequence[Row]:
+        return [
+            {
+                "endpoint_id": row["id"],
+                "since": since.isoformat(),
+                "delivered": 0,
+                "undelivered": (waiting := len(self.sent.get(row["id"], []))),
+                "waiting": waiting,
+            }
+            for row in await self.list_all(app_id)
+        ]
 
     async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:
         of_app = {row["id"] for row in await self.list_all(app_id)}

@@ -70,6 +70,9 @@ INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status
                               response_body_is_cut)
 VALUES (:id, 1, :at, 12, 200, :text, CAST(:headers AS jsonb), CAST(:headers AS jsonb), :text, true)
 """)
+FIRST_DELIVERY: Final = sql(
+    "UPDATE endpoint SET first_delivered_at = :at WHERE id = :endpoint_id RETURNING id"
+)
 DESTINATION: Final = AssetRef(network="BASE_DEVNET", token=COIN, decimals=6)
 
 
@@ -228,10 +231,19 @@ class Api:
         finally:
             await engine.dispose()
 
-    async def store_message(self, endpoint_id: str, app_id: str, swap_id: UUID, text: str) -> str:
+    async def store_message(
+        self,
+        endpoint_id: str,
+        app_id: str,
+        swap_id: UUID,
+        text: str,
+        *,
+        is_first: bool = False,
+    ) -> str:
         """Store a message about a swap, delivered by one attempt, as the notifier does.
 
         :param text: what stands in everything that a receiver or a swap can choose.
+        :param is_first: whether nothing reached the endpoint before.
         """
         message_id = f"msg_{uuid4().hex}"
         values = {
@@ -249,6 +261,8 @@ class Api:
             async with engine.begin() as connection:
                 await connection.execute(ADD_MESSAGE, values)
                 await connection.execute(ADD_ATTEMPT, values)
+                if is_first:
+                    await connection.execute(FIRST_DELIVERY, values)
         finally:
             await engine.dispose()
         return message_id

@@ -15,8 +15,9 @@ from swap_stack.sandbox.settings import SANDBOX
 from swap_stack.services import ServicePorts
 
 EMAIL: Final = "developer@swap.localhost"
-# The other partner stays another's, so that isolation can be tried.
-ORGANIZATIONS: Final = (SANDBOX, DEMO)
+# A sign-in begins in the first, where `make swap` sends. The other partner stays another's, so that
+# isolation can be tried.
+ORGANIZATIONS: Final = (DEMO, SANDBOX)
 TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
 
 

@@ -342,8 +342,48 @@ class WebhookEndpoints(Protocol):
         """
         ...
 
+    async def figures(self, app_id: UUID, *, since: datetime) -> Sequence[Row]:
+        """Return for each endpoint of an app how many of its messages got through since then."""
+        ...
+
     async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:
         """Return an app's messages about a swap, oldest first; none where it has none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StatusFigures:
+    """The swaps of a period that have a status now."""
+
+    number: int
+    value_usd_micros: int  # what was asked for, at the quotes' prices
+    median: timedelta | None  # from creation to close; None where none of them closed
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The swaps that were created since a moment."""
+
+    since: datetime
+    statuses: Mapping[str, StatusFigures]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What an app's swaps amount to."""
+
+    live: Mapping[str, int]  # by status, whenever they were created
+    day: Period
+    week: Period
+    newest_at: datetime | None
+
+
+class AppFigures(Protocol):
+    async def of_app(self, app_id: UUID, *, day: datetime, week: datetime) -> Figures:
+        """Return the figures of the swaps created since each moment.
+
+        :raises Unavailable: when Postgres is away.
+        """
         ...
 
 

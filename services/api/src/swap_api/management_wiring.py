@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from swap_api.adapters.callers import KeyHashes
+from swap_api.adapters.figures import PostgresFigures
 from swap_api.adapters.keys import PostgresKeys
 from swap_api.adapters.members import PostgresMembers
 from swap_api.adapters.partners import PostgresPartners
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.domain.bounds import Bounds
+from swap_api.http.figures import FigureEndpoints
 from swap_api.http.management import ManagementEndpoints
 from swap_api.http.members import MemberEndpoints
 from swap_api.http.webhooks import WebhookEndpoints
@@ -22,6 +24,7 @@ from swap_api.usecases.manage_keys import ManageKeys
 from swap_api.usecases.manage_members import ManageMembers
 from swap_api.usecases.manage_partners import ManagePartners
 from swap_api.usecases.manage_webhooks import ManageWebhooks
+from swap_api.usecases.read_figures import ReadFigures
 from swap_runtime.process.service import Service
 
 
@@ -29,6 +32,7 @@ class ManagementRoutes(TypedDict):
     managed: ManagementEndpoints
     members: MemberEndpoints
     webhooks: WebhookEndpoints
+    figures: FigureEndpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Management:
     manage_webhooks: ManageWebhooks
     identify_member: IdentifyMember
     notifier: NotifierEndpoints
+    read_figures: ReadFigures
 
     def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
@@ -46,6 +51,7 @@ class Management:
             "managed": ManagementEndpoints(self.manage_partners, self.manage_keys),
             "members": MemberEndpoints(self.manage_members),
             "webhooks": WebhookEndpoints(self.manage_webhooks),
+            "figures": FigureEndpoints(self.read_figures),
         }
 
 
@@ -84,4 +90,5 @@ def build_management(
         manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
         identify_member=IdentifyMember(members, hash_token=hashes, clock=clock),
         notifier=notifier,
+        read_figures=ReadFigures(PostgresFigures(service.engine), partners, clock=clock),
     )

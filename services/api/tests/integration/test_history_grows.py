@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
-from swap_api.adapters import hints, lone_transfers, statements
+from swap_api.adapters import figures, hints, lone_transfers, statements
 from swap_api.adapters.listing import count_statement, page_statement
 from swap_api.domain.listing import SwapFilter
 from swap_domain.lifecycle import Status
@@ -118,6 +118,8 @@ def swaps(ids: list[UUID]) -> dict[str, list[Any]]:
         "step_status": ["completed"] * 5,
         "gasless": [None] * 5,
         "deposit_address": [None] * 5,
+        "closed_at": [None] * 5,
+        "value_usd_micros": ["1"] * 5,
     }
 
 
@@ -229,6 +231,14 @@ QUESTIONS: Final = {
         statements.COUNT_OPEN_ADDRESSES_OF_APP, network="ETHEREUM_DEVNET", app_id=APP, up_to=10
     ),
     "COUNT_UNPAID_OF_APP": asked(statements.COUNT_UNPAID_OF_APP, app_id=APP, up_to=10),
+    "figures.LIVE": asked(figures.LIVE, app_id=APP),
+    "figures.BY_STATUS": asked(
+        figures.BY_STATUS,
+        app_id=APP,
+        day=datetime(2029, 12, 1, 1, 23, 15, tzinfo=UTC),
+        week=datetime(2029, 12, 1, 1, 23, 10, tzinfo=UTC),
+    ),
+    "figures.NEWEST": asked(figures.NEWEST, app_id=APP),
     "hints.ADD": asked(
         hints.ADD, swap_id=IDS[0], transaction_hash="another", most=10
     ),

@@ -20,6 +20,7 @@ from swap_api.domain.bounds import Bound, Bounded
 from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import WebhookEndpoints, Window
 from swap_contracts.public.errors import ErrorCode
+from swap_contracts.public.figures import WebhookFiguresModel
 from swap_contracts.public.management import WebhookMessageDetailModel, WebhookMessageModel
 from swap_contracts.quoting import AssetRef
 from swap_domain.catalogue import NATIVE
@@ -269,6 +270,23 @@ class TestMessages:
         for endpoint, message_id in ((another, message), (mine, "msg_1"), (uuid4(), message)):
             with pytest.raises(NotFound):
                 await webhooks.message(endpoint, message_id)
+
+    async def test_are_counted_for_each_endpoint(
+        self, webhooks: WebhookEndpoints, app_id: UUID
+    ) -> None:
+        mine, silent = [await an_endpoint(webhooks, app_id) for _ in range(2)]
+        await an_endpoint(webhooks, uuid4())
+        for _ in range(2):
+            await webhooks.order(mine, "test", {})
+
+        counted = await webhooks.figures(app_id, since=datetime(2026, 1, 1, tzinfo=UTC))
+
+        names = frozenset(WebhookFiguresModel.model_fields)
+        assert {frozenset(row) for row in counted} == {names}
+        assert {
+            row["endpoint_id"]: (row["delivered"], row["undelivered"], row["waiting"])
+            for row in counted
+        } == {str(mine): (0, 2, 2), str(silent): (0, 0, 0)}
 
     async def test_of_a_swap_without_any_are_none(
         self, webhooks: WebhookEndpoints, app_id: UUID

@@ -24,6 +24,7 @@ from swap_dashboard.http.admin import AccountRoutes
 from swap_dashboard.http.bench import BenchPages
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
+from swap_dashboard.http.home import HomePages
 from swap_dashboard.http.keys import KeyPages
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
@@ -31,7 +32,6 @@ from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.site import STATIC, Section, build_site
-from swap_dashboard.http.start import StartPages
 from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
@@ -119,7 +119,7 @@ class Building:
         self._forms = Forms(public_url=group.public_url)
         self._bench = bench
         pages = Pages(clock=clock, version=static_version())
-        self._layout = Layout(pages, has_bench=bench is not None)
+        self._layout = Layout(pages, self._cookies, has_bench=bench is not None)
         self._find_session = FindSession(self._sessions, idle=group.session_idle, clock=clock)
         self._open_session = OpenSession(
             self._accounts,
@@ -145,7 +145,7 @@ class Building:
         layout, visitors = self._layout, self._visitors
         member_forms = MemberForms(visitors, self._forms)
         sections: tuple[Section, ...] = (
-            StartPages(layout, visitors),
+            HomePages(layout, visitors),
             self._sign_in_pages(),
             self._account_pages(),
             SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),

@@ -54,6 +54,7 @@ class Site:
 
     def pages(self) -> dict[str, str]:
         return {
+            "home": f"/apps/{self.app}",
             "swaps": f"/apps/{self.app}/swaps",
             "nothing": f"/apps/{self.app}/swaps?q=none",
             "swap": f"/apps/{self.app}/swaps/{self.swap}",

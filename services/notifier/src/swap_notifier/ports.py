@@ -211,6 +211,10 @@ class Messages(Protocol):
         """
         ...
 
+    async def count(self, app_id: UUID, *, since: datetime) -> Sequence[Mapping[str, Any]]:
+        """Return for each endpoint of an app how many messages got through since then."""
+        ...
+
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         """Make it due again if its endpoint is enabled."""
         ...

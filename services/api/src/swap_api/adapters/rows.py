@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import Final
 
 import orjson
 
 from swap_api.domain.gasless import GaslessSwap, KnownAuthorization, SignRequest
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_contracts.quoting import Quote
 from swap_contracts.swaps import SwapChanged
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.postgres.sql import Row
+
+MICRO_USD_E18: Final = 10**12  # a millionth of a dollar, as prices count
 
 
 def swap_row(row: SwapRow) -> dict[str, object]:
@@ -38,7 +42,15 @@ def swap_row(row: SwapRow) -> dict[str, object]:
         "step_status": rendered.step_status,
         "gasless": row.gasless and _gasless_text(row.gasless),
         "deposit_address": _lower(row.deposit_address),
+        "closed_at": swap.closed_at,
+        "value_usd_micros": str(value_usd_micros(swap.quote)),
     }
+
+
+def value_usd_micros(quote: Quote) -> int:
+    """Return what is asked for, at the quote's price, in millionths of a dollar, rounded down."""
+    scale: int = 10**quote.source.decimals * MICRO_USD_E18
+    return int(quote.requested_base_units) * int(quote.source_usd_e18) // scale
 
 
 def _payer(swap: SwapChanged) -> str | None:

@@ -126,7 +126,7 @@ LOCK_GASLESS: Final = sql("SELECT gasless FROM swap WHERE id = :swap_id FOR UPDA
 _COLUMNS: Final = """id, app_id, sequence_number, sequence, status, client, is_unpaid,
   source_network, destination_network, source_address, destination_address, refund_address,
   reference_id, created_at, expires_at, document, gaps, action, step_status, gasless,
-  deposit_address"""
+  deposit_address, closed_at, value_usd_micros"""
 _ARRAYS: Final = """CAST(:id AS uuid[]), CAST(:app_id AS uuid[]),
   CAST(:sequence_number AS bigint[]),
   CAST(:sequence AS int[]), CAST(:status AS text[]), CAST(:client AS text[]),
@@ -136,7 +136,8 @@ _ARRAYS: Final = """CAST(:id AS uuid[]), CAST(:app_id AS uuid[]),
   CAST(:reference_id AS text[]), CAST(:created_at AS timestamptz[]),
   CAST(:expires_at AS timestamptz[]), CAST(:document AS bytea[]), CAST(:gaps AS text[]),
   CAST(:action AS bytea[]), CAST(:step_status AS text[]),
-  CAST(:gasless AS text[]), CAST(:deposit_address AS text[])"""
+  CAST(:gasless AS text[]), CAST(:deposit_address AS text[]),
+  CAST(:closed_at AS timestamptz[]), CAST(:value_usd_micros AS numeric[])"""
 UPSERT_SWAPS: Final = sql(
     f"""
 INSERT INTO swap ({_COLUMNS})
@@ -148,7 +149,8 @@ ON CONFLICT (id) DO UPDATE SET
   expires_at = excluded.expires_at,
   document = excluded.document,
   gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status,
-  gasless = excluded.gasless, deposit_address = excluded.deposit_address
+  gasless = excluded.gasless, deposit_address = excluded.deposit_address,
+  closed_at = excluded.closed_at, value_usd_micros = excluded.value_usd_micros
 WHERE excluded.sequence > swap.sequence
 """
 )

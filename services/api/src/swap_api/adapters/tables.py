@@ -170,6 +170,8 @@ class SwapTable(Table, table=True):
     step_status: str = Field(sa_column=_column(Text()))
     gasless: str | None = Field(sa_column=_column(Text(), null=True))
     deposit_address: str | None = Field(sa_column=_column(Text(), null=True))
+    closed_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+    value_usd_micros: Decimal | None = Field(sa_column=_column(Numeric(78, 0), null=True))
 
 
 class TransactionHashTable(Table, table=True):

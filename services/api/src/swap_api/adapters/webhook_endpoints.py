@@ -80,6 +80,12 @@ class NotifierEndpoints:
             raise NotFound
         return found
 
+    async def figures(self, app_id: UUID, *, since: datetime) -> Sequence[Row]:
+        query = {"app_id": str(app_id), "since": since.isoformat()}
+        told = await self._ask("GET", "/figures", query=query)
+        figures: Sequence[Row] = told["endpoints"]
+        return figures
+
     async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:
         query = {"app_id": str(app_id), "swap_id": str(swap_id)}
         told = await self._ask("GET", "/messages", query=query)

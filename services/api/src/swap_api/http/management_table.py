@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from swap_api.domain.keys import Scope
 from swap_api.http.endpoints import Endpoint
+from swap_api.http.figures import FigureEndpoints
 from swap_api.http.management import ManagementEndpoints
 from swap_api.http.management_addresses import (
     APP,
@@ -36,6 +37,7 @@ from swap_api.http.management_parameters import (
 from swap_api.http.members import MemberEndpoints
 from swap_api.http.webhooks import WebhookEndpoints
 from swap_contracts.public.errors import ErrorCode
+from swap_contracts.public.figures import AppFiguresModel, WebhookFiguresModel
 from swap_contracts.public.management import (
     AccessTokenModel,
     AppModel,
@@ -63,12 +65,16 @@ from swap_contracts.public.management import (
 
 
 def management(
-    *, managed: ManagementEndpoints, members: MemberEndpoints, webhooks: WebhookEndpoints
+    *,
+    managed: ManagementEndpoints,
+    members: MemberEndpoints,
+    webhooks: WebhookEndpoints,
+    figures: FigureEndpoints,
 ) -> list[Endpoint]:
     """Return every address that manages something, those of operators included."""
     return [
         *_organizations(managed),
-        *_apps(managed),
+        *_apps(managed, figures),
         *_keys(managed),
         *_members(members),
         *_tokens(members),
@@ -113,7 +119,7 @@ def _organizations(managed: ManagementEndpoints) -> list[Endpoint]:
     ]
 
 
-def _apps(managed: ManagementEndpoints) -> list[Endpoint]:
+def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoint]:
     return [
         reading(
             f"{ORGANIZATION}/apps",
@@ -132,6 +138,12 @@ def _apps(managed: ManagementEndpoints) -> list[Endpoint]:
             makes=True,
         ),
         reading(APP, managed.app, "Read an app", AppModel),
+        reading(
+            f"{APP}/figures",
+            figures.figures,
+            "Count an app's swaps of the last day and week, with volume and median duration",
+            AppFiguresModel,
+        ),
         doing(APP, managed.change_app, "Set an app's settings", AppModel, SettingsBody),
         doing(
             f"{APP}/limits",
@@ -291,6 +303,12 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             webhooks.webhooks,
             "List an app's webhook endpoints",
             list[WebhookModel],
+        ),
+        reading(
+            f"{APP}/webhooks/figures",
+            webhooks.figures,
+            "Count the messages of the last day to each endpoint of an app",
+            list[WebhookFiguresModel],
         ),
         doing(
             f"{APP}/webhooks",

@@ -10,6 +10,7 @@ from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint
+from swap_api.http.figures import FigureEndpoints
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.idempotent_requests import REPLAYED_HEADERS, make_idempotent
 from swap_api.http.managed_swaps import ManagedSwapEndpoints, managed_swaps
@@ -105,12 +106,15 @@ def endpoints(
     managed: ManagementEndpoints,
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
+    figures: FigureEndpoints,
     swaps_of_members: ManagedSwapEndpoints,
 ) -> list[Endpoint]:
     """Return every address of the public port but the document that describes them."""
     for_members = (
         endpoint
-        for endpoint in management(managed=managed, members=members, webhooks=webhooks)
+        for endpoint in management(
+            managed=managed, members=members, webhooks=webhooks, figures=figures
+        )
         if endpoint.scope is not Scope.OPERATOR
     )
     return [

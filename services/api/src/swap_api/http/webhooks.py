@@ -27,6 +27,10 @@ class WebhookEndpoints:
         app_id = id_of(request, "appId")
         return told(await self._keep.list_all(app_id, actor=actor_of(context)))
 
+    async def figures(self, request: Request, context: Context) -> Response:
+        app_id = id_of(request, "appId")
+        return told(await self._keep.figures(app_id, actor=actor_of(context)))
+
     async def add(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(WebhookBody, request)

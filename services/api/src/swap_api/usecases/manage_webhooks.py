@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -14,6 +15,7 @@ NOBODY: Final = UUID(int=0)
 SWITCHES: Final = frozenset({"enable", "disable", "remove"})
 OWNER: Final = "owner"
 OPERATOR: Final = "operator"
+DAY: Final = timedelta(days=1)
 
 
 class ManageWebhooks:
@@ -83,6 +85,15 @@ class ManageWebhooks:
         """
         await self._partners.find_app(await self._app_of(endpoint_id), actor)
         return await self._endpoints.message(endpoint_id, message_id)
+
+    async def figures(self, app_id: UUID, *, actor: Actor) -> list[Row]:
+        """Return for each endpoint how many messages of the last day got through.
+
+        :raises NotFound: when there is no such app.
+        """
+        await self._partners.find_app(app_id, actor)
+        since = self._clock().replace(microsecond=0) - DAY
+        return list(await self._endpoints.figures(app_id, since=since))
 
     async def messages_of_swap(self, app_id: UUID, swap_id: UUID, *, actor: Actor) -> list[Row]:
         """

@@ -1,4 +1,4 @@
-"""The two cookies: a session's token, and what forms before a sign-in are bound to."""
+"""The cookies: a session's token, what forms before a sign-in are bound to, and the last app."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from starlette.responses import Response
 
 SESSION: Final = "swap_session"
 FORM: Final = "swap_form"
+APP: Final = "swap_app"
+APP_SECONDS: Final = 365 * 86400
 TOKEN_MAX: Final = 128
 
 
 class Cookies:
-    """Reads and writes both. On https their names bind them to this host and to https."""
+    """Reads and writes them. On https their names bind them to this host and to https."""
 
     def __init__(self, *, is_https: bool) -> None:
         self._is_https = is_https
@@ -27,6 +29,13 @@ class Cookies:
 
     def form(self, request: Request) -> str:
         return self._read(request, FORM)
+
+    def app(self, request: Request) -> str:
+        """Return the id of the app that was looked at last, as the browser says."""
+        return self._read(request, APP)
+
+    def write_app(self, response: Response, app_id: str) -> None:
+        self._write(response, APP, app_id, max_age=APP_SECONDS)
 
     def write_session(self, response: Response, token: str) -> None:
         self._write(response, SESSION, token)
@@ -43,11 +52,14 @@ class Cookies:
         value = request.cookies.get(self._prefix + name, "")
         return value if len(value) <= TOKEN_MAX else ""
 
-    def _write(self, response: Response, name: str, value: str) -> None:
+    def _write(
+        self, response: Response, name: str, value: str, *, max_age: int | None = None
+    ) -> None:
         response.set_cookie(
             self._prefix + name,
             value,
             path="/",
+            max_age=max_age,
             secure=self._is_https,
             httponly=True,
             samesite="lax",  # a link to a page finds its reader signed in

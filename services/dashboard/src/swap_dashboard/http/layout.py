@@ -7,16 +7,18 @@ from typing import Any
 
 from starlette.responses import HTMLResponse
 
+from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.visitors import Member, Visitor
 
 
 class Layout:
-    def __init__(self, pages: Pages, *, has_bench: bool = False) -> None:
+    def __init__(self, pages: Pages, cookies: Cookies, *, has_bench: bool = False) -> None:
         """
         :param has_bench: whether a test bench is offered to members of test apps.
         """
         self._pages = pages
+        self._cookies = cookies
         self._has_bench = has_bench
 
     def plain(
@@ -62,8 +64,9 @@ class Layout:
         """Render a page of an organization, with the way to all others.
 
         :param section: the part of the site that is marked as the present one.
+        :param app: what the page is about; the next visit begins with it.
         """
-        shown = app or (member.apps[0] if member.apps else None)
+        shown = app or member.last_app or (member.apps[0] if member.apps else None)
         around = {
             "title": title,
             "section": section,
@@ -76,7 +79,10 @@ class Layout:
             "app": shown,
             "has_bench": self._has_bench,
         }
-        return self._render(page, {**around, **values})
+        response = self._render(page, {**around, **values})
+        if app is not None:
+            self._cookies.write_app(response, app["id"])
+        return response
 
     def _render(self, page: str, values: Mapping[str, Any]) -> HTMLResponse:
         """Render a page; one that shows a problem answers a form that was not carried out."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 
@@ -20,10 +22,23 @@ class Page:
     after: str | None
 
     @classmethod
-    def of(cls, path: str, number: int, answered: Answered) -> Page:
+    def of(
+        cls,
+        path: str,
+        number: int,
+        answered: Answered,
+        filters: Mapping[str, str] | None = None,
+    ) -> Page:
+        """
+        :param filters: what the addresses of the other pages say, too.
+        """
+
+        def link(page: int) -> str:
+            return f"{path}?{urlencode({**(filters or {}), 'page': page})}"
+
         return cls(
-            f"{path}?page={number - 1}" if number > 1 else None,
-            f"{path}?page={number + 1}" if answered.has_more else None,
+            link(number - 1) if number > 1 else None,
+            link(number + 1) if answered.has_more else None,
         )
 
 

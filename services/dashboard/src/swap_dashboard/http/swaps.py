@@ -23,6 +23,7 @@ from swap_dashboard.ports import Answered, ApiAway, ApiRefused
 PAGE_SIZE: Final = 25
 SEARCH_MAX: Final = 256
 DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
 EVENT_ID: Final = re.compile(r"\d{1,18}")
 
 
@@ -113,11 +114,13 @@ def read_filters(request: Request) -> dict[str, Any]:
     """Return the filters of the address; what cannot be one is left out."""
     query = request.query_params
     after = query.get("starting_after", "")
-    days = {name: query.get(name, "") for name in ("since", "until")}
+    since, until = query.get("since", ""), query.get("until", "")
+    is_since = DAY.fullmatch(since) or MOMENT.fullmatch(since)
     return {
         "q": query.get("q", "").strip()[:SEARCH_MAX],
         "status": [one for one in query.getlist("status") if one in STATUS_ORDER],
-        **{name: day if DAY.fullmatch(day) else "" for name, day in days.items()},
+        "since": since if is_since else "",
+        "until": until if DAY.fullmatch(until) else "",
         "starting_after": to_uuid(after) if after else "",
     }
 
@@ -132,10 +135,17 @@ def query_of(filters: Mapping[str, Any]) -> dict[str, Any]:
         "statuses": ",".join(filters["status"]),
         "address": text if is_address else "",
         "reference_id": "" if is_address else text,
-        "created_after": filters["since"] and f"{filters['since']}T00:00:00Z",
+        "created_after": _begin_of(filters["since"]),
         "created_before": filters["until"] and f"{filters['until']}T23:59:59.999999Z",
         "starting_after": filters["starting_after"],
     }
+
+
+def _begin_of(since: str) -> str:
+    """Return the moment in UTC that a day or a moment begins with."""
+    if not since:
+        return ""
+    return f"{since}Z" if "T" in since else f"{since}T00:00:00Z"
 
 
 def timeline_of(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

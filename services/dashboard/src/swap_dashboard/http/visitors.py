@@ -35,6 +35,7 @@ class Visitor:
     session: Session
     token: str
     memberships: Sequence[Membership]
+    last_app_id: str = ""  # as the browser says
 
     @property
     def form_token(self) -> str:
@@ -53,6 +54,12 @@ class Member:
     @property
     def organization_id(self) -> str:
         return str(self.me["organization"]["id"])
+
+    @property
+    def last_app(self) -> Mapping[str, Any] | None:
+        """Return the app that was looked at last; None where it is another organization's."""
+        wanted = self.visitor.last_app_id
+        return next((app for app in self.apps if app["id"] == wanted), None)
 
     def may(self, role: str) -> bool:
         return RANKS.index(self.me["role"]) >= RANKS.index(role)
@@ -93,7 +100,8 @@ class Visitors:
         session = await self._find_session(token) if token else None
         if session is None:
             return None
-        return Visitor(session, token, await self._accounts.memberships(session.account_id))
+        memberships = await self._accounts.memberships(session.account_id)
+        return Visitor(session, token, memberships, self._cookies.app(request))
 
     async def require(self, request: Request) -> Visitor:
         """

@@ -65,7 +65,8 @@ class WebhookPages:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         webhook = await _find(member, app, request)
-        return await self._one(member, app, webhook, page=page_of(request))
+        filters = read_filters(request)
+        return await self._one(member, app, webhook, page=page_of(request), filters=filters)
 
     async def rotate(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -150,16 +151,22 @@ class WebhookPages:
         webhook: Mapping[str, Any],
         *,
         page: int = 1,
+        filters: Mapping[str, str] | None = None,
         secret: str | None = None,
         problem: str | None = None,
         done: str | None = None,
     ) -> Response:
         path = f"/webhooks/{webhook['id']}/messages"
-        sent = await member.api.get(path, {"page": page, "page_size": MESSAGES})
+        filters = filters or {}
+        query = {**filters, "since": f"{filters['since']}Z"} if "since" in filters else filters
+        sent = await member.api.get(path, {"page": page, "page_size": MESSAGES, **query})
+        own_path = f"/apps/{app['id']}{path.removesuffix('/messages')}"
         values = {
             "webhook": webhook,
             "messages": sent.data,
-            "pager": Page.of(f"/apps/{app['id']}{path.removesuffix('/messages')}", page, sent),
+            "pager": Page.of(own_path, page, sent, filters),
+            "filters": filters,
+            "total": sent.total,
             "secret": secret,
             "problem": problem,
             "done": done,
@@ -201,6 +208,16 @@ class WebhookPages:
             title="Webhook message",
             section="webhooks",
         )
+
+
+def read_filters(request: Request) -> dict[str, str]:
+    """Return which messages the address asks for; what cannot be a filter is left out."""
+    query, filters = request.query_params, {}
+    if MOMENT.fullmatch(query.get("since", "")):
+        filters["since"] = query["since"]
+    if query.get("undelivered_only"):
+        filters["undelivered_only"] = "true"
+    return filters
 
 
 def _message_id(request: Request) -> str:

@@ -50,6 +50,12 @@ class PostgresMessages:
         messages = [row._asdict() for row in rows]
         return Listed(messages[: window.limit], int(total), has_more=len(messages) > window.limit)
 
+    async def count(self, app_id: UUID, *, since: datetime) -> Sequence[Mapping[str, Any]]:
+        values = {"app_id": app_id, "since": since}
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.FIGURES, values)
+        return [{**row._asdict(), "since": since} for row in rows]
+
     async def find(self, message_id: str) -> Mapping[str, Any] | None:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.MESSAGE, {"id": message_id})

@@ -291,6 +291,20 @@ WHERE m.id IN (SELECT id FROM ({_LISTED}) AS listed
   ORDER BY ended_at DESC NULLS FIRST, due_at, id LIMIT :limit OFFSET :offset)
 ORDER BY m.ended_at DESC NULLS FIRST, m.due_at, m.id
 """)
+# What ended is found by when it did, what waits by its own index: nothing older is touched.
+FIGURES: Final = sql("""
+SELECT endpoint.id AS endpoint_id, ended.delivered,
+       ended.number - ended.delivered + waiting.number AS undelivered, waiting.number AS waiting
+FROM endpoint CROSS JOIN LATERAL (
+  SELECT count(*) AS number, count(*) FILTER (WHERE e.state = 'delivered') AS delivered
+  FROM webhook_message AS e WHERE e.endpoint_id = endpoint.id AND e.ended_at >= :since
+) AS ended CROSS JOIN LATERAL (
+  SELECT count(*) AS number FROM webhook_message AS w
+  WHERE w.endpoint_id = endpoint.id AND w.state = 'waiting'
+) AS waiting
+WHERE endpoint.app_id = :app_id AND endpoint.removed_at IS NULL
+ORDER BY endpoint.created_at, endpoint.id
+""")
 COUNT_MESSAGES_OF_ENDPOINT: Final = sql(f"""
 SELECT count(*) FROM (SELECT FROM ({_LISTED}) AS listed LIMIT :reach) AS counted
 """)

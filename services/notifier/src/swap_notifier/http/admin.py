@@ -57,6 +57,15 @@ class Since(BaseModel):
     undelivered_only: bool = False
 
 
+class OfApp(BaseModel):
+    """Of what figures are wanted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    app_id: UUID
+    since: AwareDatetime
+
+
 class Part(Since):
     """Which messages of an endpoint are wanted."""
 
@@ -106,6 +115,7 @@ class EndpointRoutes:
         admin("POST", "/endpoints/{id}/test", self._test)
         admin("POST", "/endpoints/{id}/replay", self._replay_since)
         admin("GET", "/endpoints/{id}/messages", self._messages_of_endpoint)
+        admin("GET", "/figures", self._figures)
         admin("GET", "/messages", self._messages)
         admin("GET", "/messages/{id}", self._message)
         admin("POST", "/messages/{id}/replay", self._replay)
@@ -213,6 +223,14 @@ class EndpointRoutes:
             )
         )
         return _error(404, "no such endpoint") if listed is None else _json(asdict(listed))
+
+    async def _figures(self, request: Request) -> Response:
+        try:
+            query = OfApp.model_validate(dict(request.query_params))
+        except ValidationError as error:
+            return _invalid(error)
+        figures = await self._list_sent.figures(query.app_id, since=query.since)
+        return _json({"endpoints": figures})
 
     async def _message(self, request: Request) -> Response:
         message = await self._list_sent.message(request.path_params["id"])

@@ -31,6 +31,10 @@ class ListSent:
         """
         return await self._messages.list_of_swap(swap_id, app_id=app_id)
 
+    async def figures(self, app_id: UUID, *, since: datetime) -> Sequence[Mapping[str, Any]]:
+        """Return for each endpoint of an app how many messages got through since then."""
+        return await self._messages.count(app_id, since=since)
+
     async def of_endpoint(
         self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
     ) -> Listed | None:

@@ -1,0 +1,47 @@
+"""Figures of an app over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from swap_api.http.endpoints import Context
+from swap_api.http.management import actor_of, told
+from swap_api.http.parameters import id_of
+from swap_api.http.requests import Request
+from swap_api.management_ports import Period
+from swap_api.usecases.read_figures import ReadFigures
+from swap_contracts.public.figures import completion
+from swap_domain.lifecycle import Status
+
+
+class FigureEndpoints:
+    def __init__(self, read_figures: ReadFigures) -> None:
+        self._read_figures = read_figures
+
+    async def figures(self, request: Request, context: Context) -> Response:
+        found = await self._read_figures(id_of(request, "appId"), actor=actor_of(context))
+        return told(
+            {
+                "live": found.live,
+                "day": _period(found.day),
+                "week": _period(found.week),
+                "newest_at": found.newest_at,
+            }
+        )
+
+
+def _period(period: Period) -> Mapping[str, Any]:
+    completed = period.statuses.get(Status.COMPLETED.value)
+    return {
+        "since": period.since,
+        "created": sum(one.number for one in period.statuses.values()),
+        "statuses": {name: one.number for name, one in period.statuses.items()},
+        **(
+            completion(0, None)
+            if completed is None
+            else completion(completed.value_usd_micros, completed.median)
+        ),
+    }

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_api.domain.members import Actor
+from swap_api.management_ports import AppFigures, Figures, Partners
+from swap_api.ports import Clock
+
+DAY: Final = timedelta(days=1)
+WEEK: Final = timedelta(days=7)
+
+
+class ReadFigures:
+    """Read what an app's swaps of the last day and week amount to."""
+
+    def __init__(self, figures: AppFigures, partners: Partners, *, clock: Clock) -> None:
+        self._figures = figures
+        self._partners = partners
+        self._clock = clock
+
+    async def __call__(self, app_id: UUID, *, actor: Actor) -> Figures:
+        """
+        :raises NotFound: when there is no such app.
+        """
+        await self._partners.find_app(app_id, actor)
+        # Whole seconds, so that a list of the same period can be asked for.
+        now = self._clock().replace(microsecond=0)
+        return await self._figures.of_app(app_id, day=now - DAY, week=now - WEEK)

@@ -1,0 +1,191 @@
+"""Where a visit begins: an app's figures, and what is left to do for its first webhook."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.rendering import duration
+from swap_dashboard.http.visitors import Member, Visitors
+from swap_dashboard.ports import ApiAway
+
+KEYS: Final = 50
+COMPLETED: Final = "completed"
+# A swap that nobody paid is no failure of a payment.
+SUCCESS_OF: Final = (COMPLETED, "failed", "refunded")
+ENDED: Final = (COMPLETED, "failed", "refunded", "expired")
+LIVE: Final = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
+App = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, and the list that it is made of."""
+
+    shown: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step from an empty app to a webhook that arrived."""
+
+    text: str
+    link: str
+    is_done: bool
+
+
+class HomePages:
+    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+        self._layout = layout
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/", self.start),
+            Route("/apps/{app_id}", self.show),
+            Route("/robots.txt", self.robots),
+        ]
+
+    async def start(self, request: Request) -> Response:
+        """Lead to the app that was looked at last, or to the one with the newest swap."""
+        member = await self._visitors.member(request)
+        if not member.apps:
+            return self._layout.of_member(
+                "no_apps.html", {}, member=member, title="Start", section="home"
+            )
+        app = member.last_app or await _with_newest_swap(member)
+        return RedirectResponse(f"/apps/{app['id']}", status_code=303)
+
+    async def show(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        path = f"/apps/{app['id']}"
+        figures, keys, hooks = await asyncio.gather(
+            member.api.get(f"{path}/figures"),
+            member.api.get(f"{path}/keys", {"page_size": KEYS}),
+            _webhooks_of(member, path),
+        )
+        steps = steps_of(app, figures.data, keys.data, hooks)
+        values = {
+            "steps": steps if not all(step.is_done for step in steps) else [],
+            "live": [_swaps(path, figures.data["live"].get(one, 0), status=one) for one in LIVE],
+            "live_statuses": LIVE,
+            "periods": [
+                rows_of(path, figures.data[name], title)
+                for name, title in (("day", "Last 24 hours"), ("week", "Last 7 days"))
+            ],
+            "hooks": hooks,
+        }
+        return self._layout.of_member(
+            "home.html", values, member=member, app=app, title="Home", section="home"
+        )
+
+    async def robots(self, _: Request) -> Response:
+        return PlainTextResponse("User-agent: *\nDisallow: /\n")
+
+
+def rows_of(path: str, period: Mapping[str, Any], title: str) -> dict[str, Any]:
+    """Return the figures of one period, each with its list."""
+    since, statuses = period["since"], period["statuses"]
+    completed = statuses.get(COMPLETED, 0)
+    closed = sum(statuses.get(one, 0) for one in SUCCESS_OF)
+    median = period["median_completion_seconds"]
+    of_completed = _link(path, since=since, status=COMPLETED)
+    return {
+        "title": title,
+        "created": _swaps(path, period["created"], since=since),
+        "ended": [_swaps(path, statuses.get(one, 0), since=since, status=one) for one in ENDED],
+        "success": Figure(
+            f"{100 * completed / closed:.1f} %" if closed else "\N{EN DASH}",
+            _link(path, since=since, status=SUCCESS_OF),
+        ),
+        "volume": Figure(f"${period['volume_in_usd']:,.2f}", of_completed),
+        "median": Figure(
+            "\N{EN DASH}" if median is None else duration(timedelta(seconds=median)), of_completed
+        ),
+    }
+
+
+def steps_of(
+    app: App,
+    figures: Mapping[str, Any],
+    keys: Sequence[Mapping[str, Any]],
+    hooks: Sequence[Mapping[str, Any]] | None,
+) -> list[Step]:
+    """Return what leads to a first webhook, each ticked once it is so."""
+    path = f"/apps/{app['id']}"
+    endpoints = hooks or []
+    return [
+        Step("Make an API key", f"{path}/keys", any(key["revoked_at"] is None for key in keys)),
+        Step("Add a webhook endpoint", f"{path}/webhooks", bool(endpoints)),
+        Step("Create a first swap", f"{path}/swaps", figures["newest_at"] is not None),
+        Step(
+            "Receive a first webhook",
+            f"{path}/webhooks",
+            any(one.get("first_delivered_at") for one in endpoints),
+        ),
+    ]
+
+
+async def _with_newest_swap(member: Member) -> App:
+    """Return the first app where there is no swap at all."""
+    if len(member.apps) == 1:
+        return member.apps[0]
+    newest = {"page_size": 1, "include_expired": "true"}
+    lists = await asyncio.gather(
+        *(member.api.get(f"/apps/{app['id']}/swaps", newest) for app in member.apps)
+    )
+    created = [one.data[0]["swap"]["created_date"] if one.data else "" for one in lists]
+    return member.apps[created.index(max(created))]
+
+
+async def _webhooks_of(member: Member, path: str) -> list[dict[str, Any]] | None:
+    """Return the endpoints with their figures; None while the notifier is away."""
+    try:
+        endpoints, figures = await asyncio.gather(
+            member.api.get(f"{path}/webhooks"), member.api.get(f"{path}/webhooks/figures")
+        )
+    except ApiAway:
+        return None
+    by_id = {one["endpoint_id"]: one for one in figures.data}
+    return [
+        {**one, "figures": _messages(f"{path}/webhooks/{one['id']}", by_id[one["id"]])}
+        for one in endpoints.data
+        if one["id"] in by_id
+    ]
+
+
+def _messages(path: str, figures: Mapping[str, Any]) -> dict[str, Figure]:
+    everything = figures["delivered"] + figures["undelivered"]
+    since = figures["since"]
+    return {
+        "sent": Figure(f"{everything:,}", f"{path}?{urlencode({'since': _moment(since)})}"),
+        "undelivered": Figure(
+            f"{figures['undelivered']:,}",
+            f"{path}?{urlencode({'since': _moment(since), 'undelivered_only': 1})}",
+        ),
+    }
+
+
+def _swaps(path: str, number: int, **filters: Any) -> Figure:
+    return Figure(f"{number:,}", _link(path, **filters))
+
+
+def _link(path: str, **filters: Any) -> str:
+    shown = {name: _moment(v) if name == "since" else v for name, v in filters.items()}
+    return f"{path}/swaps?{urlencode(shown, doseq=True)}"
+
+
+def _moment(text: str) -> str:
+    """Return a moment of the api as filters have it: in UTC, to the second."""
+    return text[: len("2026-01-01T00:00:00")]
