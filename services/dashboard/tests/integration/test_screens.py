@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -20,10 +17,10 @@ from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
+from tests.support.screens import AXE, LOOKS, look, picture, show, violations
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
-AXE = Path(__file__).parents[4] / "tools/node/node_modules/axe-core/axe.min.js"
 NO_AXE = "axe-core is not installed (make install-node-tools): nobody has checked the dashboard"
 pytestmark = [
     pytest.mark.connected,
@@ -31,11 +28,6 @@ pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
 ]
-# Where the pictures go, for somebody who looks at them.
-PICTURES = os.environ.get("SCREENSHOTS")
-WIDE, NARROW = 1280, 360
-LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 BYTES_MAX = 100 * 1024
 REQUESTS_MAX = 10
 HOSTILE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
@@ -122,51 +114,6 @@ async def sign_in(page: Page, site: Site) -> None:
     await page.until("!!document.querySelector('button.primary')")
     await page.value("document.querySelector('button.primary').click()")
     await page.until("!!document.querySelector('.shell')")
-
-
-async def show(page: Page, url: str) -> None:
-    await page.send("Page.navigate", url=url)
-    await page.until(f"location.href === {json.dumps(url)} && document.readyState === 'complete'")
-
-
-async def look(page: Page, scheme: str, width: int) -> None:
-    features = [
-        {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]
-    await page.send("Emulation.setEmulatedMedia", features=features)
-    await page.send(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=800,
-        deviceScaleFactor=1,
-        mobile=width == NARROW,
-    )
-
-
-async def picture(page: Page, name: str) -> None:
-    if PICTURES:
-        shot = await page.send("Page.captureScreenshot", captureBeyondViewport=True)
-        store(f"{name}.png", base64.b64decode(shot["data"]))
-
-
-def store(name: str, content: bytes) -> None:
-    assert PICTURES is not None
-    folder = Path(PICTURES)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_bytes(content)
-
-
-async def violations(page: Page) -> list[Any]:
-    """Return what axe finds; it is put in over the protocol, for the page allows no script."""
-    await page.value(AXE.read_text() + ";true")
-    run = f"axe.run({json.dumps({'runOnly': RULES})})"
-    await page.value(f"window.found = null; {run}.then(r => {{ window.found = r.violations }}); 1")
-    await page.until("!!window.found")
-    found = await page.value(
-        "JSON.stringify(window.found.map(v => [v.id, v.nodes.map(n => n.html + n.failureSummary)]))"
-    )
-    return list(json.loads(found))
 
 
 async def test_every_screen_is_readable_in_every_look(site: Site, tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""A page as a reader looks at it: in two schemes and two widths, and what axe finds in it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.support.browser import Page
+
+AXE = Path(__file__).parents[2] / "tools/node/node_modules/axe-core/axe.min.js"
+# Where the pictures go, for somebody who looks at them.
+PICTURES = os.environ.get("SCREENSHOTS")
+WIDE, NARROW = 1280, 360
+LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+async def show(page: Page, url: str) -> None:
+    await page.send("Page.navigate", url=url)
+    await page.until(f"location.href === {json.dumps(url)} && document.readyState === 'complete'")
+
+
+async def look(page: Page, scheme: str, width: int) -> None:
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
+    await page.send("Emulation.setEmulatedMedia", features=features)
+    await page.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=800,
+        deviceScaleFactor=1,
+        mobile=width == NARROW,
+    )
+
+
+async def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        shot = await page.send("Page.captureScreenshot", captureBeyondViewport=True)
+        store(f"{name}.png", base64.b64decode(shot["data"]))
+
+
+def store(name: str, content: bytes) -> None:
+    assert PICTURES is not None
+    folder = Path(PICTURES)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+async def violations(page: Page) -> list[Any]:
+    """Return what axe finds; it is put in over the protocol, for the page allows no script."""
+    await page.value(AXE.read_text() + ";true")
+    run = f"axe.run({json.dumps({'runOnly': RULES})})"
+    await page.value(f"window.found = null; {run}.then(r => {{ window.found = r.violations }}); 1")
+    await page.until("!!window.found")
+    found = await page.value(
+        "JSON.stringify(window.found.map(v => [v.id, v.nodes.map(n => n.html + n.failureSummary)]))"
+    )
+    return list(json.loads(found))
