@@ -25,13 +25,20 @@ BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
 NO_AXE = "axe-core is not installed (make install-node-tools): nobody has checked the dashboard"
 pytestmark = [
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
 ]
 PASSWORD: Final = "correct horse battery"
 GUIDE: Final = os.environ.get("GUIDE_PICTURES")
 HOSTILE: Final = "" if GUIDE else '<script>document.title="run"</script>'
+PICTURED: Final = {
+    "steps": ("light", WIDE),
+    "bench": ("light", WIDE),
+    "swap": ("dark", WIDE),
+    "message": ("light", WIDE),
+    "home": ("dark", NARROW),
+}
 PICTURE_BYTES_MAX: Final = 60 * 1024
 PICTURE_HEIGHT: Final = 800
 # Choose the radio button with the value, or put the value into the field.
@@ -59,8 +66,8 @@ class Partner:
             self.faults += [(name, scheme, width, one) for one in await violations(self.page)]
             if await self.page.value("document.documentElement.scrollWidth > innerWidth"):
                 self.faults.append((name, "too wide", width))
-            if GUIDE and (scheme, width) in (("light", WIDE), ("dark", NARROW)):
-                await self._picture(Path(GUIDE) / f"{name}-{scheme}.webp", width)
+            if GUIDE and PICTURED.get(name) == (scheme, width):
+                await self._picture(Path(GUIDE) / f"{name}.webp", width)
         await look(self.page, "light", WIDE)
 
     async def _picture(self, file: Path, width: int) -> None:
