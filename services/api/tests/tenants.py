@@ -87,6 +87,13 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
     return Tenant(owner, secret, publishable, live, values)
 
 
+async def link_token(api: Harness, tenant: Tenant, swap_id: str) -> str:
+    """Return the token of a link to a swap of the tenant's, with every right."""
+    path = f"/swaps/{swap_id}/pay_link?may_set_refund_address=true"
+    answer = await api.get(tenant.secret, path)
+    return str(answer.json()["data"]["read_token"])
+
+
 async def a_closed_key(api: Harness, tenant: Tenant, how: str) -> str:
     """Return a key of the tenant's that opens nothing any more."""
     key = await api.another_key(tenant.secret, KeyKind.SECRET)

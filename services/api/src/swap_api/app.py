@@ -24,9 +24,11 @@ from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.hints import PostgresHints
 from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
+from swap_api.adapters.link_tokens import HmacLinkTokens
 from swap_api.adapters.lone_transfers import PostgresLoneTransfers
 from swap_api.adapters.network_states import PostgresNetworkStates
 from swap_api.adapters.own_addresses import PostgresOwnAddresses
+from swap_api.adapters.pay_rendering import JsonPayRendering
 from swap_api.adapters.quoter import HttpPricing
 from swap_api.adapters.random_ids import new_sequence_number, request_ids
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
@@ -51,6 +53,7 @@ from swap_api.http.history import HistoryEndpoints
 from swap_api.http.managed_swaps import ManagedSwapEndpoints
 from swap_api.http.management_table import management
 from swap_api.http.operator_routes import OperatorRoutes
+from swap_api.http.pay import PayEndpoints
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
@@ -71,10 +74,13 @@ from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swap_messages import ListSwapMessages
 from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.make_link import MakeLink
+from swap_api.usecases.open_link import OpenLink
 from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_limits import ReadLimits
+from swap_api.usecases.read_pay_swap import ReadPaySwap
 from swap_api.usecases.read_quote import ReadQuote
 from swap_api.usecases.read_ranges import ReadRanges
 from swap_api.usecases.read_swap import ReadSwap
@@ -248,6 +254,8 @@ class Building:
         asking = self._catalogue, self._fetch_price, self._rendering
         swap_endpoints, history = self._swap_endpoints(idempotency), self._history_endpoints()
         catalogue_endpoints = self._catalogue_endpoints()
+        authorizations = self._authorization_endpoints()
+        pay = self._pay_endpoints(authorizations, history)
         declared = endpoints(
             swap_endpoints,
             history,
@@ -258,7 +266,8 @@ class Building:
                 errors=errors,
             ),
             catalogue_endpoints,
-            authorizations=self._authorization_endpoints(),
+            authorizations=authorizations,
+            pay=pay,
             attachments=AttachmentEndpoints(
                 attach_deposit=AttachDeposit(
                     self._catalogue,
@@ -276,6 +285,7 @@ class Building:
                 history,
                 catalogue_endpoints,
                 ListSwapMessages(self._swaps, self._management.manage_webhooks),
+                pay=pay,
             ),
         )
         managing = management(**routes)
@@ -354,14 +364,39 @@ class Building:
             create_swap=create_swap,
             read_swap=self._read_swap,
             list_swaps=ListSwaps(self._swaps, self._heads, self._rendering),
-            set_refund_address=SetRefundAddress(
-                self._catalogue,
-                refund_addresses=PostgresRefundAddresses(self._service.engine),
-                own_addresses=PostgresOwnAddresses(self._service.engine),
-                clock=self._service.clock,
-                screen_parties=self._guards.screen_parties,
-            ),
+            set_refund_address=self._set_refund_address(),
             speed_up_deposit=SpeedUpDeposit(self._hints, clock=self._service.clock),
+        )
+
+    def _set_refund_address(self) -> SetRefundAddress:
+        return SetRefundAddress(
+            self._catalogue,
+            refund_addresses=PostgresRefundAddresses(self._service.engine),
+            own_addresses=PostgresOwnAddresses(self._service.engine),
+            clock=self._service.clock,
+            screen_parties=self._guards.screen_parties,
+        )
+
+    def _pay_endpoints(
+        self, authorizations: AuthorizationEndpoints, history: HistoryEndpoints
+    ) -> PayEndpoints:
+        engine, group = self._service.engine, self._group
+        tokens = HmacLinkTokens(group.pay_link_keys, pepper=group.key_pepper)
+        rendering = JsonPayRendering(self._rendering)
+        return PayEndpoints(
+            make_link=MakeLink(self._swaps, tokens, rendering, page_url=group.pay_page_url),
+            open_link=OpenLink(self._swaps, tokens, environment=self._anybody.environment),
+            read_pay_swap=ReadPaySwap(
+                self._read_decided,
+                self._heads,
+                rendering,
+                deposit=self._resolve_deposit,
+                history=PostgresHistory(engine),
+                refund_addresses=PostgresRefundAddresses(engine),
+            ),
+            set_refund_address=self._set_refund_address(),
+            authorizations=authorizations,
+            history=history,
         )
 
     def _history_endpoints(self) -> HistoryEndpoints:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from swap_runtime.settings import IDLE_TIMEOUT, Group, ServiceGroup, SharedSettings
+
+LINK_KEY_LENGTH_MIN: Final = 16
 
 
 class RateSettings(Group):
@@ -61,6 +63,16 @@ class ApiGroup(ServiceGroup):
     key_pepper: SecretStr = Field(
         min_length=16, description="Keys are stored hashed with it; changing it closes all of them"
     )
+    pay_page_url: str = Field(
+        default="",
+        description="Of the pay pages, such as https://dashboard.example/pay; without it, links "
+        "have a token and no address",
+    )
+    pay_link_keys: tuple[SecretStr, ...] = Field(
+        default=(),
+        description="Tokens of pay links are made with the first and read with any: JSON list of "
+        "texts of 16 characters or more. Default: a key derived from KEY_PEPPER",
+    )
     key_headers: tuple[str, ...] = Field(
         default=("X-SVC-APIKEY",),
         min_length=1,
@@ -101,6 +113,13 @@ class ApiGroup(ServiceGroup):
         description="How late swaps are refused whose payouts an operator has stopped",
     )
     quoter_timeout: timedelta = timedelta(milliseconds=800)
+
+    @field_validator("pay_link_keys")
+    @classmethod
+    def _are_long(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(len(key.get_secret_value()) < LINK_KEY_LENGTH_MIN for key in keys):
+            raise ValueError(f"each must have {LINK_KEY_LENGTH_MIN} characters or more")
+        return keys
 
 
 class ApiSettings(SharedSettings):

@@ -17,7 +17,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from fake_webhooks import FakeWebhooks
 from people import a_colleague
-from tenants import Tenant, a_tenant
+from tenants import Tenant, a_tenant, link_token
 
 from swap_api.domain.members import Role
 from swap_api.http.shipped_openapi import shipped_openapi
@@ -99,6 +99,8 @@ class Service:
         self, operation: Operation, query: Mapping[str, Any], body: Mapping[str, Any] | None
     ) -> httpx.Response:
         key, token = self._tenant.secret.key, self._tenant.owner.token
+        if operation.path.startswith("/pay/"):
+            token = await link_token(self._api, self._tenant, self._values["swapId"])
         return await self._api.client.request(
             operation.method,
             operation.path.format(**self._values),

@@ -11,7 +11,7 @@ import pytest
 from api_factories import ALICE, a_body
 from api_harness import Harness
 from fake_webhooks import FakeWebhooks
-from tenants import Tenant, a_closed_key, a_tenant, everything_of
+from tenants import Tenant, a_closed_key, a_tenant, everything_of, link_token
 
 from swap_api.domain.keys import Scope
 from swap_api.http.endpoints import Endpoint
@@ -19,7 +19,7 @@ from swap_api.http.table import endpoints
 
 pytestmark = pytest.mark.connected
 
-V2, MANAGE = "/api/v2", "/management/v1"
+V2, MANAGE, PAY = "/api/v2", "/management/v1", "/pay/v1"
 ENDPOINTS = endpoints(
     **{name: room for name, room in get_type_hints(endpoints).items() if name != "return"}
 )
@@ -148,6 +148,8 @@ async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tena
             continue
         by_member = endpoint.scope in BY_MEMBERS
         headers = keyed(victim.owner.token if by_member else victim.secret.key)
+        if endpoint.path.startswith(PAY):
+            headers = keyed(await link_token(api, victim, victim.values["swapId"]))
         for request in requests_of(endpoint, victim.values, victim.reference):
             answer = await ask(api, request, headers)
             if answer.status_code in REFUSED_TO_ALL:

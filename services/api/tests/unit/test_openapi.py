@@ -98,7 +98,7 @@ SECRETS = {"key", "token", "secret"}
 
 class TestIdempotencyKeys:
     def test_are_for_everything_that_changes_something(self, document: Any) -> None:
-        """A rate is read, and an invitation is taken once by itself."""
+        """A rate is read. An invitation, and what a pay link sends, is taken once by itself."""
         without = {
             path
             for path, operations in document["paths"].items()
@@ -109,6 +109,8 @@ class TestIdempotencyKeys:
         assert without == {
             "/api/swap_rate",
             "/management/v1/invitations/accept",
+            "/pay/v1/swaps/{swapId}/authorize",
+            "/pay/v1/swaps/{swapId}/refund_address",
         }
 
     def test_keep_no_answer_with_a_secret(self) -> None:

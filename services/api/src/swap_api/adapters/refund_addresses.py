@@ -19,6 +19,13 @@ class PostgresRefundAddresses:
             network: str | None = await connection.scalar(statements.SOURCE_NETWORK, values)
         return network
 
+    async def of_swap(self, swap_id: UUID) -> str | None:
+        async with reading(self._engine) as connection:
+            address: str | None = await connection.scalar(
+                statements.REFUND_ADDRESS, {"id": swap_id}
+            )
+        return address
+
     async def set_first(self, swap_id: UUID, address: str, outgoing: Outgoing) -> bool:
         values = {"id": swap_id, "refund_address": address.lower()}
         async with transaction(self._engine) as connection:

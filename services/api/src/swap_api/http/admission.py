@@ -76,7 +76,7 @@ class Admission:
         :raises ApiRefusal: without a member's access token, and when it is asked too often.
         """
         request = exchange.request
-        token = _bearer(request)
+        token = bearer(request)
         if token and endpoint.body is not None:
             await request.json_body()  # first: who is removed while it comes is nobody after it
         actor = await self._identify_member(token)
@@ -97,6 +97,7 @@ class Admission:
         return next(filter(None, map(request.header, self._key_headers)), None)
 
 
-def _bearer(request: Request) -> str | None:
+def bearer(request: Request) -> str | None:
+    """Return the token of the header `Authorization`."""
     scheme, _, token = (request.header("authorization") or "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None

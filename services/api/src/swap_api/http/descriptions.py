@@ -33,6 +33,7 @@ TAGS: Final[Mapping[str, str]] = {
     "status": "How every network is.",
     "errors": "Every code that an error can have.",
     "health": "Whether the process answers.",
+    "pay": "What the holder of a pay link reaches without a key: one swap.",
     "management": "An organization's apps, keys, members and webhook endpoints.",
     "webhooks": "What is pushed to an app's endpoints.",
 }
@@ -100,6 +101,26 @@ ENDPOINTS: Final[Mapping[str, str]] = {
     "POST /api/v2/swaps/{swapId}/refund_address": (
         "Names the address that the money goes back to if the swap cannot be completed. Once given "
         "it stays."
+    ),
+    "GET /api/v2/swaps/{swapId}/pay_link": (
+        "Reads the link to the pay page of a swap, always the same one. Its holder sees the swap "
+        "as the payer does, until the deployment replaces the key of its links. With "
+        "`may_set_refund_address` the link also sets the refund address, while that is unset."
+    ),
+    "GET /pay/v1/swaps/{swapId}": (
+        "Reads one swap with its timeline and `next_action`, by the token of its pay link "
+        "(`Authorization: Bearer`). A wrong token is answered like an unknown swap."
+    ),
+    "GET /pay/v1/swaps/{swapId}/events": (
+        "Lists what happened to the swap of a pay link, in order; `Accept: text/event-stream` "
+        "follows it live, as the events of swaps do."
+    ),
+    "POST /pay/v1/swaps/{swapId}/authorize": (
+        "Submits the signature of a gasless swap by the token of its pay link. It is taken once."
+    ),
+    "POST /pay/v1/swaps/{swapId}/refund_address": (
+        "Sets the refund address by the token of a link that may; to any other token nothing is "
+        "here. Once set it stays."
     ),
     "GET /api/v2/quote": (
         "Prices a swap: what arrives, what it costs, how long it takes. Nothing is reserved. Asked "

@@ -179,6 +179,9 @@ BY_TYPE: Final[Mapping[str, Any]] = {
 STATUSES: Final[Mapping[str, str]] = {
     "SwapModel.status": "user_transfer_pending",
     "DepositActionItemModel.status": "action_required",
+    "PayTransactionModel.type": "input",
+    "PayTransactionModel.status": "completed",
+    "PaySwapModel.status": "user_transfer_pending",
     "SwapEventModel.type": "swap.user_transfer_pending",
     "SwapEventModel.from_status": "user_transfer_pending",
     "SwapEventModel.to_status": "ls_transfer_pending",

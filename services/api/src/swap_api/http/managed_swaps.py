@@ -18,13 +18,16 @@ from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management import actor_of, told
 from swap_api.http.management_addresses import APP, doing, reading
 from swap_api.http.parameters import (
+    LinkParameters,
     ManagedListParameters,
     NetworksParameters,
     StepsParameters,
     SwapBody,
     SwapParameters,
     id_of,
+    parse_query,
 )
+from swap_api.http.pay import PayEndpoints
 from swap_api.http.requests import Request
 from swap_api.http.swaps import SwapEndpoints, swap_id_of
 from swap_api.usecases.list_swap_messages import ListSwapMessages
@@ -33,6 +36,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel
 from swap_contracts.public.management import WebhookMessageModel
 from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapModel
+from swap_contracts.public.pay import PayLinkModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
 
@@ -47,12 +51,15 @@ class ManagedSwapEndpoints:
         history: HistoryEndpoints,
         catalogue: CatalogueEndpoints,
         list_swap_messages: ListSwapMessages,
+        *,
+        pay: PayEndpoints,
     ) -> None:
         self._partners = manage_partners
         self._swaps = swaps
         self._history = history
         self._catalogue = catalogue
         self._list_swap_messages = list_swap_messages
+        self._pay = pay
 
     async def list_all(self, request: Request, context: Context) -> Response:
         return await self._swaps.list_behind(request, await self._as_app(request, context))
@@ -84,6 +91,12 @@ class ManagedSwapEndpoints:
 
     async def networks(self, request: Request, context: Context) -> Response:
         return await self._catalogue.networks(request, await self._as_app(request, context))
+
+    async def pay_link(self, request: Request, context: Context) -> Response:
+        as_app = await self._as_app(request, context)
+        if parse_query(LinkParameters, request.query).may_set_refund_address:
+            actor_of(context).require_to_work_on(as_app.caller.environment)
+        return await self._pay.link(request, as_app)
 
     async def _as_app(self, request: Request, context: Context) -> Context:
         """Return the request as one of the app's.
@@ -185,5 +198,13 @@ def managed_swaps(
             swaps.webhooks,
             "List the webhook messages about an app's swap, oldest first, with every attempt",
             list[WebhookMessageModel],
+        ),
+        reading(
+            f"{SWAP}/pay_link",
+            swaps.pay_link,
+            "Read the link to the pay page of an app's swap",
+            PayLinkModel,
+            query=LinkParameters,
+            refuses=(ErrorCode.ROLE_TOO_LOW,),
         ),
     ]

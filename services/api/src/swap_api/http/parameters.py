@@ -208,6 +208,14 @@ class StepsParameters(Parameters):
     source_address: Text | None = None
 
 
+class LinkParameters(Parameters):
+    may_set_refund_address: bool = Field(
+        default=False,
+        description="The holder of the link may set the refund address, while it is unset. Needs a "
+        "secret key, or a member who may change the app",
+    )
+
+
 class TransactionParameters(Parameters):
     network: Text = Field(description="Name, or chain id", examples=["ETHEREUM_DEVNET"])
     transaction_id: Text = Field(description="The transaction's hash", examples=[TRANSACTION])

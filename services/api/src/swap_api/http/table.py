@@ -34,6 +34,8 @@ from swap_api.http.parameters import (
     SwapParameters,
     TransactionParameters,
 )
+from swap_api.http.pay import PayEndpoints
+from swap_api.http.pay_table import of_pay_links
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.signatures import of_attachments, of_authorizations
 from swap_api.http.swaps import SwapEndpoints
@@ -103,6 +105,7 @@ def endpoints(
     *,
     authorizations: AuthorizationEndpoints,
     attachments: AttachmentEndpoints,
+    pay: PayEndpoints,
     managed: ManagementEndpoints,
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
@@ -122,6 +125,7 @@ def endpoints(
         *map(make_idempotent, of_authorizations(authorizations)),
         *map(make_idempotent, of_attachments(attachments)),
         *_history(history),
+        *of_pay_links(pay),
         *_pricing(pricing),
         *_catalogue(catalogue),
         *map(make_idempotent, for_members),

@@ -1,0 +1,47 @@
+"""Tokens of pay links, derived from the swap's id: nothing is stored."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from pydantic import SecretStr
+
+from swap_api.domain.pay_links import TOKEN_LENGTH_MAX, TOKEN_PREFIX, LinkRight
+
+TOKEN_BYTES: Final = 16
+PURPOSE: Final = b"pay links"
+
+
+class HmacLinkTokens:
+    """Keyed hashes: the first key makes tokens, every key reads them."""
+
+    def __init__(self, keys: Sequence[SecretStr], *, pepper: SecretStr) -> None:
+        """
+        :param keys: none: one is derived from the pepper of API keys.
+        """
+        given = [key.get_secret_value().encode() for key in keys]
+        derived = hmac.digest(pepper.get_secret_value().encode(), PURPOSE, sha256)
+        self._keys = given or [derived]
+
+    def make(self, swap_id: UUID, right: LinkRight) -> str:
+        return _token(self._keys[0], swap_id, right)
+
+    def right_of(self, swap_id: UUID, token: str) -> LinkRight | None:
+        if len(token) > TOKEN_LENGTH_MAX or not token.isascii():
+            return None
+        found = None
+        for key in self._keys:
+            for right in LinkRight:
+                # Every pair is compared, so that the time tells nothing about a token.
+                if hmac.compare_digest(_token(key, swap_id, right), token):
+                    found = right
+        return found
+
+
+def _token(key: bytes, swap_id: UUID, right: LinkRight) -> str:
+    digest = hmac.digest(key, f"{right}:{swap_id}".encode(), sha256)
+    return TOKEN_PREFIX + digest[:TOKEN_BYTES].hex()

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.domain.pay_links import LinkRight
+from swap_api.domain.refusals import NotFound
+from swap_api.pay_ports import LinkTokens
+from swap_api.ports import StoredSwap, Swaps
+
+
+@dataclass(frozen=True, slots=True)
+class LinkHolder:
+    """Whoever has the link of one swap: reads it as a publishable key of its app does."""
+
+    caller: Caller
+    right: LinkRight
+
+    @property
+    def sets_refund_address(self) -> bool:
+        return self.right is LinkRight.REFUND_ADDRESS
+
+
+class OpenLink:
+    """Return what a token permits with a swap."""
+
+    def __init__(self, swaps: Swaps, tokens: LinkTokens, *, environment: Environment) -> None:
+        self._swaps = swaps
+        self._tokens = tokens
+        self._environment = environment
+
+    async def __call__(self, swap_id: UUID, token: str | None) -> LinkHolder:
+        """
+        :raises NotFound: for an unknown swap and for a wrong token alike.
+        """
+        right = self._tokens.right_of(swap_id, token or "")
+        if right is None:
+            raise NotFound
+        stored = await self._swaps.find(swap_id)
+        if stored is None:
+            raise NotFound
+        return LinkHolder(self._caller_of(stored), right)
+
+    def _caller_of(self, stored: StoredSwap) -> Caller:
+        return Caller(
+            UUID(int=0),
+            stored.app_id,
+            self._environment,
+            KeyKind.PUBLISHABLE,
+            Allowances(),
+            None,
+        )
