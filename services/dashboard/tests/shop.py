@@ -87,10 +87,19 @@ def a_network(name: str, chain_id: int) -> dict[str, Any]:
         "start_block": 0,
         "block_time_milliseconds": 1000,
         "finality_blocks": 2,
-        "contracts": {"treasury": TREASURY, "depository": DEPOSITORY},
+        "contracts": {
+            "treasury": TREASURY,
+            "depository": DEPOSITORY,
+            "deposit_addresses": {"factory": DEPOSITORY, "init_code_hash": "0x" + "11" * 32},
+        },
         "signers": [SIGNER],
         "funders": [],
-        "gas": {"pay_native": 75000, "pay_erc20": 95000},
+        "gas": {
+            "pay_native": 75000,
+            "pay_erc20": 95000,
+            "sweep_native": 90000,
+            "sweep_erc20": 95000,
+        },
         "max_fee_per_gas": 500 * 10**9,
         "tokens": [
             {"symbol": "ETH", "contract": None, "decimals": 18, "listing_date": listed},
@@ -351,7 +360,7 @@ class Dashboard:
     """The dashboard in this process, in front of the api, with a clock that a test turns."""
 
     def __init__(
-        self, database: Database, api: Api, *, public_url: str, bench_url: str = ""
+        self, database: Database, api: Api, *, public_url: str, bench_url: str = "", **more: Any
     ) -> None:
         self.ahead = timedelta(0)
         self.public_url = public_url
@@ -365,6 +374,7 @@ class Dashboard:
                     "public_url": public_url,
                     "api_url": api.url,
                     "secret_keys": [SEALING_KEY],
+                    **more,
                 },
             }
         )
@@ -391,6 +401,7 @@ class Dashboard:
         await self.http.close()
         if self.bench is not None:
             await self.bench.close()
+        await self.parts.pay.close()
         await self.service.engine.dispose()
 
 

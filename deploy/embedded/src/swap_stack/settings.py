@@ -68,6 +68,7 @@ def make_settings(
         "SWAP_NOTIFIER__SECRET_KEYS": orjson.dumps([secrets.webhook_key]).decode(),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
         "SWAP_DASHBOARD__PUBLIC_URL": ports.public_url("dashboard"),
+        "SWAP_API__PAY_PAGE_URL": f"{ports.public_url('dashboard')}/pay",
         "SWAP_DASHBOARD__API_URL": ports.public_url("api"),
         "SWAP_DASHBOARD__BENCH_URL": bench_url,
         "SWAP_DASHBOARD__SECRET_KEYS": orjson.dumps([secrets.dashboard_key]).decode(),

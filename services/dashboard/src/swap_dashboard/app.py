@@ -35,6 +35,7 @@ from swap_dashboard.http.site import STATIC, Section, build_site
 from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
+from swap_dashboard.pay_wiring import Pay, build_pay
 from swap_dashboard.ports import Api, Bench, Passwords
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
@@ -79,6 +80,7 @@ async def build(service: Service) -> None:
     service.on_stop(api.close)
     if bench is not None:
         service.on_stop(bench.close)
+    service.on_stop(parts.pay.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class Parts:
     admin: AccountRoutes
     forget_old: ForgetOld
     make_sign_in_link: MakeSignInLink
+    pay: Pay
 
 
 class Building:
@@ -140,6 +143,7 @@ class Building:
             self._cookies,
             trusted_proxies=group.trusted_proxies,
         )
+        self._pay = build_pay(group, pages, address_of=self._visitors.address, clock=clock)
 
     def parts(self) -> Parts:
         layout, visitors = self._layout, self._visitors
@@ -153,6 +157,7 @@ class Building:
             KeyPages(layout, visitors, member_forms),
             OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
             *self._bench_pages(member_forms),
+            self._pay.pages,
         )
         make_sign_in_link = MakeSignInLink(
             self._accounts,
@@ -171,6 +176,7 @@ class Building:
                 self._sessions, self._throttle, idle=self._group.session_idle, clock=self._clock
             ),
             make_sign_in_link=make_sign_in_link,
+            pay=self._pay,
         )
 
     def _bench_pages(self, member_forms: MemberForms) -> Sequence[Section]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
@@ -16,6 +18,9 @@ from swap_runtime.settings import (
     SharedSettings,
 )
 
+# A name, an IPv4 or a bracketed IPv6 address, with a port or without: no character of a policy.
+HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
+
 
 class DashboardGroup(ServiceGroup):
     port: int = Field(description="The public port")
@@ -26,6 +31,11 @@ class DashboardGroup(ServiceGroup):
     api_url: str = Field(description="Where the api answers, inside: its public port")
     api_public_url: str = Field(
         default="", description="What commands to copy name; without it, API_URL"
+    )
+    pay_frame_ancestors: tuple[str, ...] = Field(
+        default=(),
+        description="Sites that may show the pay page in a frame: JSON list of origins, such as "
+        "https://shop.example",
     )
     secret_keys: tuple[SecretStr, ...] = Field(
         min_length=1,
@@ -61,11 +71,23 @@ class DashboardGroup(ServiceGroup):
     @field_validator("public_url")
     @classmethod
     def _is_an_origin(cls, value: str) -> str:
-        parts = urlsplit(value)
-        is_origin = parts.scheme in ("http", "https") and parts.netloc and not parts.path.strip("/")
-        if not is_origin or parts.query or parts.fragment:
-            raise ValueError("must be http(s)://host, with a port or without, and nothing more")
-        return f"{parts.scheme}://{parts.netloc}"
+        return to_origin(value)
+
+    @field_validator("pay_frame_ancestors")
+    @classmethod
+    def _are_origins(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(to_origin(value) for value in values)
+
+
+def to_origin(value: str) -> str:
+    """
+    :raises ValueError: when it is more or less than scheme and host.
+    """
+    parts = urlsplit(value)
+    is_origin = parts.scheme in ("http", "https") and HOST.fullmatch(parts.netloc)
+    if not is_origin or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("must be http(s)://host, with a port or without, and nothing more")
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 class UnusedKafka(KafkaSettings):

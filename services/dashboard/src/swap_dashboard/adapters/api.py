@@ -73,7 +73,7 @@ class HttpMemberApi:
             async with self._client.stream("GET", BASE + path, headers=headers) as answer:
                 if answer.is_error:
                     await answer.aread()
-                    _data_of(answer)
+                    data_of(answer)
                 async for piece in answer.aiter_raw():
                     yield piece
         except httpx.HTTPError as error:
@@ -97,13 +97,17 @@ async def send(client: httpx.AsyncClient, method: str, path: str, **options: Any
     except httpx.HTTPError as error:
         observe.api_away(path, error)
         raise ApiAway(type(error).__name__) from error
-    data = _data_of(answer)
+    data = data_of(answer)
     total = answer.headers.get("x-total-count")
     has_more = 'rel="next"' in answer.headers.get("link", "")
     return Answered(data, int(total) if total else None, has_more)
 
 
-def _data_of(answer: httpx.Response) -> Any:
+def data_of(answer: httpx.Response) -> Any:
+    """
+    :raises ApiRefused: when the answer is a refusal.
+    :raises ApiAway: when the api cannot answer now.
+    """
     try:
         content = orjson.loads(answer.content)
     except orjson.JSONDecodeError:

@@ -55,8 +55,10 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                has_own_policy = "content-security-policy" in headers  # it says who may frame it
                 for name, value in self._headers.items():
-                    headers.setdefault(name, value)
+                    if not (has_own_policy and name == "x-frame-options"):
+                        headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
                 observe.answered(message["status"], self._timer() - began)
             await send(message)

@@ -1,0 +1,252 @@
+"""The pay page of one swap: public, without a session, by the token of its link."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.http import pay_view
+from swap_dashboard.http.pay_texts import choose_language, texts
+from swap_dashboard.http.rendering import Pages, amount
+from swap_dashboard.http.visitors import to_uuid
+from swap_dashboard.pay_ports import PayApi, Payer
+from swap_dashboard.ports import ApiAway, ApiRefused, Clock
+from swap_runtime.http.request_body import body_of
+
+BODY_MAX: Final = 16 * 1024
+ADDRESS_MAX: Final = 128
+TOKEN_MAX: Final = 64
+JSON: Final = "application/json"
+FIELDS_MAX: Final = 10
+SIGNED: Final = ("signature", "signer_address")
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class PayPages:
+    """Routes below `/pay`, with a policy of their own for what frames them."""
+
+    def __init__(
+        self,
+        api: PayApi,
+        pages: Pages,
+        *,
+        address_of: Callable[[Request], str],
+        public_url: str,
+        frame_ancestors: Sequence[str],
+        clock: Clock,
+    ) -> None:
+        """
+        :param address_of: the client's address, by which the api counts requests.
+        :param frame_ancestors: origins that may show the page in a frame; none: nobody may.
+        """
+        self._api = api
+        self._pages = pages
+        self._address_of = address_of
+        self._public_url = public_url
+        self._headers = policy(frame_ancestors)
+        self._clock = clock
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/pay/{swap_id}", self._page(self.show)),
+            Route("/pay/{swap_id}", self._page(self.set_refund_address), methods=["POST"]),
+            Route("/pay/{swap_id}/data", self._data(self.read)),
+            Route("/pay/{swap_id}/events", self._data(self.follow)),
+            Route("/pay/{swap_id}/authorize", self._data(self.authorize), methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        payer = self._payer(request)
+        return self._shown(request, payer, await self._api.swap(payer))
+
+    async def set_refund_address(self, request: Request) -> Response:
+        payer = self._payer(request)
+        address = (await form_of(request)).get("refund_address", "").strip()[:ADDRESS_MAX]
+        try:
+            await self._api.post(payer, "refund_address", {"refund_address": address})
+        except ApiRefused as refusal:
+            swap = await self._api.swap(payer)
+            return self._shown(request, payer, swap, refused=refusal, address=address)
+        return RedirectResponse(f"{request.url.path}?{request.url.query}#refund", status_code=303)
+
+    async def read(self, request: Request) -> Response:
+        read = await self._api.read(
+            self._payer(request),
+            source_address=request.query_params.get("source_address", "")[:ADDRESS_MAX],
+            known_tag=request.headers.get("if-none-match", ""),
+        )
+        headers = {"etag": read.tag, "cache-control": "private, no-cache"}
+        if read.is_unchanged:
+            return Response(status_code=304, headers=headers)
+        return Response(read.content, media_type=JSON, headers=headers)
+
+    async def follow(self, request: Request) -> Response:
+        """Pass the swap's events on as they come, until the api ends its stream."""
+        last = request.headers.get("last-event-id", "")
+        events = self._api.events(self._payer(request), last if last.isdecimal() else "")
+        return StreamingResponse(_until_away(events), media_type="text/event-stream")
+
+    async def authorize(self, request: Request) -> Response:
+        """Pass a wallet's signature on."""
+        payer = self._payer(request)
+        fields = await form_of(request)
+        sent = {name: fields.get(name, "") for name in SIGNED}
+        data = await self._api.post(payer, "authorize", sent)
+        return JSONResponse({"data": data, "error": None})
+
+    def _payer(self, request: Request) -> Payer:
+        """
+        :raises ApiRefused: when the address cannot be one of a link.
+        """
+        token = request.query_params.get("token", "")
+        if not token or len(token) > TOKEN_MAX or not token.isascii() or not token.isprintable():
+            raise ApiRefused(404, "NOT_FOUND", "There is nothing at this address")
+        swap_id = to_uuid(request.path_params["swap_id"])
+        return Payer(swap_id, token, self._address_of(request))
+
+    def _shown(
+        self,
+        request: Request,
+        payer: Payer,
+        swap: Mapping[str, Any],
+        *,
+        refused: ApiRefused | None = None,
+        address: str = "",
+    ) -> Response:
+        language = language_of(request)
+        link = {"token": payer.token, "lang": language}
+        uri = pay_view.payment_uri(swap)
+        page_url = f"{self._public_url}/pay/{payer.swap_id}?token={payer.token}"
+        values = {
+            "swap": swap,
+            "kind": pay_view.action_kind(swap),
+            "stages": pay_view.stages(swap),
+            "timeline": pay_view.timeline(swap["timeline"]),
+            "left_seconds": pay_view.left_seconds(swap, self._clock()),
+            "qr": pay_view.qr_code(uri or page_url),
+            "uri": uri,
+            "explorer_link": pay_view.explorer_link,
+            "is_exact": pay_view.sent_exactly(swap),
+            "path": request.url.path,
+            "query": urlencode(link),
+            "problem": refused and problem_text(texts()[language], refused),
+            "entered": address,
+        }
+        return self._render(request, "pay.html", values, 422 if refused else 200)
+
+    def _render(
+        self, request: Request, page: str, values: Mapping[str, Any], status: int
+    ) -> Response:
+        language = language_of(request)
+        t = texts()[language]
+        around = {
+            "t": t,
+            "language": language,
+            "languages": [
+                {"tag": tag, "name": words["language"], "query": _with_language(request, tag)}
+                for tag, words in texts().items()
+                if tag != language
+            ],
+            "number": lambda value: localized(amount(value), t),
+        }
+        headers = {**self._headers, "content-language": language, "vary": "Accept-Language"}
+        return self._pages.render(page, {**around, **values}, status=status, headers=headers)
+
+    def _page(self, handler: Handler) -> Handler:
+        @wraps(handler)
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except ApiRefused as refusal:
+                is_unknown = refusal.status == HTTPStatus.NOT_FOUND
+                what, status = ("unknown", 404) if is_unknown else ("refused", 400)
+            except (ApiAway, HTTPException):
+                what, status = "away", 503
+            return self._render(request, "pay_error.html", {"what": what}, status)
+
+        return handle
+
+    def _data(self, handler: Handler) -> Handler:
+        @wraps(handler)
+        async def handle(request: Request) -> Response:
+            try:
+                response = await handler(request)
+            except ApiRefused as refusal:
+                error = {"code": refusal.code, "message": refusal.message}
+                response = JSONResponse({"data": None, "error": error}, refusal.status)
+            except ApiAway:
+                error = {"code": "SERVICE_UNAVAILABLE", "message": ""}
+                response = JSONResponse({"data": None, "error": error}, 503)
+            response.headers.update(self._headers)
+            return response
+
+        return handle
+
+
+def policy(frame_ancestors: Sequence[str]) -> dict[str, str]:
+    """Return the headers of the pay page: its own files, and the frames that a setting allows."""
+    ancestors = " ".join(frame_ancestors) or "'none'"
+    parts = (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        f"frame-ancestors {ancestors}",
+    )
+    return {
+        "content-security-policy": "; ".join(parts),
+        # The address has the token of the link: no other site may learn it.
+        "referrer-policy": "no-referrer",
+        "cross-origin-resource-policy": "cross-origin" if frame_ancestors else "same-origin",
+        "x-robots-tag": "noindex",
+    }
+
+
+def language_of(request: Request) -> str:
+    requested = request.query_params.get("lang", "")
+    return choose_language(requested, request.headers.get("accept-language", ""))
+
+
+def problem_text(t: Mapping[str, Any], refusal: ApiRefused) -> str:
+    """Return why an address is not taken, in the reader's language where it has words for it."""
+    return str(t["problems"].get(refusal.code, refusal.message))
+
+
+def localized(number: str, t: Mapping[str, Any]) -> str:
+    """Write a number with the separators of a language."""
+    return number.translate({ord(","): t["thousands"], ord("."): t["decimal"]})
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form; the token of the link is in the address, and no cookie counts.
+
+    :raises ApiRefused: when it is no form.
+    """
+    body = await body_of(request, bytes_max=BODY_MAX)
+    try:
+        return dict(parse_qsl(body.decode(), max_num_fields=FIELDS_MAX))
+    except ValueError:
+        raise ApiRefused(400, "VALIDATION_ERROR", "This is not a form") from None
+
+
+def _with_language(request: Request, tag: str) -> str:
+    return urlencode({"token": request.query_params.get("token", "")[:TOKEN_MAX], "lang": tag})
+
+
+async def _until_away(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    try:
+        async for piece in events:
+            yield piece
+    except (ApiAway, ApiRefused):
+        return  # the browser comes again

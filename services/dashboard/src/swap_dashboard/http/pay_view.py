@@ -1,0 +1,100 @@
+"""What the pay page shows, made of the api's answer: decisions for the template, and no text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise, zip_longest
+from typing import Any, Final
+
+import segno
+from markupsafe import Markup
+
+from swap_dashboard.http.rendering import to_moment
+
+WAITING: Final = "user_transfer_pending"
+PAYING: Final = "ls_transfer_pending"
+BY_WALLET: Final = ("transfer", "approve", "sign")
+ENDS: Final = ("completed", "failed", "expired", "refunded")
+# The way of a swap that goes well: every stage is behind, at, or before the swap's status.
+STAGES: Final = ("deposit", "confirm", "payout", "done")
+QUIET_ZONE: Final = 2  # modules around a code, where the page is white
+
+
+def action_kind(swap: Mapping[str, Any]) -> str:
+    """Return what the payer does now: `address`, `wallet`, `waits` for the service, or `none`."""
+    if swap["status"] in ENDS:
+        return "none"
+    step = swap["next_action"]
+    if step is None or step["status"] != "action_required":
+        return "waits"
+    action = step["action"]
+    if action is not None and action["type"] == "manual_transfer":
+        return "address"
+    return "wallet" if step["step"] == "sign" or _is_by_wallet(action) else "waits"
+
+
+def stages(swap: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return each stage with its state: `done`, `now`, `ahead` or `stopped`."""
+    status = swap["status"]
+    kinds = {one["type"]: one["status"] for one in swap["transactions"]}
+    if status == "completed":
+        reached = len(STAGES)
+    elif "output" in kinds:
+        reached = 2
+    elif kinds.get("input") == "completed" or status == PAYING:
+        reached = 2 if kinds.get("input") == "completed" else 1
+    else:
+        reached = 1 if "input" in kinds else 0
+    is_stopped = status not in (WAITING, PAYING, "completed")
+    states = [
+        "done" if number < reached else "now" if number == reached else "ahead"
+        for number in range(len(STAGES))
+    ]
+    if is_stopped:
+        states = ["stopped" if state == "now" else state for state in states]
+    return [{"name": n, "state": s} for n, s in zip(STAGES, states, strict=True)]
+
+
+def timeline(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the moves between statuses, each with how long it lasted."""
+    moves = [event for event in events if event["type"] != "swap.updated"]
+    spans = [to_moment(after["at"]) - to_moment(before["at"]) for before, after in pairwise(moves)]
+    return [{**event, "lasted": lasted} for event, lasted in zip_longest(moves, spans)]
+
+
+def left_seconds(swap: Mapping[str, Any], now: datetime) -> int | None:
+    """Return how long a deposit is waited for; None where none is."""
+    if swap["status"] != WAITING:
+        return None
+    return max(int((to_moment(swap["expires_at"]) - now).total_seconds()), 0)
+
+
+def explorer_link(transaction: Mapping[str, Any]) -> str | None:
+    """Return where a transaction is shown; only addresses of the web are links."""
+    template, name = transaction["network"]["transaction_explorer_template"], "transaction_hash"
+    if not transaction[name] or not template.startswith(("https://", "http://")):
+        return None
+    return str(template).replace("{0}", transaction[name])
+
+
+def qr_code(text: str) -> Markup:
+    """Return a code as an image inside the page: no request more, and no file."""
+    made = segno.make(text, error="m", micro=False)
+    svg = made.svg_inline(omitsize=True, border=QUIET_ZONE, svgclass="qr", lineclass="qr-dark")
+    return Markup(svg)  # drawn from the modules: nothing of the text stands in it
+
+
+def payment_uri(swap: Mapping[str, Any]) -> str | None:
+    """Return the URI (EIP-681) that pays; None where a wallet has to send more than it can say."""
+    step = swap["next_action"]
+    return step["detail"] if action_kind(swap) == "address" else None
+
+
+def sent_exactly(swap: Mapping[str, Any]) -> bool:
+    """Return whether the swap is for an amount, and not for whatever comes."""
+    return bool(swap["requested_amount"])
+
+
+def _is_by_wallet(action: Mapping[str, Any] | None) -> bool:
+    return action is not None and action["type"] in BY_WALLET

@@ -1,0 +1,35 @@
+"""Builds the pay pages: a part of the wiring with a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from swap_dashboard.adapters.pay_api import HttpPayApi
+from swap_dashboard.http.pay import PayPages
+from swap_dashboard.http.rendering import Pages
+from swap_dashboard.ports import Clock
+from swap_dashboard.settings import DashboardGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Pay:
+    pages: PayPages
+    close: Callable[[], Awaitable[None]]
+
+
+def build_pay(
+    group: DashboardGroup, pages: Pages, *, address_of: Callable[[Request], str], clock: Clock
+) -> Pay:
+    api = HttpPayApi(group.api_url, answer_seconds=group.api_timeout.total_seconds())
+    made = PayPages(
+        api,
+        pages,
+        address_of=address_of,
+        public_url=group.public_url,
+        frame_ancestors=group.pay_frame_ancestors,
+        clock=clock,
+    )
+    return Pay(made, api.close)

@@ -1,0 +1,240 @@
+"""The pay page over HTTP: what a payer sees and sends, and what no other link opens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from services.dashboard.tests.payer import a_link, read
+from services.dashboard.tests.shop import PAYER, RECEIVER, Api, Dashboard, a_transaction
+from tests.plugins.postgres import Database
+
+pytestmark = pytest.mark.connected
+ADDRESS = "http://dashboard.test"
+HOSTILE = "\"><script>alert(1)</script>'{{7*7}}"
+
+
+@pytest.fixture
+async def framed(database: Database, api: Api) -> AsyncIterator[Dashboard]:
+    """Return a dashboard whose pay page a shop may show in a frame."""
+    made = Dashboard(
+        database, api, public_url=ADDRESS, pay_frame_ancestors=["https://shop.example"]
+    )
+    yield made
+    await made.close()
+
+
+class TestPage:
+    async def test_shows_what_to_send_by_a_wallet(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+
+        page = (await read(dashboard, link.path())).text
+
+        assert "Pay with a wallet" in page
+        assert "Waiting for your payment" in page
+        assert "2,996" in page
+        assert RECEIVER in page
+        assert 'class="qr"' in page
+
+    async def test_shows_an_address_with_its_code(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api, method="deposit_address")
+
+        page = (await read(dashboard, link.path())).text
+        data = (await read(dashboard, link.path("data"))).json()["data"]
+
+        address = data["next_action"]["action"]["to_address"]
+        assert data["next_action"]["detail"].startswith(f"ethereum:{address}@31337")
+        assert "Send to this address" in page
+        assert page.count(address) >= 2  # shown whole, and to be copied
+
+    async def test_shows_both_transactions_with_confirmations(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        paid = (a_transaction("input"), a_transaction("output"))
+        link = await a_link(api, status="completed", transactions=paid)
+
+        page = (await read(dashboard, link.path())).text
+
+        assert "The money has arrived" in page
+        assert "3 / 3" in page
+        for one in paid:
+            assert str(one.transaction_hash) in page
+
+    @pytest.mark.parametrize(
+        ("status", "says"),
+        [
+            ("ls_transfer_pending", "Your payment was seen"),
+            ("expired", "Do not send anything any more"),
+            ("failed", "could not be completed"),
+            ("pending_refund", "on its way back"),
+            ("refunded", "went back"),
+        ],
+    )
+    async def test_says_what_a_status_means(
+        self, dashboard: Dashboard, api: Api, status: str, says: str
+    ) -> None:
+        link = await a_link(api, status=status)
+
+        page = (await read(dashboard, link.path())).text
+
+        assert says in page
+        assert "Pay with a wallet" not in page
+
+    async def test_shows_nothing_of_the_partners(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+
+        answers = [await read(dashboard, path) for path in (link.path(), link.path("data"))]
+
+        for answer in answers:
+            assert answer.status_code == 200
+            for hidden in ("order 4711", link.app, "checkout of the shop", "fee_amount"):
+                assert hidden not in answer.text
+
+    async def test_speaks_the_readers_language(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+
+        by_browser = await read(dashboard, link.path(), **{"accept-language": "fr, de-CH;q=0.9"})
+        by_address = await read(dashboard, link.path(lang="de"), **{"accept-language": "en"})
+        unknown = await read(dashboard, link.path(lang="xx"), **{"accept-language": "xx"})
+
+        for answer in (by_browser, by_address):
+            assert '<html lang="de">' in answer.text
+            assert "Mit einer Wallet bezahlen" in answer.text
+            assert "2.996" in answer.text
+        assert '<html lang="en">' in unknown.text
+
+
+class TestLinks:
+    async def test_open_one_swap(self, dashboard: Dashboard, api: Api) -> None:
+        one, other = await a_link(api), await a_link(api)
+        wrong = [
+            f"/pay/{one.swap.swap_id}",
+            f"/pay/{one.swap.swap_id}?token=",
+            f"/pay/{one.swap.swap_id}?token={other.token}",
+            f"/pay/{one.swap.swap_id}?token={'x' * 1000}",
+            f"/pay/{uuid4()}?token={one.token}",
+            f"/pay/not-an-id?token={one.token}",
+        ]
+
+        answers = [await read(dashboard, path) for path in wrong]
+
+        assert {answer.status_code for answer in answers} == {404}
+        assert all("There is no such swap" in answer.text for answer in answers)
+
+    async def test_are_told_to_no_other_site(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+
+        for path in (link.path(), link.path("data")):
+            headers = (await read(dashboard, path)).headers
+            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["x-robots-tag"] == "noindex"
+
+    async def test_open_nothing_of_the_dashboard(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+
+        answer = await read(dashboard, f"/apps/{link.app}/swaps?token={link.token}")
+
+        assert answer.status_code == 303
+        assert answer.headers["location"].startswith("/sign-in")
+
+
+class TestData:
+    async def test_is_not_sent_again_until_it_changes(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+        first = await read(dashboard, link.path("data"))
+
+        known = {"if-none-match": first.headers["etag"]}
+        same = await read(dashboard, link.path("data"), **known)
+        await api.store(
+            link.swap.model_copy(
+                update={"sequence": 2, "status": "expired", "closed_at": datetime.now(UTC)}
+            )
+        )
+        changed = await read(dashboard, link.path("data"), **known)
+
+        assert (same.status_code, same.content) == (304, b"")
+        assert changed.json()["data"]["status"] == "expired"
+
+    async def test_refuses_as_the_api_does(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+        wrong = link.path("data").replace(link.token, "x")
+        sent = {"signature": "0x" + "11" * 65, "signer_address": PAYER}
+
+        read_wrong = await read(dashboard, wrong)
+        signed = await dashboard.browser().client.post(link.path("authorize"), data=sent)
+
+        assert read_wrong.json()["error"]["code"] == "NOT_FOUND"
+        assert signed.json()["error"]["code"] == "AUTHORIZATION_NOT_REQUESTED"
+
+
+class TestRefundAddress:
+    async def test_is_set_once_by_a_link_that_may(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api, may_set_refund_address=True)
+        browser = dashboard.browser()
+        before = (await browser.get(link.path())).text
+
+        wrong = await browser.client.post(link.path(), data={"refund_address": HOSTILE})
+        done = await browser.client.post(link.path(), data={"refund_address": PAYER})
+        after = (await browser.get(link.path())).text
+
+        assert 'name="refund_address"' in before
+        assert wrong.status_code == 422
+        assert "This is not an address on the network" in wrong.text
+        assert "<script>alert" not in wrong.text
+        assert done.status_code == 303
+        assert done.headers["location"] == f"{link.path()}#refund"
+        assert 'name="refund_address"' not in after
+        assert PAYER.lower() in after.lower()
+
+    async def test_is_not_asked_by_another_link(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+        browser = dashboard.browser()
+
+        page = (await browser.get(link.path())).text
+        sent = await browser.client.post(link.path(), data={"refund_address": PAYER})
+        after = (await browser.get(link.path("data"))).json()["data"]
+
+        assert 'name="refund_address"' not in page
+        assert sent.status_code == 422
+        assert 'name="refund_address"' not in sent.text
+        assert after["refund_address"] is None
+
+
+class TestFrames:
+    async def test_are_allowed_to_nobody_unless_a_setting_says_so(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        link = await a_link(api)
+
+        page = (await read(dashboard, link.path())).headers
+        sign_in = (await read(dashboard, "/sign-in")).headers
+
+        assert "frame-ancestors 'none'" in page["content-security-policy"]
+        assert sign_in["x-frame-options"] == "DENY"
+
+    async def test_are_allowed_to_the_sites_of_the_setting(
+        self, framed: Dashboard, api: Api
+    ) -> None:
+        link = await a_link(api)
+
+        page = (await read(framed, link.path())).headers
+        sign_in = (await read(framed, "/sign-in")).headers
+
+        policy = page["content-security-policy"]
+        assert "frame-ancestors https://shop.example" in policy
+        assert "x-frame-options" not in page
+        assert "'unsafe" not in policy
+        assert "frame-ancestors 'none'" in sign_in["content-security-policy"]
+        assert sign_in["x-frame-options"] == "DENY"
+
+
+async def test_events_need_the_token(dashboard: Dashboard, api: Api) -> None:
+    link = await a_link(api)
+
+    answer = await read(dashboard, link.path("events").replace(link.token, "x"))
+
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.content == b""

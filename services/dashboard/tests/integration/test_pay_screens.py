@@ -1,0 +1,139 @@
+"""The pay page in a real browser: every look, what axe finds, live changes, and without scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from services.dashboard.tests.integration.test_screens import (
+    AXE,
+    BROWSER,
+    BYTES_MAX,
+    LOOKS,
+    NO_AXE,
+    NO_BROWSER,
+    REQUESTS_MAX,
+    look,
+    picture,
+    show,
+    violations,
+)
+from services.dashboard.tests.payer import Link, a_link
+from services.dashboard.tests.shop import Api, Dashboard, a_transaction
+from swap_runtime.http.asgi import AsgiServer
+from tests.plugins.postgres import Database
+from tests.plugins.processes import free_port
+from tests.support.browser import opened
+
+pytestmark = [
+    pytest.mark.connected,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
+    pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    url: str
+    wallet: Link
+    address: Link
+    paying: Link
+    done: Link
+
+    def all(self) -> dict[str, str]:
+        return {
+            "pay-wallet": self.wallet.path(),
+            "pay-address": self.address.path(),
+            "pay-address-de": self.address.path(lang="de"),
+            "pay-paying": self.paying.path(),
+            "pay-done": self.done.path(),
+            "pay-unknown": self.done.path().replace(self.done.token, "x"),
+        }
+
+
+@pytest.fixture
+async def pages(database: Database, api: Api) -> AsyncIterator[Pages]:
+    port = free_port()
+    made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}")
+    server = AsgiServer(made.parts.site, "127.0.0.1", port)
+    await server.start()
+    paid = (a_transaction("input"), a_transaction("output", status="pending", block_number=9))
+    ended = (a_transaction("input"), a_transaction("output"))
+    yield Pages(
+        made.public_url,
+        await a_link(api, may_set_refund_address=True),
+        await a_link(api, method="deposit_address", refund_address="0x" + "7" * 40),
+        await a_link(api, status="ls_transfer_pending", transactions=paid),
+        await a_link(api, status="completed", transactions=ended),
+    )
+    await server.stop()
+    await made.close()
+
+
+async def test_every_look_is_readable(pages: Pages, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    found, wide = [], []
+    async with opened(BROWSER, tmp_path, "about:blank") as page:
+        for name, path in pages.all().items():
+            page.requests.clear()
+            await show(page, pages.url + path)
+            sizes = await page.value(
+                "JSON.stringify(performance.getEntries().filter(e => e.encodedBodySize)"
+                ".map(e => e.encodedBodySize))"
+            )
+            assert sum(json.loads(sizes)) <= BYTES_MAX, name
+            assert len(page.requests) <= REQUESTS_MAX, name
+            for scheme, width in LOOKS:
+                await look(page, scheme, width)
+                found += [(name, scheme, width, one) for one in await violations(page)]
+                # Not `innerWidth`: on a phone it grows with what does not fit.
+                if await page.value(f"document.documentElement.scrollWidth > {width}"):
+                    wide.append((name, width))
+                await picture(page, f"{name}-{scheme}-{width}")
+            hosts = {urlsplit(url).netloc for url in page.requests if url.startswith("http")}
+            assert hosts == {urlsplit(pages.url).netloc}
+            assert "object at 0x" not in await page.value("document.body.textContent")
+        complaints = [one for one in page.complaints if "404" not in one]
+
+    assert found == []
+    assert wide == []
+    assert complaints == []
+
+
+async def test_a_change_is_shown_without_loading_the_page_anew(
+    pages: Pages, api: Api, tmp_path: Path
+) -> None:
+    assert BROWSER is not None
+    link = pages.wallet
+    async with opened(BROWSER, tmp_path, pages.url + link.path()) as page:
+        await page.until("!!document.querySelector('[data-kind=wallet]')")
+        await page.value("window.isTheSame = true")
+        await page.value("document.querySelector('[name=refund_address]').focus()")
+        seen = a_transaction("input", status="pending", block_number=9)
+        paying = {"sequence": 2, "status": "ls_transfer_pending", "transactions": (seen,)}
+        await api.store(link.swap.model_copy(update=paying))
+
+        await page.until("!!document.querySelector('[data-kind=waits]')")
+        await page.until("document.body.textContent.includes('Paying out')")
+        assert await page.value("window.isTheSame") is True
+        assert await page.value("document.activeElement.name") == "refund_address"
+
+
+async def test_it_works_without_scripts(pages: Pages, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, "about:blank") as page:
+        await page.send("Emulation.setScriptExecutionDisabled", value=True)
+        await page.send("Page.navigate", url=pages.url + pages.address.path())
+        tree = ""
+        while "Send to this address" not in tree:
+            found = await page.send("DOM.getDocument", depth=-1)
+            tree = json.dumps(found)
+
+    assert "viewBox" in tree
+    assert '"refresh"' in tree  # it comes again by itself

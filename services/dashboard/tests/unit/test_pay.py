@@ -1,0 +1,169 @@
+"""Languages, stages, codes and the policy of the pay page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from swap_dashboard.http.pay import localized, policy
+from swap_dashboard.http.pay_texts import choose_language, texts
+from swap_dashboard.http.pay_view import action_kind, explorer_link, qr_code, stages
+from swap_dashboard.settings import DashboardGroup
+
+HASH = "0x" + "5f" * 32
+
+
+def names(value: Any, before: str = "") -> set[str]:
+    """Return the names of all texts, at every depth."""
+    if not isinstance(value, Mapping):
+        assert isinstance(value, str)
+        assert value.strip(), before
+        return {before}
+    return {found for key, one in value.items() for found in names(one, f"{before}.{key}")}
+
+
+def a_swap(**changes: Any) -> dict[str, Any]:
+    return {"status": "user_transfer_pending", "transactions": [], "next_action": None, **changes}
+
+
+def an_action(kind: str | None, *, step: str = "deposit") -> dict[str, Any]:
+    action = None if kind is None else {"type": kind}
+    return {"status": "action_required", "step": step, "action": action}
+
+
+def a_transaction(kind: str, status: str = "completed") -> dict[str, str]:
+    return {"type": kind, "status": status}
+
+
+def states(swap: dict[str, Any]) -> list[str]:
+    return [stage["state"] for stage in stages(swap)]
+
+
+class TestLanguages:
+    def test_have_the_same_texts(self) -> None:
+        assert len(texts()) == 2
+        assert len({frozenset(names(one)) for one in texts().values()}) == 1
+
+    @pytest.mark.parametrize(
+        ("asked", "accepted", "chosen"),
+        [
+            ("", "", "en"),
+            ("de", "en", "de"),
+            ("", "de-AT,en;q=0.5", "de"),
+            ("", "en;q=0.5, de;q=0.8", "de"),
+            ("", "fr, it;q=0.3", "en"),
+            ("../secret", "", "en"),
+            ("", "de;q=none, en;q=0.1", "en"),
+            ("", "," * 1000, "en"),
+        ],
+    )
+    def test_are_chosen_by_address_then_by_browser(
+        self, asked: str, accepted: str, chosen: str
+    ) -> None:
+        assert choose_language(asked, accepted) == chosen
+
+    def test_write_numbers_their_own_way(self) -> None:
+        assert localized("1,234.5", texts()["en"]) == "1,234.5"
+        assert localized("1,234.5", texts()["de"]) == "1.234,5"
+
+
+class TestActions:
+    @pytest.mark.parametrize(
+        ("step", "kind"),
+        [
+            (an_action("manual_transfer"), "address"),
+            (an_action("transfer"), "wallet"),
+            (an_action("approve", step="approve"), "wallet"),
+            (an_action("sign", step="sign"), "wallet"),
+            (an_action(None, step="sign"), "wallet"),
+            (an_action("publish"), "waits"),
+            (None, "waits"),
+            ({"status": "in_progress", "step": "publish", "action": None}, "waits"),
+        ],
+    )
+    def test_are_of_a_kind(self, step: Any, kind: str) -> None:
+        assert action_kind(a_swap(next_action=step)) == kind
+
+    @pytest.mark.parametrize("status", ["completed", "failed", "expired", "refunded"])
+    def test_end_with_the_swap(self, status: str) -> None:
+        ended = a_swap(status=status, next_action=an_action("transfer"))
+
+        assert action_kind(ended) == "none"
+
+
+class TestStages:
+    def test_follow_a_swap(self) -> None:
+        waiting = a_swap()
+        seen = a_swap(transactions=[a_transaction("input", "initiated")])
+        final = a_swap(status="ls_transfer_pending", transactions=[a_transaction("input")])
+        done = a_swap(status="completed", transactions=[a_transaction("output")])
+
+        assert states(waiting) == ["now", "ahead", "ahead", "ahead"]
+        assert states(seen) == ["done", "now", "ahead", "ahead"]
+        assert states(final) == ["done", "done", "now", "ahead"]
+        assert states(done) == ["done"] * 4
+
+    def test_stop_where_a_swap_fails(self) -> None:
+        refunding = a_swap(status="pending_refund", transactions=[a_transaction("input")])
+
+        assert states(refunding) == ["done", "done", "stopped", "ahead"]
+        assert states(a_swap(status="expired")) == ["stopped", "ahead", "ahead", "ahead"]
+
+
+class TestExplorerLinks:
+    @pytest.mark.parametrize(
+        ("template", "link"),
+        [
+            ("https://explorer.example/tx/{0}", f"https://explorer.example/tx/{HASH}"),
+            ("", None),
+            ("javascript:alert({0})", None),
+        ],
+    )
+    def test_lead_to_the_web_only(self, template: str, link: str | None) -> None:
+        network = {"transaction_explorer_template": template}
+
+        assert explorer_link({"network": network, "transaction_hash": HASH}) == link
+
+
+def test_a_code_has_no_text_of_its_content() -> None:
+    code = qr_code("<script>alert(1)</script>")
+
+    assert code.startswith("<svg")
+    assert "script" not in code
+    assert "style" not in code
+
+
+class TestFrames:
+    def test_are_closed_without_a_setting(self) -> None:
+        headers = policy(())
+
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "*",
+            "https://*.example",
+            "https://shop.example; script-src *",
+            "https://shop.example/path",
+            "https://shop.example https://other.example",
+            "shop.example",
+            "https://user@shop.example",
+        ],
+    )
+    def test_are_for_origins_alone(self, value: str) -> None:
+        values = {
+            "database_url": "postgresql://nowhere",
+            "internal_port": 0,
+            "port": 0,
+            "public_url": "https://dashboard.example",
+            "api_url": "http://api",
+            "secret_keys": ["k"],
+        }
+
+        with pytest.raises(ValidationError, match="pay_frame_ancestors"):
+            DashboardGroup.model_validate({**values, "pay_frame_ancestors": [value]})
