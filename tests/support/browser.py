@@ -28,6 +28,7 @@ class Page:
         self._number = 0
         self.requests: list[str] = []
         self.complaints: list[str] = []
+        self.calls: list[str] = []  # what the page gave to a binding (`Runtime.addBinding`)
 
     async def send(self, method: str, **params: Any) -> Any:
         """Return the answer to one command; what happens meanwhile is noted."""
@@ -63,6 +64,8 @@ class Page:
             self.requests.append(params["request"]["url"])
         elif method == "Log.entryAdded":
             self.complaints.append(params["entry"]["text"])
+        elif method == "Runtime.bindingCalled":
+            self.calls.append(params["payload"])
         elif method == "Runtime.exceptionThrown":
             self.complaints.append(str(params["exceptionDetails"]))
 

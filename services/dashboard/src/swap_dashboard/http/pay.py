@@ -198,7 +198,7 @@ def policy(frame_ancestors: Sequence[str]) -> dict[str, str]:
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "img-src 'self'",
+        "img-src 'self' data:",  # wallets bring their icons so (EIP-6963)
         "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",

@@ -37,7 +37,7 @@ function countDown() {
 function content(part) {
   const copy = part.cloneNode(true);
   copy.querySelectorAll("[data-left]").forEach((one) => one.remove());
-  copy.querySelectorAll("[data-kept]").forEach((one) => one.remove());
+  copy.querySelectorAll("#wallet").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => one.removeAttribute("open"));
   return copy.innerHTML.replace(/\s+/g, " ");
 }
