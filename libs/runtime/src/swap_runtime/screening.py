@@ -27,6 +27,7 @@ from swap_runtime.telemetry.metrics import counter
 LIVE: Final = "live"
 CACHED_MAX: Final = 50_000
 ADDRESSES_PER_REQUEST_MAX: Final = 500
+# Alert: no response, for long. What cannot be screened is not paid.
 SCREENING: Final = counter("screening", "Responses of the screening service", ["answer"])
 log = structlog.get_logger()
 

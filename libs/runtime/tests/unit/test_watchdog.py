@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aiokafka import TopicPartition  # type: ignore[import-untyped]
 
 from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 from swap_contracts.envelope import Envelope
 from swap_runtime.messaging.batches import Batches, TooManyParked
 from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.messaging.watchdog import ConsumerStuck, Watchdog
+from swap_runtime.telemetry.metrics import REGISTRY
 
 NOT_RUNNING = SimpleNamespace(consumer=None)
 
@@ -21,6 +24,13 @@ def a_consumer() -> Consumer[Note]:
         raise ValueError
 
     return Consumer(NOTES, "test", Batches(NOTES, fail, FakeParking(), parked_in_a_row_max=0))
+
+
+def a_working_consumer() -> Consumer[Note]:
+    async def work(_: Sequence[Envelope[Note]]) -> None:
+        return None
+
+    return Consumer(NOTES, "test", Batches(NOTES, work, FakeParking()))
 
 
 def a_watchdog(
@@ -64,3 +74,60 @@ class TestWatchdog:
         with pytest.raises(ConsumerStuck):
             await watchdog()
         assert watchdog.problems() == {NOTES.name: "consumer stopped"}
+
+
+@dataclass(frozen=True)
+class Client:
+    """Stands for aiokafka's consumer: the partitions that it has, with their ends."""
+
+    ends: dict[int, int]
+
+    def assignment(self) -> set[TopicPartition]:
+        return {TopicPartition("notes", partition) for partition in self.ends}
+
+    def highwater(self, partition: TopicPartition) -> int:
+        return self.ends[partition.partition]
+
+    def last_poll_timestamp(self, _: TopicPartition) -> None:
+        return None
+
+
+class TestLag:
+    """How many messages are behind the last handled one."""
+
+    @staticmethod
+    async def measured(consumer: Consumer[Note], ends: dict[int, int]) -> float | None:
+        subscriber = SimpleNamespace(consumer=Client(ends))
+
+        async def has_topic(_: str) -> bool:
+            return True
+
+        watchdog = Watchdog(
+            [(consumer, subscriber)], stuck_after=timedelta(hours=1), has_topic=has_topic
+        )
+        await watchdog()
+        labels = {"topic": NOTES.name}
+        return REGISTRY.get_sample_value("swap_consumer_lag_messages", labels)
+
+    async def test_counts_what_kafka_has_after_the_last_handled_message(self) -> None:
+        consumer = a_working_consumer()
+        await consumer.receive([a_record(version=4), a_record(version=5)])
+
+        assert await self.measured(consumer, {0: 9}) == 3
+        await consumer.receive([a_record(version=8)])
+        assert await self.measured(consumer, {0: 9}) == 0
+
+    async def test_counts_a_batch_that_cannot_be_handled(self) -> None:
+        consumer = a_consumer()
+        with pytest.raises(TooManyParked):
+            await consumer.receive([a_record(version=4)])
+        consumer.has_stopped = False
+
+        assert await self.measured(consumer, {0: 9}) == 5
+
+    async def test_forgets_a_partition_that_another_process_took(self) -> None:
+        consumer = a_working_consumer()
+        await consumer.receive([a_record(version=4)])
+
+        assert await self.measured(consumer, {1: 3}) == 0
+        assert await self.measured(consumer, {0: 900}) == 0

@@ -12,12 +12,16 @@ from prometheus_client import Counter, Histogram
 
 from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
+# Alert: many answers of 500 or above.
 ANSWERS: Final = counter("api_answers", "Answers by route and status", ["route", "status"])
+# Alert: slow for long.
 DURATION: Final = histogram("api_answer_seconds", "Time to answer by route", ["route"])
 REFUSALS: Final = counter("api_refusals", "Refusals by public code", ["code"])
 CREATED: Final = counter("api_swaps_created", "Swaps created", ["source", "destination"])
 REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
+# Alert: grows for long. Each process counts requests by itself.
 COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
+# Alert: grows for long.
 QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
 STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
 SHOWN_BEHIND: Final = counter(

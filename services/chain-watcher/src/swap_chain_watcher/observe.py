@@ -19,10 +19,11 @@ from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
 
-# Alert: grows while the chain grows, or the head is unknown.
+# Alert: does not grow. The chain has stopped, or no node answers.
 HEAD_NUMBER = gauge("watch_head_block", "Newest block that a node reports", ["network"])
 CURSOR_NUMBER = gauge("watch_cursor_block", "Last block that is stored", ["network"])
 FINALIZED_NUMBER = gauge("watch_finalized_block", "Last block known to be final", ["network"])
+# Alert: high for long. Deposits are detected late.
 HEAD_LAG = gauge("watch_head_lag_blocks", "Blocks between the head and the cursor", ["network"])
 # Alert: any.
 HALTED = gauge("watch_halted", "1 while a network is halted for an operator", ["network"])
@@ -33,6 +34,7 @@ QUARANTINED = counter(
     "watch_quarantined", "Deposits that can credit nothing", ["network", "reason"]
 )
 REORGS = counter("watch_reorgs", "Batches that reverted blocks", ["network"])
+# Alert: many at once. Confirmation depths may be too low.
 REORGED_BLOCKS = counter("watch_reorged_blocks", "Blocks reverted", ["network"])
 INTERRUPTIONS = counter(
     "watch_interruptions", "Times the follower of a network was restarted", ["network"]
@@ -50,6 +52,7 @@ SECOND_LOOK_FAILURES = counter(
 # Alert: below 2 on a live network. What its one provider reports is believed there.
 PROVIDERS = gauge("watch_providers", "Independent providers of nodes", ["network"])
 CHECKED_NUMBER = gauge("watch_checked_block", "Last final block that was read twice", ["network"])
+# Alert: many, for long.
 NODE_FAILURES = counter("watch_node_failures", "Requests that a node failed to answer", ["network"])
 # From the block's own time, which has whole seconds: a distribution, not a stop-watch.
 DETECTION_DELAY = histogram(

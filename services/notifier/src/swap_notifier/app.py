@@ -35,6 +35,7 @@ from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.list_sent import ListSent
+from swap_notifier.usecases.measure_queue import MeasureQueue
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.seal_secrets import SealSecrets
@@ -53,6 +54,7 @@ DISCARD_INTERVAL = timedelta(minutes=1)
 FORGET_INTERVAL = timedelta(hours=1)
 CLOCK_INTERVAL = timedelta(minutes=1)
 SEAL_INTERVAL = timedelta(minutes=1)
+QUEUE_INTERVAL = timedelta(seconds=15)  # as often as metrics are read
 
 
 def main() -> None:
@@ -144,6 +146,7 @@ def _administer(
     service.every("seal-secrets", SEAL_INTERVAL, SealSecrets(endpoints))
     service.every("discard-messages", DISCARD_INTERVAL, discard_messages)
     service.every("forget-messages", FORGET_INTERVAL, forget_messages)
+    service.every("measure-queue", QUEUE_INTERVAL, MeasureQueue(messages, clock=clock))
     service.every(
         "check-clock", CLOCK_INTERVAL, CheckClock(DatabaseClock(service.engine), clock=clock)
     )

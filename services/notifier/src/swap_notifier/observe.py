@@ -10,21 +10,33 @@ import structlog
 
 from swap_notifier.domain.endpoints import SecretStorage
 from swap_notifier.domain.outcomes import Answer, Claimed
+from swap_notifier.domain.queue import QueueState
 from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
 
 CREATED = counter("notifier_messages_created", "Webhook messages created")
+# Alert: most fail.
 ATTEMPTS = counter("notifier_attempts", "Delivery attempts, by outcome", ["outcome"])
 TOOK = histogram("notifier_attempt_seconds", "Response times of receivers")
 UNDER_WAY = gauge("notifier_deliveries_under_way", "Deliveries in flight")
 DISABLED = counter("notifier_endpoints_disabled", "Endpoints disabled, by reason", ["reason"])
 
+# Alert: late. Deliveries are not begun although they are due.
+OVERDUE = gauge("notifier_overdue_oldest_seconds", "How late the first due delivery is")
+# Alert: old. A receiver refuses what it is sent; after days its endpoint is disabled.
+FAILING = gauge("notifier_endpoints_failing", "Enabled endpoints whose last attempts all failed")
+FAILING_SECONDS = gauge(
+    "notifier_endpoints_failing_oldest_seconds", "Since when the first of them fails"
+)
+
 SECRETS = gauge("notifier_secrets", "Endpoints' secrets, by how they are stored", ["kept"])
+# Alert: any.
 UNREADABLE = counter(
     "notifier_secrets_unreadable", "Times a message waited because no key decrypts its secret"
 )
 
+# Alert: beyond half a minute. Receivers refuse signatures that are five minutes old.
 SKEW = gauge("notifier_clock_skew_seconds", "How far the local clock is ahead of the database's")
 
 
@@ -34,6 +46,12 @@ def clock_compared(skew: timedelta, *, is_too_much: bool) -> None:
         log.error(
             "clock is wrong, receivers may refuse signatures", skew_seconds=skew.total_seconds()
         )
+
+
+def queue_measured(state: QueueState) -> None:
+    OVERDUE.set(state.overdue.total_seconds())
+    FAILING.set(state.failing_endpoints)
+    FAILING_SECONDS.set(state.failing_for.total_seconds())
 
 
 def messages_created(number: int) -> None:

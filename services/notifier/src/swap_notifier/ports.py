@@ -11,6 +11,7 @@ from uuid import UUID
 
 from swap_notifier.domain.endpoints import Endpoint, SecretStorage
 from swap_notifier.domain.outcomes import Answer, Claimed, DisabledReason, Outcome
+from swap_notifier.domain.queue import QueueState
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +233,10 @@ class Messages(Protocol):
 
         None when the endpoint is unknown or disabled.
         """
+        ...
+
+    async def queue_state(self, *, at: datetime) -> QueueState:
+        """Return how late the first due delivery is, and which endpoints fail. Locks nothing."""
         ...
 
     async def discard(self, *, at: datetime) -> int:

@@ -23,9 +23,11 @@ from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
+from swap_notifier.usecases.measure_queue import MeasureQueue
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 
@@ -497,3 +499,51 @@ def _verify(secret: str, body: bytes, headers: dict[str, str]) -> None:
     expected = webhook.sign(headers["webhook-id"], timestamp, body.decode())
     if expected not in headers["webhook-signature"].split():
         raise standardwebhooks.WebhookVerificationError
+
+
+class TestMeasuring:
+    """What the metrics say of the queue."""
+
+    async def test_a_delivery_is_late_once_it_is_due_and_not_begun(
+        self, notifier: Notifier
+    ) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.consume(a_swap(app_id=endpoint.app_id))
+        measure = MeasureQueue(notifier.messages, clock=notifier.clock)
+
+        notifier.now = NOW + timedelta(minutes=7)
+        await measure()
+        assert measured("notifier_overdue_oldest_seconds") == 7 * 60
+
+        await notifier.claim_and_die(seconds=60)
+        await measure()
+        assert measured("notifier_overdue_oldest_seconds") == 0
+        notifier.now += timedelta(seconds=90)
+        await measure()
+        assert measured("notifier_overdue_oldest_seconds") == 30
+
+        await notifier.switch.disable(endpoint.id)
+        await measure()
+        assert measured("notifier_overdue_oldest_seconds") == 0
+
+    async def test_an_endpoint_fails_since_its_first_failed_attempt(
+        self, notifier: Notifier
+    ) -> None:
+        enabled = await notifier.endpoint("http://a.example")
+        disabled = await notifier.endpoint("http://b.example")
+        async with notifier.engine.begin() as connection:
+            for endpoint, minutes in ((enabled, 5), (disabled, 50)):
+                await connection.execute(
+                    sql("UPDATE endpoint SET failing_since = :since WHERE id = :id"),
+                    {"since": NOW - timedelta(minutes=minutes), "id": endpoint.id},
+                )
+        await notifier.switch.disable(disabled.id)
+
+        await MeasureQueue(notifier.messages, clock=notifier.clock)()
+
+        assert measured("notifier_endpoints_failing") == 1
+        assert measured("notifier_endpoints_failing_oldest_seconds") == 5 * 60
+
+
+def measured(name: str) -> float | None:
+    return REGISTRY.get_sample_value(f"swap_{name}")

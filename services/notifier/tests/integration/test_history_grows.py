@@ -160,6 +160,7 @@ QUESTIONS: Final = {
         undelivered_only=False,
         limit=5,
     ),
+    "OVERDUE_SINCE": query_of("OVERDUE_SINCE", at_most=150, at=NOW),
     "IS_ENABLED": query_of("IS_ENABLED", id=APP),
     "FORGET": query_of(
         "FORGET", at_most=200, before=datetime(2030, 1, 1, tzinfo=UTC), limit=5

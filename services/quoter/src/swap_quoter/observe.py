@@ -14,13 +14,16 @@ from swap_runtime.telemetry.metrics import counter, gauge
 log = structlog.get_logger()
 
 ANSWERS = counter("quoter_answers", "Questions answered, by kind and outcome", ["kind", "outcome"])
+# Alert: none.
 PRICES = gauge("quoter_prices", "Prices that the sources agree on")
+# Alert: grows for long.
 PRICES_UNREADABLE = counter(
     "quoter_prices_unreadable", "Reads of a price source that failed", ["source"]
 )
 # Alert: any. Somebody is wrong, and routes are closed until nobody is.
 PRICES_DISPUTED = gauge("quoter_prices_disputed", "Prices whose sources are too far apart")
 GAS = gauge("quoter_max_fee_per_gas_wei", "What a unit of gas may cost", ["network"])
+# Alert: grows for long.
 GAS_UNKNOWN = counter("quoter_gas_unknown", "Polls that no node answered", ["network"])
 COMPLETIONS = counter("quoter_completions", "Completed swaps that entered the statistics")
 

@@ -24,8 +24,10 @@ from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.model import observe_changes
 from swap_settler.operator import observe as observe_operator
 from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.report_backlogs import ReportBacklogs
 from swap_settler.paying import observe as observe_paying
 from swap_settler.paying.decide.lane import GasAlarm
 
@@ -179,3 +181,83 @@ async def has_waited(world: World, duration: timedelta) -> None:
     older = "UPDATE outflow_queue SET since = since - CAST(:duration AS interval)"
     async with world.engine.begin() as connection:
         await connection.execute(sql(older), {"duration": duration})
+
+
+def backlogs(world: World) -> ReportBacklogs:
+    treasuries = {
+        name: network.contracts.treasury for name, network in world.catalogue.networks.items()
+    }
+    return ReportBacklogs(
+        PostgresBacklogs(world.engine, treasuries=treasuries), networks=list(treasuries)
+    )
+
+
+async def with_status(world: World, status: str) -> None:
+    async with world.engine.begin() as connection:
+        await connection.execute(sql("UPDATE swap SET status = :status"), {"status": status})
+
+
+def measured(name: str, network: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(f"swap_settler_{name}", {"network": network, **labels})
+
+
+class TestWhatWaitsToBePaid:
+    async def test_a_deposit_is_unsettled_until_its_swap_ends(self, world: World) -> None:
+        await world.confirmed_swaps(2)
+        older = "UPDATE deposit SET heard_at = now() - interval '1 hour'"
+        async with world.engine.begin() as connection:
+            await connection.execute(sql(older))
+
+        await backlogs(world)()
+
+        assert measured("unsettled_deposits", SOURCE) == 2
+        assert measured("unsettled_deposits", DESTINATION) == 0
+        oldest = measured("unsettled_deposits_oldest_seconds", SOURCE)
+        assert oldest == pytest.approx(3600, abs=60)
+        await with_status(world, "completed")
+        await backlogs(world)()
+        assert measured("unsettled_deposits", SOURCE) == 0
+        assert measured("unsettled_deposits_oldest_seconds", SOURCE) == 0
+        await with_status(world, "ls_transfer_pending")  # which agrees with the ledger
+
+    async def test_a_refund_is_pending_from_its_decision_until_it_is_final(
+        self, world: World
+    ) -> None:
+        await world.due_refunds(3)
+
+        await backlogs(world)()
+        assert measured("refunds_pending", SOURCE) == 3
+        oldest = measured("refunds_pending_oldest_seconds", SOURCE)
+        assert oldest is not None
+        assert oldest >= 0
+
+        async with world.engine.begin() as connection:
+            await connection.execute(sql("DELETE FROM refund_due"))
+        await backlogs(world)()
+        assert measured("refunds_pending", SOURCE) == 0
+
+    async def test_the_treasury_is_compared_with_what_is_owed(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        treasury = world.catalogue.network(DESTINATION).contracts.treasury
+        asset = {"network": DESTINATION, "token": NATIVE}
+        [row] = await world.rows(
+            "SELECT held_base_units, owed_base_units FROM inventory"
+            f" WHERE network = '{DESTINATION}' AND token = '{NATIVE}'"
+        )
+        older, newest = 7, 10**30  # more than a double counts by ones
+        async with world.engine.begin() as connection:
+            for number, units in enumerate((older, newest)):
+                await connection.execute(
+                    sql(
+                        "INSERT INTO balance_snapshot (network, address, token, block_number,"
+                        " block_hash, balance)"
+                        " VALUES (:network, :address, :token, :number, 'b', :units)"
+                    ),
+                    {**asset, "address": treasury, "number": number, "units": str(units)},
+                )
+
+        await backlogs(world)()
+
+        assert measured("held_base_units", **asset) == int(row.held_base_units)
+        assert measured("owed_base_units", **asset) == int(row.owed_base_units)
+        assert measured("treasury_base_units", **asset) == float(newest)

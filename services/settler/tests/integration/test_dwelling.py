@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SOURCE, World, a_request
 from swap_domain.lifecycle import Status
+from swap_runtime.clock import utc_now
 from swap_runtime.postgres.database import create_engine
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.usecases.list_stuck import ListStuck
@@ -68,7 +69,7 @@ async def abandon_waiting_payouts(world: World) -> bool:
 
 
 async def stuck(world: World) -> list[tuple[UUID, Status]]:
-    found = await ListStuck(dwelling(world), DWELL)()
+    found = await ListStuck(dwelling(world), DWELL, clock=utc_now)()
     return [(one.swap_id, one.status) for one in found]
 
 

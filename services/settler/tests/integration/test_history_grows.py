@@ -34,6 +34,7 @@ from swap_settler.model.store import (
 )
 from swap_settler.model.store.swap_statements import Loading
 from swap_settler.operator.store import (
+    backlogs,
     blocked,
     caps,
     claims,
@@ -54,8 +55,8 @@ from tests.plugins.plans import Question, Readers
 pytestmark = pytest.mark.connected
 
 MODULES: Final[tuple[ModuleType, ...]] = (
-    blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements, losses,
-    outflow_statements, partner_fees, records, rescues, signers, statements, stops,
+    backlogs, blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements,
+    losses, outflow_statements, partner_fees, records, rescues, signers, statements, stops,
     swap_statements, sweep_orders, sweep_statements, external_payments, withdrawal_work,
     counted_outflow, lane_sweep_statements,
 )  # fmt: skip
@@ -152,6 +153,7 @@ MINED: Final = {
 }
 KEPT_IN_LINE: Final = {"intent_id": OUTPUTS, "cap_id": [1] * len(ASKED)}
 SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
+    "backlogs.COVERS": {"networks": [NETWORK], "treasuries": ["treasury"]},
     "blocked.BLOCK": {"addresses": ["new"]},
     "blocked.LIFT": {"addresses": ["somebody 1010"]},
     "caps.SET": {"units": "5"},

@@ -17,6 +17,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.lanes import HASH, sign
 from services.settler.tests.settler_harness import Settler
+from swap_runtime.clock import utc_now
 from swap_runtime.postgres.database import Engine
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.operator.http.admin import Admin
@@ -37,7 +38,7 @@ def client(engine: Engine) -> AbstractAsyncContextManager[aiohttp.ClientSession]
     admin = Admin(
         inspect_swaps=InspectSwaps(records),
         list_claimable=ListClaimable(records),
-        list_stuck=ListStuck(PostgresDwelling(engine, networks=[]), dwell),
+        list_stuck=ListStuck(PostgresDwelling(engine, networks=[]), dwell, clock=utc_now),
     )
     return client_of(get("/admin/swaps/{id}", admin.swap), get("/admin/claimable", admin.claimable))
 

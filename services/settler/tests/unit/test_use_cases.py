@@ -30,6 +30,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import UnknownNetwork
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Unavailable, Unprocessable
+from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.model.ledger.accounts import AccountKind
 from swap_settler.model.swap import DepositState, IntentState
 from swap_settler.settling.usecases.request_swaps import SWEPT_WITHIN
@@ -43,6 +44,13 @@ def world() -> FakeUnitOfWork:
 @pytest.fixture
 def run(world: FakeUnitOfWork) -> Settler:
     return Settler(world)
+
+
+def completions() -> float:
+    """Return how many durations of completed swaps are counted."""
+    labels = {"source": ETHEREUM, "destination": POLYGON}
+    name = "swap_settler_swap_completion_seconds_count"
+    return REGISTRY.get_sample_value(name, labels) or 0
 
 
 def sent(world: FakeUnitOfWork, topic: str) -> list[dict[str, object]]:
@@ -239,10 +247,12 @@ class TestSettlePayouts:
         await run.paid_for()
         [intent] = world.intents.values()
         world.sign(intent.id, "0x" + "11" * 32)
+        before = completions()
 
         await run.payouts(a_payout_message("seen"), a_payout_message("confirmed"))
 
         assert world.swap(swap_id(7)).status is Status.COMPLETED
+        assert completions() == before + 1
         assert world.intents[intent.id].state is IntentState.CONFIRMED
         assert world.balance(AccountKind.CUSTODY, network=POLYGON) == PLENTY - PAYOUT
 

@@ -23,6 +23,8 @@ class Consumer(Generic[Body]):
         self.group = group
         self.has_stopped = False
         self.received_at = monotonic()
+        # By partition, the offset after the last message that was handled.
+        self.next_offsets: dict[int, int] = {}
         self.watermark: Position | None = None  # as of the sweep's last look: at most too low
         self._batches = batches
 
@@ -33,7 +35,10 @@ class Consumer(Generic[Body]):
         :raises TooManyParked: when nothing works any more; the consumer has stopped then.
         """
         self.received_at = monotonic()
+        for record in records:
+            self.next_offsets.setdefault(record.partition, record.offset)
         await self.handle([record for record in records if not self._has_passed(record)])
+        self.next_offsets |= {record.partition: record.offset + 1 for record in records}
 
     async def handle(self, records: Sequence[Record]) -> None:
         """As `receive`, for what the sweep found missing."""

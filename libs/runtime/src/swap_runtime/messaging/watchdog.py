@@ -17,7 +17,14 @@ import structlog
 from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.telemetry.metrics import gauge
 
+# Alert: beyond a minute. Kafka is away, and the sweep delivers; beyond the limit the process ends.
 SILENCE = gauge("consumer_silence_seconds", "Seconds since the last response to a poll", ["topic"])
+# Alert: many, for long. Consumers are slower than producers, or a batch cannot be handled.
+LAG = gauge(
+    "consumer_lag_messages",
+    "Messages that Kafka has after the last handled one, in the partitions of this process",
+    ["topic"],
+)
 log = structlog.get_logger()
 
 
@@ -49,6 +56,7 @@ class Watchdog:
                 raise ConsumerStuck(f"{consumer.topic.name}: one message after the other failed")
             silence = self._silence(consumer, subscriber)
             SILENCE.labels(consumer.topic.name).set(silence)
+            LAG.labels(consumer.topic.name).set(_lag(consumer, subscriber.consumer))
             if silence > self._stuck_after:
                 if await self._has_topic(consumer.topic.name):
                     raise ConsumerStuck(f"{consumer.topic.name}: no poll for {silence:.0f} s")
@@ -79,6 +87,16 @@ class Watchdog:
     def _silence(self, consumer: Consumer[Any], subscriber: Any) -> float:
         last_activity = max(consumer.received_at, self._excused_at, _polled_at(subscriber.consumer))
         return time.monotonic() - last_activity
+
+
+def _lag(consumer: Consumer[Any], client: Any) -> int:
+    """Return how many messages of the assigned partitions are not handled, as far as known."""
+    partitions = client.assignment() if client is not None else set()
+    offsets = consumer.next_offsets
+    for lost in offsets.keys() - {each.partition for each in partitions}:
+        del offsets[lost]  # another process goes on there
+    ends = {each.partition: client.highwater(each) or 0 for each in partitions}
+    return sum(max(ends[partition] - offset, 0) for partition, offset in offsets.items())
 
 
 def _polled_at(client: Any) -> float:

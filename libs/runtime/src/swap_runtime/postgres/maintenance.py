@@ -97,14 +97,17 @@ SELECT (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM out
        (SELECT count(*) FROM parked WHERE state = 'unverified') AS unverified,
        (SELECT count(*) FROM outbox_default) AS homeless
 """)
+# Alert: old. Kafka accepts nothing, or the relay does not run.
 OLDEST_UNPUBLISHED: Final = gauge(
     "outbox_oldest_seconds", "Age of the oldest message not published"
 )
+# Alert: any.
 PARKED_NOW: Final = gauge("parked_messages", "Parked messages that wait for an operator")
 # Alert: any.
 UNVERIFIED_NOW: Final = gauge(
     "unverified_messages", "Quarantined messages that the sender's outbox does not hold"
 )
+# Alert: any. No partition was made ahead.
 DEFAULT_ROWS: Final = gauge("outbox_default_rows", "Outbox rows whose day had no partition")
 log = structlog.get_logger()
 

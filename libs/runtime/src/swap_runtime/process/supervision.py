@@ -25,6 +25,7 @@ PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 CALM_SECONDS: Final = 60.0
 BEAT_INTERVAL: Final = timedelta(seconds=5)
 
+# Alert: grows for long.
 TASK_FAILURES: Final = counter("task_failures", "Background tasks that raised", ["task"])
 log = structlog.get_logger()
 

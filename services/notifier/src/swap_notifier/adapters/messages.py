@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
+from swap_notifier.domain.queue import QueueState
 from swap_notifier.ports import Listed, Window
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
@@ -112,9 +113,24 @@ class PostgresMessages:
             connection.wake(statements.MESSAGES_DUE)
             return found is not None
 
+    async def queue_state(self, *, at: datetime) -> QueueState:
+        async with reading(self._engine) as connection:
+            [(overdue_since,)], [failing] = await connection.ask(
+                (statements.OVERDUE_SINCE, {"at": at}), (statements.FAILING, {})
+            )
+        return QueueState(
+            overdue=_since(overdue_since, at=at),
+            failing_endpoints=failing.endpoints,
+            failing_for=_since(failing.since, at=at),
+        )
+
     async def discard(self, *, at: datetime) -> int:
         return len(await execute_alone(self._engine, statements.DISCARD, {"at": at}))
 
     async def forget(self, *, before: datetime, limit: int) -> int:
         values = {"before": before, "limit": limit}
         return len(await execute_alone(self._engine, statements.FORGET, values))
+
+
+def _since(moment: datetime | None, *, at: datetime) -> timedelta:
+    return timedelta(0) if moment is None else max(at - moment, timedelta(0))

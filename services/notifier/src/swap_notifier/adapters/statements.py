@@ -341,3 +341,29 @@ DELETE FROM webhook_message WHERE id IN (
   ) AS old LIMIT :limit
 ) RETURNING id
 """)
+# The endpoints with waiting messages are found by an index skip scan, as in CLAIM. A claimed
+# message is due only when its claim is over, so that what is in flight is not counted.
+OVERDUE_SINCE: Final = sql("""
+WITH RECURSIVE waiting AS (
+  (SELECT endpoint_id FROM webhook_message WHERE state = 'waiting'
+   ORDER BY endpoint_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT m.endpoint_id FROM webhook_message AS m
+          WHERE m.state = 'waiting' AND m.endpoint_id > waiting.endpoint_id
+          ORDER BY m.endpoint_id LIMIT 1)
+  FROM waiting WHERE waiting.endpoint_id IS NOT NULL
+)
+SELECT min(first.due_at) AS since
+FROM waiting CROSS JOIN LATERAL (
+  SELECT id FROM endpoint
+  WHERE id = waiting.endpoint_id AND disabled_at IS NULL OFFSET 0) AS endpoint
+CROSS JOIN LATERAL (
+  SELECT due_at FROM webhook_message
+  WHERE endpoint_id = endpoint.id AND state = 'waiting' AND due_at <= :at
+  ORDER BY due_at LIMIT 1) AS first
+""")
+# The endpoints are few, and none of them is many messages.
+FAILING: Final = sql("""
+SELECT count(*) AS endpoints, min(failing_since) AS since FROM endpoint
+WHERE failing_since IS NOT NULL AND disabled_at IS NULL AND removed_at IS NULL
+""")

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import structlog
 
 from swap_domain.lifecycle import Status
-from swap_runtime.telemetry.metrics import counter
+from swap_runtime.telemetry.metrics import counter, histogram
 from swap_settler.model.changes import Changes
 from swap_settler.model.swap import Deposit, DepositState, IntentKind, Method, Swap
 
+# A swap may go from one to the other; the first counts.
+ENDS_WITHOUT_OUTPUT: Final = (Status.FAILED, Status.REFUND_PENDING)
 log = structlog.get_logger()
 
 SWAPS = counter("settler_swaps", "Swaps that came to a status", ["status"])
+# Finality of both networks is in it: minutes are usual.
+COMPLETION = histogram(
+    "settler_swap_completion_seconds",
+    "From the first report of a deposit to the swap's completion",
+    ["source", "destination"],
+    buckets=(2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600),
+)
 FAILURES = counter("settler_failures", "Swaps that failed, by reason", ["reason"])
+UNSUCCESSFUL = counter(
+    "settler_swaps_unsuccessful",
+    "Swaps with money whose output will not be paid, by reason",
+    ["reason"],
+)
 DEPOSITS = counter("settler_deposits", "Facts about deposits that were applied", ["state"])
 WITHOUT_SWAP = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
+# Alert: any.
 LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
 REFUNDS = counter("settler_refunds", "What became of refunds", ["outcome"])
@@ -29,7 +45,7 @@ def changed(changes: Sequence[Changes]) -> None:
         for deposit in change.deposits:
             _deposit_changed(deposit)
         if change.swap is not None and change.swap.status is not change.previous_status:
-            _status_changed(change.swap)
+            _status_changed(change.swap, change.previous_status)
         for entry in change.ledger:
             if entry.kind == "lost":
                 log.error("deposit lost after payout", swap_id=entry.swap_id, key=entry.dedupe_key)
@@ -42,11 +58,24 @@ def changed(changes: Sequence[Changes]) -> None:
             HALTS.labels(change.halt.network).inc()
 
 
-def _status_changed(swap: Swap) -> None:
+def _status_changed(swap: Swap, previous: Status | None) -> None:
     log.info("swap moved", swap_id=swap.id, status=swap.status.value)
     SWAPS.labels(swap.status.value).inc()
     if swap.fail_reason is not None and swap.status is Status.FAILED:
         FAILURES.labels(swap.fail_reason.value).inc()
+    if swap.status in ENDS_WITHOUT_OUTPUT and previous not in ENDS_WITHOUT_OUTPUT:
+        reason = "unknown" if swap.fail_reason is None else swap.fail_reason.value
+        UNSUCCESSFUL.labels(reason).inc()
+    if swap.status is Status.COMPLETED:
+        _completed(swap)
+
+
+def _completed(swap: Swap) -> None:
+    received = (d.received_at for d in swap.deposits.values() if d.is_booked)
+    first = min(received, default=swap.changed_at)
+    terms = swap.terms
+    duration = COMPLETION.labels(terms.source.network, terms.destination.network)
+    duration.observe(max((swap.changed_at - first).total_seconds(), 0))
 
 
 def _payments_back_changed(change: Changes) -> None:

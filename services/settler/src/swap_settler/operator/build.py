@@ -22,6 +22,7 @@ from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.http.signers import SignerAdmin
 from swap_settler.operator.http.stops import StopAdmin
 from swap_settler.operator.http.sweeps import SweepAdmin
+from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.blocked import PostgresBlocked
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
@@ -51,6 +52,7 @@ from swap_settler.operator.usecases.pay_claimable import PayClaimable
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.operator.usecases.prove_external_transactions import ProveExternalTransactions
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
+from swap_settler.operator.usecases.report_backlogs import ReportBacklogs
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
@@ -61,6 +63,7 @@ from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
 
 STUCK_INTERVAL: Final = timedelta(seconds=10)
+BACKLOG_INTERVAL: Final = timedelta(seconds=15)  # as often as metrics are read
 
 
 def build(
@@ -94,12 +97,18 @@ def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) 
     list_stuck = ListStuck(
         PostgresDwelling(service.engine, networks=list(catalogue.networks)),
         Dwell(payment=group.payout_dwell, requote=group.requote_patience),
+        clock=service.clock,
     )
 
     async def report_stuck() -> None:
         await list_stuck()
 
     service.every("report-stuck", STUCK_INTERVAL, report_stuck)
+    networks = catalogue.networks
+    treasuries = {name: network.contracts.treasury for name, network in networks.items()}
+    backlogs = PostgresBacklogs(service.engine, treasuries=treasuries)
+    report_backlogs = ReportBacklogs(backlogs, networks=list(networks))
+    service.every("report-backlogs", BACKLOG_INTERVAL, report_backlogs)
     admin = Admin(
         inspect_swaps=InspectSwaps(records),
         list_claimable=ListClaimable(records),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -11,10 +11,12 @@ import structlog
 from swap_domain.lifecycle import Status
 from swap_runtime.telemetry.metrics import counter, gauge
 from swap_settler.model.swap import Intent
+from swap_settler.operator.decide.backlog import Backlog, Cover
 from swap_settler.operator.decide.signer import EVERYWHERE, Signer
 
 log = structlog.get_logger()
 
+# Alert: any.
 HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
 # Alert: the oldest is old. A cap is too small for the day, or much leaves that should not.
 QUEUED = gauge("settler_payments_waiting", "Payments that wait for a cap", ["network"])
@@ -22,8 +24,38 @@ OLDEST_QUEUED = gauge(
     "settler_payments_waiting_oldest_seconds", "How long the first one does", ["network"]
 )
 QUEUE_TOO_SLOW = timedelta(minutes=30)
+# Alert: any.
 STUCK = gauge(
     "settler_stuck_swaps", "Swaps longer in a status than they may be: reads 0", ["status"]
+)
+OLDEST_STUCK = gauge(
+    "settler_stuck_swaps_oldest_seconds",
+    "Since when the oldest of them is in its status, or beyond its deadline",
+    ["status"],
+)
+UNSETTLED = gauge(
+    "settler_unsettled_deposits", "Booked deposits of swaps that have no end yet", ["network"]
+)
+# Alert: older than a swap takes. Money that came in, and has neither gone out nor back.
+OLDEST_UNSETTLED = gauge(
+    "settler_unsettled_deposits_oldest_seconds", "Age of the oldest of them", ["network"]
+)
+# Alert: many. Something refuses payments, or prices are not known.
+REFUNDS_PENDING = gauge("settler_refunds_pending", "Refunds that are not final", ["network"])
+# Alert: old.
+OLDEST_REFUND = gauge(
+    "settler_refunds_pending_oldest_seconds", "Age of the oldest of them", ["network"]
+)
+HELD = gauge("settler_held_base_units", "What the ledger has in the Treasury", ["network", "token"])
+# Alert: more than is held. What is somebody's is not covered.
+OWED = gauge(
+    "settler_owed_base_units", "What of an asset is somebody's, in the ledger", ["network", "token"]
+)
+# Alert: less than is owed. The chain has less than what is somebody's.
+TREASURY = gauge(
+    "settler_treasury_base_units",
+    "What the Treasury had at the last final block",
+    ["network", "token"],
 )
 # Alert: any. Somebody has a key of ours.
 EXTERNAL_NONCES = counter(
@@ -36,16 +68,44 @@ LOST = gauge(
 OVER_BUDGET = counter(
     "settler_loss_budgets_spent", "Times that a network lost more than its budget", ["network"]
 )
+# Alert: any, so that a stop is not forgotten.
 SOURCE_STOPPED = gauge(
     "settler_source_stopped", "1 while nothing is paid for what comes from there", ["network"]
 )
+# Alert: any, so that a stop is not forgotten.
 STOPPED = gauge("settler_stopped", "1 while an operator lets nothing be signed", ["network"])
 
 
-def stuck(status: Status, count: int) -> None:
+def stuck(status: Status, count: int, oldest: timedelta) -> None:
     STUCK.labels(status.value).set(count)
+    OLDEST_STUCK.labels(status.value).set(oldest.total_seconds())
     if count:
         log.error("swaps are stuck", status=status.value, count=count)
+
+
+def unsettled(found: Sequence[Backlog], *, networks: Collection[str]) -> None:
+    known = {one.network: one for one in found}
+    for network in {*networks, *known}:
+        one = known.get(network)
+        UNSETTLED.labels(network).set(one.count if one else 0)
+        OLDEST_UNSETTLED.labels(network).set(one.oldest.total_seconds() if one else 0)
+
+
+def refunds_pending(found: Sequence[Backlog], *, networks: Collection[str]) -> None:
+    known = {one.network: one for one in found}
+    for network in {*networks, *known}:
+        one = known.get(network)
+        REFUNDS_PENDING.labels(network).set(one.count if one else 0)
+        OLDEST_REFUND.labels(network).set(one.oldest.total_seconds() if one else 0)
+
+
+def covers_measured(covers: Sequence[Cover]) -> None:
+    for one in covers:
+        asset = one.network, one.token
+        HELD.labels(*asset).set(one.held_base_units)
+        OWED.labels(*asset).set(one.owed_base_units)
+        if one.treasury_base_units is not None:
+            TREASURY.labels(*asset).set(one.treasury_base_units)
 
 
 def silences(newly_silent: Iterable[str], ended: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from swap_chains.ports import ReportedTransfer
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.ports import Work
+from swap_settler.operator.decide.backlog import Backlog, Cover
 from swap_settler.operator.decide.claims import Claimable
 from swap_settler.operator.decide.external_nonces import OpenNonce
 from swap_settler.operator.decide.partner_fees import PartnerFee
@@ -59,6 +60,22 @@ class Caps(Protocol):
 
     async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> bool:
         """False if it waits for no cap."""
+        ...
+
+
+class Backlogs(Protocol):
+    """What waits to be paid, and what covers it. Locks nothing."""
+
+    async def unsettled(self) -> Sequence[Backlog]:
+        """Return the booked deposits of swaps without an end, by source network."""
+        ...
+
+    async def refunds(self) -> Sequence[Backlog]:
+        """Return the refunds that are not final, by network."""
+        ...
+
+    async def covers(self) -> Sequence[Cover]:
+        """Return what is held and owed of each asset, and what the Treasury had of it."""
         ...
 
 

@@ -119,11 +119,14 @@ def _add_lane(
         wake.keep_local_while(lambda: lease.is_held)
         lane = Lane(service, group, chain, name, swap_messages=swap_messages, screening=screening)
         work = lane.running()
-        await _until_one_ends(
-            work.send(wake, epoch=lease.epoch, beat=beat),
-            work.look_after(epoch=lease.epoch, beat=beat),
-            work.mark_sent_attempts(beat=beat),
-        )
+        try:
+            await _until_one_ends(
+                work.send(wake, epoch=lease.epoch, beat=beat),
+                work.look_after(epoch=lease.epoch, beat=beat),
+                work.mark_sent_attempts(beat=beat),
+            )
+        finally:
+            observe.lane_ended(name.network, name.signer)
 
     service.lead(name.lease, run, term=LEASE_TERM)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from swap_settler.paying.decide.lane import GasAlarm
 
 log = structlog.get_logger()
 
+# Alert: grows for long. No node answers, or the database is away.
 LANE_WAITS = counter(
     "settler_lane_waits", "Times that a chain or the database did not answer a lane", ["network"]
 )
@@ -23,23 +25,28 @@ OLDEST_UNPAID = gauge(
     "settler_oldest_unpaid_seconds", "Age of the oldest payment that is not final", ["network"]
 )
 PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
+# Alert: any. The chain has less than the ledger says.
 SIGNER_SHORT = counter(
     "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
 )
+# Alert: any. A node is wrong or lies.
 NODES_DIFFER = counter(
     "settler_nodes_differ", "Failed transactions that other nodes tell otherwise", ["network"]
 )
 OLDEST_UNMINED = gauge(
     "settler_oldest_unmined_seconds", "Age of the lowest nonce that no block took yet", ["network"]
 )
+# Alert: few. Without gas nothing is paid.
 GAS_LEFT = gauge(
     "settler_signer_payments_left",
     "Payments that a signer has gas for, at the highest fee",
     ["network", "signer"],
 )
+# Alert: at the fee cap. The network takes more than the catalogue allows.
 REPLACED = counter(
     "settler_replacements", "What was done about nonces that did not get mined", ["network", "act"]
 )
+# Alert: any. The key is used elsewhere, or a payment is forgotten.
 UNEXPLAINED = counter(
     "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
 )
@@ -146,6 +153,17 @@ def signer_gas(network: str, signer: str, balance: int, alarm: GasAlarm) -> None
     GAS_LEFT.labels(network, signer).set(left)
     if left < alarm.payments_min:
         log.error("top up a signer", network=network, signer=signer, balance=balance, payments=left)
+
+
+def lane_ended(network: str, signer: str) -> None:
+    """Remove the lane's gauges: another process measures them now."""
+    for measured, labels in (
+        (GAS_LEFT, (network, signer)),
+        (OLDEST_UNPAID, (network,)),
+        (OLDEST_UNMINED, (network,)),
+    ):
+        with suppress(KeyError):
+            measured.remove(*labels)
 
 
 def signer_short(network: str, signer: str, base_units: int) -> None:

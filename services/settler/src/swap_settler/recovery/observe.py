@@ -11,6 +11,7 @@ from swap_settler.recovery.decide.recovery import Proofs
 
 log = structlog.get_logger()
 
+# Alert: any.
 IN_RECOVERY = gauge("settler_in_recovery", "1 while older payments are held after a restore")
 # Alert: above 0 for long. Older payments that rest on such a network are held.
 UNCOMPARED = gauge(
@@ -18,6 +19,7 @@ UNCOMPARED = gauge(
     "Networks of which too few providers answered since the database server started",
 )
 HELD = gauge("settler_recovery_held", "Payments and refunds that a recovery holds")
+# Alert: any, for an hour. Only an operator ends such a hold.
 RETAINED = gauge("settler_recovery_retained", "Holds that outlast their recovery, for an operator")
 UNREAD = gauge("settler_recovery_networks_unread", "Networks not read to the head of its beginning")
 UNCLOSED = gauge("settler_recovery_signers_open", "Signers whose forgotten nonces may be mined")

@@ -14,6 +14,7 @@ from swap_settler.settling.decide.attaching import Proof
 log = structlog.get_logger()
 
 REQUOTES = counter("settler_requotes", "Quotes for what came late, in part or beyond", ["outcome"])
+# Alert: grows for long.
 QUOTER_AWAY = counter("settler_quoter_away", "Questions that the quoter did not answer")
 
 

@@ -11,6 +11,7 @@ from swap_settler.model.treasury import DueSweep
 
 log = structlog.get_logger()
 
+# Alert: above 0 for long. The ledger lacks what the owner took out.
 UNBOOKED = gauge(
     "settler_withdrawals_unbooked", "Final withdrawals of more than the ledger has yet"
 )

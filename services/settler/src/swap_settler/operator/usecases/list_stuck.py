@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
+from swap_runtime.clock import Clock
 from swap_settler.operator import observe
 from swap_settler.settling.decide.dwelling import Dwell, Stuck
 from swap_settler.settling.ports import Dwelling
@@ -17,12 +18,14 @@ class ListStuck:
         dwelling: Dwelling,
         dwell: Dwell,
         *,
+        clock: Clock,
         silent_after: timedelta = timedelta(minutes=2),
         limit: int = 1000,
     ) -> None:
         self._silent_after = silent_after
         self._dwelling = dwelling
         self._dwell = dwell
+        self._clock = clock
         self._limit = limit
 
     async def __call__(self) -> Sequence[Stuck]:
@@ -30,7 +33,9 @@ class ListStuck:
         observe.silences(silences.newly_silent, silences.recovered)
         found = await self._dwelling.stuck(self._dwell.bounds, limit=self._limit)
         counts = Counter(one.status for one in found)
+        now = self._clock()
         for status in self._dwell.bounds:
-            observe.stuck(status, counts[status])
+            ages = (now - one.since for one in found if one.status is status)
+            observe.stuck(status, counts[status], max(ages, default=timedelta(0)))
         await self._dwelling.report(Counter(one.network for one in found))
         return found

@@ -1,0 +1,76 @@
+"""What waits to be paid, and what covers it, on Postgres. Only open rows are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import Row, Statement, sql
+from swap_settler.operator.decide.backlog import Backlog, Cover
+
+# Deposits of swaps that have their money and no end yet. Each swap's deposits are looked up:
+# a join may read all deposits.
+UNSETTLED: Final = sql("""
+SELECT swap.source_network AS network, count(*) AS waiting,
+       extract(epoch FROM now() - min(deposit.heard_at)) AS seconds
+FROM (SELECT id, source_network FROM swap
+    WHERE status IN ('ls_transfer_pending', 'pending_refund') OFFSET 0) AS swap
+CROSS JOIN LATERAL (
+    SELECT heard_at FROM deposit WHERE swap_id = swap.id AND is_booked OFFSET 0) AS deposit
+GROUP BY swap.source_network
+""")
+# A refund waits for its fee as a row of `refund_due`, and then for its payment to be final.
+REFUNDS: Final = sql("""
+SELECT network, count(*) AS waiting, extract(epoch FROM now() - min(since)) AS seconds
+FROM (
+    SELECT network, since FROM refund_due
+    UNION ALL
+    SELECT network, created_at FROM intent
+    WHERE kind = 'refund' AND state IN ('reserved', 'assigned', 'broadcast', 'mined')) AS refund
+GROUP BY network
+""")
+COVERS: Final = sql("""
+SELECT inventory.network, inventory.token, held_base_units, owed_base_units, snapshot.balance
+FROM unnest(CAST(:networks AS text[]), CAST(:treasuries AS text[])) AS asked(network, treasury)
+JOIN inventory ON inventory.network = asked.network
+LEFT JOIN LATERAL (
+    SELECT balance FROM balance_snapshot
+    WHERE (network, address, token) = (asked.network, asked.treasury, inventory.token)
+    ORDER BY block_number DESC LIMIT 1) AS snapshot ON true
+""")
+
+
+class PostgresBacklogs:
+    def __init__(self, engine: Engine, *, treasuries: Mapping[str, str]) -> None:
+        """
+        :param treasuries: addresses by network.
+        """
+        self._engine = engine
+        self._values = {"networks": list(treasuries), "treasuries": list(treasuries.values())}
+
+    async def unsettled(self) -> Sequence[Backlog]:
+        return await self._backlogs(UNSETTLED)
+
+    async def refunds(self) -> Sequence[Backlog]:
+        return await self._backlogs(REFUNDS)
+
+    async def covers(self) -> Sequence[Cover]:
+        async with reading(self._engine) as connection:
+            return [_cover(row) for row in await connection.execute(COVERS, self._values)]
+
+    async def _backlogs(self, statement: Statement) -> Sequence[Backlog]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statement)
+        return [Backlog(r.network, r.waiting, timedelta(seconds=int(r.seconds))) for r in rows]
+
+
+def _cover(row: Row) -> Cover:
+    return Cover(
+        network=row.network,
+        token=row.token,
+        held_base_units=int(row.held_base_units),
+        owed_base_units=int(row.owed_base_units),
+        treasury_base_units=None if row.balance is None else int(row.balance),
+    )

@@ -1,0 +1,22 @@
+"""Reports how long deposits and refunds wait, and whether the Treasuries cover what is owed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from swap_settler.operator import observe
+from swap_settler.operator.ports import Backlogs
+
+
+class ReportBacklogs:
+    def __init__(self, backlogs: Backlogs, *, networks: Collection[str]) -> None:
+        """
+        :param networks: of the catalogue: each has a value also while nothing waits there.
+        """
+        self._backlogs = backlogs
+        self._networks = networks
+
+    async def __call__(self) -> None:
+        observe.unsettled(await self._backlogs.unsettled(), networks=self._networks)
+        observe.refunds_pending(await self._backlogs.refunds(), networks=self._networks)
+        observe.covers_measured(await self._backlogs.covers())
