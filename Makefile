@@ -12,12 +12,12 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 
 MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain services/*/src/*/model services/*/src/*/*/decide)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_sdk tests.e2e tests.plugins tests.soak tests.support
+	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_monitoring swap_sdk tests.e2e tests.plugins tests.soak tests.support
 MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml deploy/embedded/pyproject.toml sdk/python/pyproject.toml))
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
 	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py \
-	tools/generate_faults.py tools/generate_reliability.py
+	tools/generate_faults.py tools/generate_reliability.py tools/generate_rules.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
 # Two processes, each with servers of its own; the tests of a file stay together, in their order.

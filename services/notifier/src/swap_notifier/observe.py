@@ -24,8 +24,8 @@ DISABLED = counter("notifier_endpoints_disabled", "Endpoints disabled, by reason
 
 # Alert: late. Deliveries are not begun although they are due.
 OVERDUE = gauge("notifier_overdue_oldest_seconds", "How late the first due delivery is")
-# Alert: old. A receiver refuses what it is sent; after days its endpoint is disabled.
 FAILING = gauge("notifier_endpoints_failing", "Enabled endpoints whose last attempts all failed")
+# Alert: old. A receiver refuses what it is sent; after days its endpoint is disabled.
 FAILING_SECONDS = gauge(
     "notifier_endpoints_failing_oldest_seconds", "Since when the first of them fails"
 )

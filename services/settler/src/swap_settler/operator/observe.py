@@ -18,8 +18,8 @@ log = structlog.get_logger()
 
 # Alert: any.
 HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
-# Alert: the oldest is old. A cap is too small for the day, or much leaves that should not.
 QUEUED = gauge("settler_payments_waiting", "Payments that wait for a cap", ["network"])
+# Alert: the oldest is old. A cap is too small for the day, or much leaves that should not.
 OLDEST_QUEUED = gauge(
     "settler_payments_waiting_oldest_seconds", "How long the first one does", ["network"]
 )

@@ -1,0 +1,1 @@
+"""Alerts, objectives and dashboards of the system, as data that is written to files."""

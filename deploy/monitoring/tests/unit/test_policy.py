@@ -1,0 +1,171 @@
+"""What holds for every alert: a runbook that is true, and metrics that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from swap_monitoring.rule import Alert, Group
+from swap_monitoring.rules import GROUPS
+
+from deploy.monitoring.tests.metrics import (
+    ROOT,
+    SCRAPED,
+    defined,
+    labels_by_exposed_name,
+)
+from swapctl.app import app
+
+RUNBOOKS = ROOT / "docs/runbooks"
+ALERTS = [(group, alert) for group in GROUPS for alert in group.alerts]
+EXPRESSIONS = {rule.name: rule.expr for group in GROUPS for rule in group.rules}
+QUOTED = re.compile(r"`([^`]+)`")
+METRIC = re.compile(r"(?<![:\w])(?:swap|process)_[a-z0-9_]+\b")
+SELECTOR = re.compile(r"\b((?:swap|process)_[a-z0-9_]+)\{([^}]*)\}")
+GROUPED = re.compile(r"\bby \(([^)]*)\)")
+LOGGED = re.compile(r"log lines? ((?:`[^`]+`(?:, | and )?)+)")
+
+
+def metrics_of(expr: str) -> list[str]:
+    """Return the names of metrics in an expression; what is quoted is none."""
+    return METRIC.findall(re.sub(r'"[^"]*"', "", expr))
+
+
+def sections(page: str) -> Mapping[str, str]:
+    """Return the text of each section of a page by its heading."""
+    _, *parts = re.split(r"^## (.+)$", (RUNBOOKS / f"{page}.md").read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+@pytest.mark.parametrize(("group", "alert"), ALERTS, ids=[alert.name for _, alert in ALERTS])
+def test_every_alert_has_a_runbook(group: Group, alert: Alert) -> None:
+    text = sections(group.page)[alert.name]
+    meaning, *steps = [line for line in text.strip().splitlines() if line]
+
+    assert len(meaning.split()) > 4
+    headings = [step.partition("**:")[0] for step in steps]
+    assert headings == ["- **Look at", "- **Do", "- **Escalate"]
+    assert alert.runbook_url(group.page).endswith(f"/{group.page}.md#{alert.name.lower()}")
+
+
+def test_every_section_is_an_alerts() -> None:
+    pages = {group.page for group in GROUPS}
+    names = {alert.name for _, alert in ALERTS}
+
+    assert {path.stem for path in RUNBOOKS.glob("*.md")} - {"README"} == pages
+    assert {heading for page in pages for heading in sections(page)} == names
+
+
+def test_every_metric_of_a_rule_exists_with_its_labels() -> None:
+    known = labels_by_exposed_name()
+    wrong = [
+        f"{rule}: {name}"
+        for rule, expr in EXPRESSIONS.items()
+        for name in metrics_of(expr)
+        if name not in known
+    ]
+    wrong += [
+        f"{rule}: {name} has no label {label}"
+        for rule, expr in EXPRESSIONS.items()
+        for name, matchers in SELECTOR.findall(expr)
+        for label in re.findall(r"(\w+)\s*[=!]", matchers)
+        if label not in known[name] | SCRAPED
+    ]
+    for rule, expr in EXPRESSIONS.items():
+        metrics = metrics_of(expr)
+        labels = {each.strip() for by in GROUPED.findall(expr) for each in by.split(",")}
+        wrong += [
+            f"{rule}: {label} is a label of none of {metrics}"
+            for label in labels - SCRAPED
+            if not any(label in known.get(name, ()) for name in metrics)
+        ]
+
+    assert wrong == []
+
+
+def test_every_alert_that_the_code_asks_for_has_a_rule() -> None:
+    asked = {metric for metric in defined() if metric.has_alert}
+    named = {name for expr in EXPRESSIONS.values() for name in metrics_of(expr)}
+
+    assert len(asked) > 50
+    assert {one.name for one in asked if not named & set(one.exposed)} == set()
+
+
+def test_every_summary_names_what_it_is_about() -> None:
+    """A label that the expression does not keep is empty in the message."""
+    for _, alert in ALERTS:
+        kept = {
+            label.strip() for by in GROUPED.findall(alert.expr) for label in by.split(",")
+        } | set(re.findall(r"absent\(\w+\{(\w+)=", alert.expr))
+        assert set(re.findall(r"\$labels\.(\w+)", alert.summary)) <= kept, alert.name
+
+
+def quoted(prefix: str) -> Iterator[tuple[str, str]]:
+    for path in sorted(RUNBOOKS.glob("*.md")):
+        for text in QUOTED.findall(path.read_text()):
+            if text.startswith(prefix):
+                yield path.name, text
+
+
+def test_every_swapctl_command_of_a_runbook_exists() -> None:
+    found = [(page, command) for page, command in quoted("swapctl ")]
+
+    assert len(found) > 40
+    for page, command in found:
+        _check_command(command, page)
+
+
+def _check_command(command: str, page: str) -> None:
+    node: Any = typer.main.get_command(app)
+    _, *words = shlex.split(command)
+    while words and hasattr(node, "commands"):
+        name = words.pop(0)
+        assert name in node.commands, f"{page}: {command}"
+        node = node.commands[name]
+    assert not hasattr(node, "commands"), f"{page}: {command}"
+    options = {name for parameter in node.params for name in parameter.opts}
+    given = {word for word in words if word.startswith("--")}
+    assert given <= options, f"{page}: {command}"
+
+
+def test_every_log_line_of_a_runbook_is_logged() -> None:
+    sources = "\n".join(
+        path.read_text()
+        for pattern in ("services/*/src/**/*.py", "libs/*/src/**/*.py")
+        for path in ROOT.glob(pattern)
+    )
+    lines = {
+        line
+        for path in RUNBOOKS.glob("*.md")
+        for run in LOGGED.findall(path.read_text())
+        for line in QUOTED.findall(run)
+    }
+
+    assert len(lines) > 20
+    assert {line for line in lines if f'"{line}"' not in sources} == set()
+
+
+def test_both_files_have_the_same_rules() -> None:
+    plain = yaml.safe_load((ROOT / "deploy/monitoring/rules.yaml").read_text())
+    component = ROOT / "deploy/k8s/components/monitoring/rules.yaml"
+    operated = yaml.safe_load(component.read_text())
+
+    assert operated["kind"] == "PrometheusRule"
+    assert operated["spec"] == plain
+
+
+def test_pages_name_no_alert_that_is_not_there() -> None:
+    """An alert's name in italics is a reference."""
+    names = {alert.name for _, alert in ALERTS}
+    camel = re.compile(r"\*([A-Z][a-z]+[A-Z]\w+)\*")
+    referred = {
+        name for path in Path(RUNBOOKS).glob("*.md") for name in camel.findall(path.read_text())
+    }
+
+    assert referred <= names
