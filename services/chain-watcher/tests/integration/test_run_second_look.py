@@ -303,6 +303,29 @@ class TestLookAgain:
             progress = (await connection.execute(sql("SELECT * FROM progress"))).one()
         assert progress.last_outbox_id == last
 
+    @pytest.mark.fault("W1")
+    async def test_adds_what_a_node_hid_in_a_block_that_came_back(self, world: World) -> None:
+        """What the reorg reverted is stored in that very block, and is not published again."""
+        async with world.followed():
+            await world.deposits(7)
+            world.chain.mine(9)
+            await world.is_at_head()
+        await shown(
+            world, "UPDATE movement SET state = 'reverted' WHERE state = 'confirmed' RETURNING 1"
+        )
+        await shown(
+            world,
+            "UPDATE chain_block SET state = 'orphan', finalized = false WHERE number = 1"
+            " RETURNING 1",
+        )
+        before = await world.published_versions()
+
+        assert await self.run_second_look(world)()
+
+        [*earlier, seen, confirmed] = await world.published_versions()
+        assert earlier == before
+        assert [state for state, _ in (seen, confirmed)] == ["seen", "confirmed"]
+
     async def test_adds_nothing_that_is_known(self, world: World) -> None:
         async with world.followed():
             await world.deposits(7)

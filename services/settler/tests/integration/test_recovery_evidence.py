@@ -137,6 +137,19 @@ class TestAForgottenSigner:
         assert len(await reasons(world)) == 1
         assert await other.store.open_signer(1) == 1
 
+    async def test_p6_is_not_opened_while_a_recovery_has_other_evidence(
+        self, world: World, other: World
+    ) -> None:
+        """While a recovery is open, its hold names no network that was not compared."""
+        await change_newest(world, RESTARTED)
+        await watching(world, chain=Unanswering(world.chain), signers=[OTHER])()
+        await world.rows(
+            "INSERT INTO recovery (cause, reason) VALUES ('evidence', 'of another network')"
+            " RETURNING 1"
+        )
+
+        assert await other.store.open_signer(1) is None
+
     async def test_p6_ends_by_itself_once_its_nonces_are_closed(
         self, world: World, other: World, watcher: Engine
     ) -> None:

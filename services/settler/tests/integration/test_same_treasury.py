@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,9 @@ from services.settler.tests.lane_harness import (
     TREASURY,
     World,
 )
-from swap_chains.errors import ChainMismatch
+from swap_chains.errors import ChainMismatch, NodesDiffer
 from swap_chains.fake import FakeChain, FakeReader
+from swap_chains.ports import Call, Simulated
 from swap_domain.catalogue import NATIVE
 from swap_settler.paying.usecases.require_same_treasury import RequireSameTreasury
 
@@ -77,6 +79,25 @@ async def test_one_node_that_denies_all_payments_is_not_believed(world: World) -
     await paid_finally(world, 1)
 
     await requiring(world, deployed_anew(), proofs=world.chain)()
+
+
+class Differing(FakeReader):
+    """Two providers of which one denies what the other reports."""
+
+    async def simulate(self, calls: Sequence[Call], **place: Any) -> Sequence[Simulated]:
+        raise NodesDiffer(self.network, 2)
+
+
+async def test_one_provider_that_denies_all_payments_stops_no_lane(world: World) -> None:
+    await paid_finally(world, 1)
+    require_same_treasury = RequireSameTreasury(
+        chain=FakeReader(deployed_anew()),
+        proofs=Differing(world.chain),
+        store=world.store,
+        treasury=TREASURY,
+    )
+
+    await require_same_treasury()
 
 
 async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) -> None:

@@ -183,14 +183,15 @@ CROSS JOIN LATERAL (
     SELECT id FROM movement
     WHERE network = :network AND id = wanted.id AND {IS_CANONICAL} OFFSET 0) AS stored
 """)
-# What was found, where it was found.
-STORED_HERE: Final = sql("""
+# Stored in the very block in which the node reports it. What was taken back there counts; what a
+# reorg reverted does not, for its block may have come back.
+STORED_HERE: Final = sql(f"""
 SELECT stored.id
 FROM unnest(CAST(:ids AS uuid[]), CAST(:block_hashes AS text[])) AS wanted(id, block_hash)
 CROSS JOIN LATERAL (
     SELECT id FROM movement
     WHERE network = :network AND block_hash = wanted.block_hash AND id = wanted.id
-    OFFSET 0) AS stored
+      AND {IS_CANONICAL} OFFSET 0) AS stored
 """)
 # A log is in one block. Published in another one, it is false there.
 STANDING_ELSEWHERE: Final = sql(f"""

@@ -86,6 +86,8 @@ ADD_SIGNER: Final = sql("""
 INSERT INTO signer (network, address, next_nonce) SELECT :network, :signer, :nonce
 WHERE NOT EXISTS (SELECT FROM recovery_hold AS hold
     WHERE hold.before IS NULL OR :network = ANY(hold.networks))
+AND NOT EXISTS (SELECT FROM (SELECT uncompared FROM incarnation ORDER BY id DESC LIMIT 1) AS newest
+    WHERE :network = ANY(newest.uncompared))  -- while a recovery is open, the hold names none
 ON CONFLICT DO NOTHING
 """)
 LOCK_SIGNER: Final = sql(f"""

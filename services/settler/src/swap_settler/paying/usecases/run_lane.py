@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
-from swap_chains.errors import ChainError, ChainUnavailable
+from swap_chains.errors import ChainError, ChainMismatch, WrongChain
 from swap_chains.ports import ChainReader
 from swap_runtime.errors import Unavailable
 from swap_settler.paying import observe
@@ -140,7 +140,9 @@ class RunLane:
             try:
                 await self._check_chain()
                 return
-            except ChainUnavailable as error:
+            except (ChainMismatch, WrongChain):
+                raise
+            except (ChainError, Unavailable) as error:
                 observe.lane_waits(self._chain.network, str(error))
                 await asyncio.sleep(self._upkeep_interval.total_seconds())
 
