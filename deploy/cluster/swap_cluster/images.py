@@ -156,9 +156,9 @@ async def load_variant(tag: str, files: Mapping[str, str]) -> None:
 
 async def remove_other_versions() -> None:
     """Remove what other builds of the services have left in containerd."""
-    kept = _full(f"{SERVICES_IMAGE}:{loaded_tags()[SERVICES_IMAGE]}")
+    current = _full(f"{SERVICES_IMAGE}:{loaded_tags()[SERVICES_IMAGE]}")
     for name in (await ctr("images", "list", "--quiet")).split():
-        if name.startswith(_full(f"{SERVICES_IMAGE}:")) and name != kept:
+        if name.startswith(_full(f"{SERVICES_IMAGE}:")) and name != current:
             await ctr("images", "remove", name)
 
 

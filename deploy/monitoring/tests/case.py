@@ -41,15 +41,15 @@ def gauge(alert: str, metric: str, value: str, *, after: int, summary: str, **la
 def event(alert: str, metric: str, *, after: int = 0, summary: str, **labels: str) -> Case:
     """Return the case of a counter with labels that counts its first event in minute 10."""
     series = {f"swap_{metric}_total{_selector(labels)}": "_x10 1x90"}
-    kept = {k: v for k, v in labels.items() if k not in ("act", "topic")}
-    return Case(alert, series, 10 + after, 40, summary, kept)
+    left = {k: v for k, v in labels.items() if k not in ("act", "topic")}
+    return Case(alert, series, 10 + after, 40, summary, left)
 
 
 def growth(alert: str, metric: str, *, after: int, summary: str, **labels: str) -> Case:
     """Return the case of a counter that counts one a minute from minute 10 to minute 130."""
     series = {f"swap_{metric}_total{_selector(labels)}": "0x9 1+1x120 121x120"}
-    kept = {k: v for k, v in labels.items() if k not in ("answer",)}
-    return Case(alert, series, 10 + after, 240, summary, kept)
+    left = {k: v for k, v in labels.items() if k not in ("answer",)}
+    return Case(alert, series, 10 + after, 240, summary, left)
 
 
 def _selector(labels: Mapping[str, str]) -> str:

@@ -43,7 +43,7 @@ class Drain:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
@@ -59,7 +59,7 @@ class Drain:
     async def _read(self) -> None:
         assert self._process.stdout is not None
         async for line in self._process.stdout:
-            self.said.append(line.decode())
+            self.lines.append(line.decode())
 
     @property
     def has_ended(self) -> bool:
@@ -67,7 +67,7 @@ class Drain:
 
     def was_refused(self, pods: set[str]) -> bool:
         """Tell whether the eviction of one of these pods was refused."""
-        refusals = [line for line in self.said if REFUSED in line]
+        refusals = [line for line in self.lines if REFUSED in line]
         return any(name in line for name in pods for line in refusals)
 
     async def end(self) -> int:
@@ -136,7 +136,7 @@ async def drain_under(traffic: Traffic, first: dict[str, set[str]]) -> tuple[flo
         assert all(left[name] < first[name] for name in SERVICES)
         assert not drain.has_ended
         await kubectl("uncordon", NODE)
-        assert await drain.end() == 0, drain.said
+        assert await drain.end() == 0, drain.lines
         return held_up, time.monotonic() - started
     finally:
         await drain.kill()

@@ -135,14 +135,14 @@ def test_the_dashboard_names_the_addresses_of_the_host(
     secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A form of another origin than the public address is refused."""
-    for name, value in told("dashboard", secrets, {"PORT_DASHBOARD": "28106"}).items():
+    for name, value in environment_of("dashboard", secrets, {"PORT_DASHBOARD": "28106"}).items():
         monkeypatch.setenv(name, value)
     settings = settings_of("dashboard")()  # type: ignore[call-arg]
     [public, _] = COMPOSE["services"]["dashboard"]["ports"]
 
     assert settings.dashboard.public_url == "http://127.0.0.1:28106"  # type: ignore[attr-defined]
     assert public == "127.0.0.1:${PORT_DASHBOARD:-28006}:8080"
-    assert secrets.webhook_key not in str(told("dashboard", secrets, {}))
+    assert secrets.webhook_key not in str(environment_of("dashboard", secrets, {}))
 
 
 def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:

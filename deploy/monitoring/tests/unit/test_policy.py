@@ -90,20 +90,20 @@ def test_every_metric_of_a_rule_exists_with_its_labels() -> None:
 
 
 def test_every_alert_that_the_code_asks_for_has_a_rule() -> None:
-    asked = {metric for metric in defined() if metric.has_alert}
+    alerted = {metric for metric in defined() if metric.has_alert}
     named = {name for expr in EXPRESSIONS.values() for name in metrics_of(expr)}
 
-    assert len(asked) > 50
-    assert {one.name for one in asked if not named & set(one.exposed)} == set()
+    assert len(alerted) > 50
+    assert {one.name for one in alerted if not named & set(one.exposed)} == set()
 
 
 def test_every_summary_names_what_it_is_about() -> None:
     """A label that the expression does not keep is empty in the message."""
     for _, alert in ALERTS:
-        kept = {
+        labels = {
             label.strip() for by in GROUPED.findall(alert.expr) for label in by.split(",")
         } | set(re.findall(r"absent\(\w+\{(\w+)=", alert.expr))
-        assert set(re.findall(r"\$labels\.(\w+)", alert.summary)) <= kept, alert.name
+        assert set(re.findall(r"\$labels\.(\w+)", alert.summary)) <= labels, alert.name
 
 
 def quoted(prefix: str) -> Iterator[tuple[str, str]]:
@@ -130,8 +130,8 @@ def _check_command(command: str, page: str) -> None:
         node = node.commands[name]
     assert not hasattr(node, "commands"), f"{page}: {command}"
     options = {name for parameter in node.params for name in parameter.opts}
-    given = {word for word in words if word.startswith("--")}
-    assert given <= options, f"{page}: {command}"
+    used = {word for word in words if word.startswith("--")}
+    assert used <= options, f"{page}: {command}"
 
 
 def test_every_log_line_of_a_runbook_is_logged() -> None:

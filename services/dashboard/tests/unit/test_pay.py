@@ -48,7 +48,7 @@ class TestLanguages:
         assert len({frozenset(names(one)) for one in texts().values()}) == 1
 
     @pytest.mark.parametrize(
-        ("asked", "accepted", "chosen"),
+        ("requested", "accepted", "chosen"),
         [
             ("", "", "en"),
             ("de", "en", "de"),
@@ -61,9 +61,9 @@ class TestLanguages:
         ],
     )
     def test_are_chosen_by_address_then_by_browser(
-        self, asked: str, accepted: str, chosen: str
+        self, requested: str, accepted: str, chosen: str
     ) -> None:
-        assert choose_language(asked, accepted) == chosen
+        assert choose_language(requested, accepted) == chosen
 
     def test_write_numbers_their_own_way(self) -> None:
         assert localized("1,234.5", texts()["en"]) == "1,234.5"
