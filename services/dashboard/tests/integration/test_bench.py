@@ -126,7 +126,7 @@ class TestForm:
             ({"amount": "much"}, "amount", "number"),
             ({"amount": ""}, "amount", "missing"),
             ({"refund_address": "nowhere"}, "refund_address", "address"),
-            ({"destination": "MARS/ETH"}, "destination", "MARS"),
+            ({"destination": "MARS/ETH"}, "destination", "is not served"),
             ({"reference_id": "x" * 257}, "reference_id", "256"),
             ({"outcome": "wonder"}, "outcome", "Choose"),
         ],

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from services.dashboard.tests.shop import Api, Dashboard, a_swap, a_transaction
+from services.dashboard.tests.shop import Api, Dashboard, a_bench, a_swap, a_transaction
 from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
@@ -54,6 +54,7 @@ class Site:
             "webhook": f"/apps/{self.app}/webhooks/{self.webhook}",
             "message": f"/apps/{self.app}/webhooks/{self.webhook}/messages/{self.message}",
             "keys": f"/apps/{self.app}/keys",
+            "bench": f"/apps/{self.app}/bench",
             "organization": "/organization",
             "changes": "/organization/changes",
             "account": "/account",
@@ -62,9 +63,16 @@ class Site:
 
 
 @pytest.fixture
-async def site(database: Database, api: Api) -> AsyncIterator[Site]:
+async def bench_url(api: Api, tmp_path: Path) -> AsyncIterator[str]:
+    async with a_bench(api, tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Site]:
     port = free_port()
-    made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}")
+    url = f"http://127.0.0.1:{port}"
+    made = Dashboard(database, api, public_url=url, bench_url=bench_url)
     server = AsgiServer(made.parts.site, "127.0.0.1", port)
     await server.start()
     organization = api.an_organization("Shop")
@@ -74,7 +82,9 @@ async def site(database: Database, api: Api) -> AsyncIterator[Site]:
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
-    await made.browser().join(api.invite(organization), email)
+    browser = made.browser()
+    await browser.join(api.invite(organization), email)
+    await browser.submit(f"/apps/{app}/bench/join", {}, page="/organization")
     link = await made.parts.make_sign_in_link(email)
     assert link is not None
     yield Site(made.public_url, app, swap, hook, message, link)
