@@ -37,6 +37,21 @@ pytestmark = [
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
 ]
 
+# A wallet that takes every payment; the chain behind it never has one.
+WALLET = """
+window.addEventListener("eip6963:requestProvider", () => {
+  const answers = {
+    eth_requestAccounts: ["0x70997970C51812dc3A010C7d01b50e0d17dc79C8"],
+    eth_chainId: "0x7a69",
+    eth_sendTransaction: "0x" + "5f".repeat(32),
+  };
+  const provider = { request: async ({ method }) => answers[method] };
+  const info = { uuid: "1", name: "Test wallet", icon: "", rdns: "example.wallet.test" };
+  const detail = { info, provider };
+  window.dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
+});
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Pages:
@@ -137,3 +152,24 @@ async def test_it_works_without_scripts(pages: Pages, tmp_path: Path) -> None:
 
     assert "viewBox" in tree
     assert '"refresh"' in tree  # it comes again by itself
+
+
+async def test_a_payment_that_is_sent_is_not_offered_again(pages: Pages, tmp_path: Path) -> None:
+    """On a slow network it is seen minutes later: a second one would be lost time, or money."""
+    assert BROWSER is not None
+    url = pages.url + pages.wallet.path()
+    offered = "!!document.querySelector('[data-wallet]:not([disabled])')"
+    async with opened(BROWSER, tmp_path, "about:blank") as page:
+        await page.send("Page.addScriptToEvaluateOnNewDocument", source=WALLET)
+        await show(page, url)
+        await page.until(offered)
+        await page.value("document.querySelector('[data-wallet]').click()")
+        await page.until("document.body.textContent.includes('do not pay a second time')")
+        await page.send("Page.reload")
+        await page.until("document.body.textContent.includes('do not pay a second time')")
+        assert not await page.value(offered)
+        await page.value("document.querySelector('#wallet button').click()")
+        await page.until(offered)
+        complaints = page.complaints
+
+    assert complaints == []

@@ -168,7 +168,9 @@ class PayPages:
             except ApiRefused as refusal:
                 is_unknown = refusal.status == HTTPStatus.NOT_FOUND
                 what, status = ("unknown", 404) if is_unknown else ("refused", 400)
-            except (ApiAway, HTTPException):
+            except HTTPException:
+                what, status = "refused", 400
+            except ApiAway:
                 what, status = "away", 503
             return self._render(request, "pay_error.html", {"what": what}, status)
 

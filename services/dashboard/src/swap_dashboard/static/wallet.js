@@ -13,6 +13,21 @@ let lastSaid = "";
 
 class Stopped extends Error {}
 
+// A payment that is sent is not offered again, also after the page was loaded anew: on a slow
+// network it is seen only minutes later, and a second one would be paid, too.
+const memory = {
+  get key() { return `sent:${pay.dataset.path}`; },
+  get isSent() {
+    try { return localStorage.getItem(this.key) !== null; } catch { return false; }
+  },
+  set isSent(value) {
+    try {
+      if (value) localStorage.setItem(this.key, "1");
+      else localStorage.removeItem(this.key);
+    } catch { /* without storage the page remembers nothing */ }
+  },
+};
+
 const hex = (number) => `0x${BigInt(number).toString(16)}`;
 const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
 
@@ -47,9 +62,34 @@ function button(wallet) {
   return made;
 }
 
+function again() {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "button small";
+  made.textContent = texts().again;
+  made.addEventListener("click", () => {
+    memory.isSent = false;
+    lastSaid = "";
+    show();
+  });
+  return made;
+}
+
+function showSent(shown) {
+  const status = document.createElement("p");
+  status.setAttribute("role", "status");
+  status.className = "notice notice-good";
+  status.textContent = texts().sent;
+  shown.replaceChildren(status, again());
+}
+
 function show() {
   const shown = panel();
   if (!shown) return;
+  if (memory.isSent && !isBusy) {
+    showSent(shown);
+    return;
+  }
   const list = document.createElement("ul");
   list.className = "wallets";
   list.setAttribute("aria-label", texts().choose);
@@ -181,6 +221,7 @@ async function start(wallet) {
   let end = words.sent;
   try {
     await payWith(wallet.provider);
+    memory.isSent = true;
   } catch (error) {
     if (error instanceof Stopped) end = error.message;
     else end = error?.code === REJECTED ? words.rejected : `${words.failed} ${error?.message ?? error}`;
