@@ -17,7 +17,7 @@ MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml servic
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
 	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py \
-	tools/generate_faults.py tools/generate_reliability.py tools/generate_rules.py
+	tools/generate_faults.py tools/generate_reliability.py tools/generate_rules.py tools/generate_dashboards.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
 # Two processes, each with servers of its own; the tests of a file stay together, in their order.

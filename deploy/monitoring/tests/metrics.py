@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +54,7 @@ def defined() -> Iterator[Metric]:
                 yield from _metrics(statement, path)
 
 
+@cache
 def labels_by_exposed_name() -> Mapping[str, frozenset[str]]:
     """Return the labels of each name that Prometheus knows."""
     known = {

@@ -30,3 +30,13 @@ def run_rule_tests(
         [promtool, "test", "rules", file], capture_output=True, text=True, check=False
     )
     return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def check_rules(promtool: str, folder: Path, rules: str) -> str:
+    """Check the syntax of rules; return what promtool says, nothing where it is right."""
+    file = folder / "rules.yaml"
+    file.write_text(rules)
+    done = subprocess.run(
+        [promtool, "check", "rules", file], capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr

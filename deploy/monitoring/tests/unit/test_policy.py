@@ -14,27 +14,15 @@ import yaml
 from swap_monitoring.rule import Alert, Group
 from swap_monitoring.rules import GROUPS
 
-from deploy.monitoring.tests.metrics import (
-    ROOT,
-    SCRAPED,
-    defined,
-    labels_by_exposed_name,
-)
+from deploy.monitoring.tests.expressions import faults, labels_kept_by, metrics_of
+from deploy.monitoring.tests.metrics import ROOT, defined, labels_by_exposed_name
 from swapctl.app import app
 
 RUNBOOKS = ROOT / "docs/runbooks"
 ALERTS = [(group, alert) for group in GROUPS for alert in group.alerts]
 EXPRESSIONS = {rule.name: rule.expr for group in GROUPS for rule in group.rules}
 QUOTED = re.compile(r"`([^`]+)`")
-METRIC = re.compile(r"(?<![:\w])(?:swap|process)_[a-z0-9_]+\b")
-SELECTOR = re.compile(r"\b((?:swap|process)_[a-z0-9_]+)\{([^}]*)\}")
-GROUPED = re.compile(r"\bby \(([^)]*)\)")
 LOGGED = re.compile(r"log lines? ((?:`[^`]+`(?:, | and )?)+)")
-
-
-def metrics_of(expr: str) -> list[str]:
-    """Return the names of metrics in an expression; what is quoted is none."""
-    return METRIC.findall(re.sub(r'"[^"]*"', "", expr))
 
 
 def sections(page: str) -> Mapping[str, str]:
@@ -64,29 +52,9 @@ def test_every_section_is_an_alerts() -> None:
 
 def test_every_metric_of_a_rule_exists_with_its_labels() -> None:
     known = labels_by_exposed_name()
-    wrong = [
-        f"{rule}: {name}"
-        for rule, expr in EXPRESSIONS.items()
-        for name in metrics_of(expr)
-        if name not in known
-    ]
-    wrong += [
-        f"{rule}: {name} has no label {label}"
-        for rule, expr in EXPRESSIONS.items()
-        for name, matchers in SELECTOR.findall(expr)
-        for label in re.findall(r"(\w+)\s*[=!]", matchers)
-        if label not in known[name] | SCRAPED
-    ]
-    for rule, expr in EXPRESSIONS.items():
-        metrics = metrics_of(expr)
-        labels = {each.strip() for by in GROUPED.findall(expr) for each in by.split(",")}
-        wrong += [
-            f"{rule}: {label} is a label of none of {metrics}"
-            for label in labels - SCRAPED
-            if not any(label in known.get(name, ()) for name in metrics)
-        ]
+    wrong = {rule: found for rule, expr in EXPRESSIONS.items() if (found := faults(expr, known))}
 
-    assert wrong == []
+    assert wrong == {}
 
 
 def test_every_alert_that_the_code_asks_for_has_a_rule() -> None:
@@ -100,9 +68,7 @@ def test_every_alert_that_the_code_asks_for_has_a_rule() -> None:
 def test_every_summary_names_what_it_is_about() -> None:
     """A label that the expression does not keep is empty in the message."""
     for _, alert in ALERTS:
-        labels = {
-            label.strip() for by in GROUPED.findall(alert.expr) for label in by.split(",")
-        } | set(re.findall(r"absent\(\w+\{(\w+)=", alert.expr))
+        labels = labels_kept_by(alert.expr) | set(re.findall(r"absent\(\w+\{(\w+)=", alert.expr))
         assert set(re.findall(r"\$labels\.(\w+)", alert.summary)) <= labels, alert.name
 
 
