@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_contracts.quoting import AssetRef, PathStep, Quote
@@ -205,6 +205,3 @@ def a_body(**changes: Any) -> dict[str, Any]:
         "use_depository": True,
         **changes,
     }
-
-
-SOMEBODY = UUID("11111111-2222-4333-8444-555555555555")

@@ -62,9 +62,9 @@ def endpoint_at(
     app: Router, endpoints: Sequence[Endpoint], method: str, path: str
 ) -> Endpoint | None:
     """Return the endpoint that a request reaches."""
-    asked = {"type": "http", "method": method, "path": path}
+    scope = {"type": "http", "method": method, "path": path}
     for route in app.routes:
-        if route.matches(asked)[0] is Match.FULL:
+        if route.matches(scope)[0] is Match.FULL:
             assert isinstance(route, Route)
             return next((one for one in endpoints if is_route_of(route, one)), None)
     return None
@@ -262,5 +262,5 @@ class ReadList(BlockList):
     """An operators' list that was read before, and had nobody on it."""
 
     def _verdict(self, party: Party) -> Verdict:
-        told = super()._verdict(party)
-        return Verdict.CLEAR if told is Verdict.UNKNOWN else told
+        verdict = super()._verdict(party)
+        return Verdict.CLEAR if verdict is Verdict.UNKNOWN else verdict

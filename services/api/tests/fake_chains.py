@@ -82,18 +82,20 @@ class FakeWallets:
 
     def __init__(self) -> None:
         self.is_away = False
-        self.taken: dict[str, bytes] = {}  # what each wallet with code takes for its signature
-        self.asked: list[str] = []
+        self.accepted_signatures: dict[
+            str, bytes
+        ] = {}  # what each wallet with code takes for its signature
+        self.requests: list[str] = []
 
     async def ask(
         self, network: Network, wallet: str, digest: bytes, signature: bytes
     ) -> WalletAnswer:
         if self.is_away:
             raise Unavailable("no node answers")
-        self.asked.append(wallet)
-        if wallet not in self.taken:
+        self.requests.append(wallet)
+        if wallet not in self.accepted_signatures:
             return WalletAnswer.NO_CODE
-        is_taken = self.taken[wallet] == signature
+        is_taken = self.accepted_signatures[wallet] == signature
         return WalletAnswer.ACCEPTED if is_taken else WalletAnswer.REFUSED
 
 
@@ -103,12 +105,12 @@ class FakeChainTransactions:
     def __init__(self) -> None:
         self.is_away = False
         self.located: dict[tuple[str, str], LocatedTransaction] = {}  # by network and hash
-        self.asked: list[tuple[str, str]] = []
+        self.requests: list[tuple[str, str]] = []
 
     async def locate(self, network: Network, transaction_hash: str) -> LocatedTransaction:
         if self.is_away:
             raise Unavailable("no node answers")
-        self.asked.append((network.name, transaction_hash))
+        self.requests.append((network.name, transaction_hash))
         return self.located.get((network.name, transaction_hash), UNKNOWN_TRANSACTION)
 
 

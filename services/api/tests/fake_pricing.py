@@ -36,7 +36,7 @@ class FakePricing:
         self.is_empty = False  # nothing can be paid
         self.refusal: PriceRefused | None = None
         self.provider = "SOLVER"
-        self.asked = 0
+        self.questions = 0
         self.last: QuoteQuestion | None = None
         self.requests = 0  # over HTTP, where it is asked like that
 
@@ -106,7 +106,7 @@ class FakePricing:
         return PricesAnswer(prices=tuple(prices))
 
     def _answer(self) -> None:
-        self.asked += 1
+        self.questions += 1
         if self.is_away:
             raise Unavailable("quoter")
         if self.refusal is not None:

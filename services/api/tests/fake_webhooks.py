@@ -26,7 +26,7 @@ class FakeWebhooks:
         self.sent: dict[str, list[Row]] = {}  # messages by endpoint
         self.refused: set[str] = set()  # URLs to which nothing may be sent
         self.done: list[tuple[str, str]] = []
-        self.said: list[Row] = []
+        self.orders: list[Row] = []
         self.windows: list[Window] = []
 
     async def list_all(self, app_id: UUID) -> Sequence[Row]:
@@ -40,12 +40,12 @@ class FakeWebhooks:
             raise NotFound
         return self.endpoints[str(endpoint_id)]
 
-    async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
-        if asked["url"] in self.refused:
+    async def add(self, app_id: UUID, settings: Row, *, bound: Bound | None) -> Row:
+        if settings["url"] in self.refused:
             raise Invalid("nothing is sent there")
         others = await self.list_all(app_id)
         if bound is not None:
-            if any(o["url"] == asked["url"] and _is_stopped(o) for o in others):
+            if any(o["url"] == settings["url"] and _is_stopped(o) for o in others):
                 raise _kept_disabled()
             if len(others) >= bound.most:
                 raise bound.refusal()
@@ -59,20 +59,20 @@ class FakeWebhooks:
             "disabled_reason": None,
             "failing_since": None,
             "first_delivered_at": None,
-            **asked,
+            **settings,
         }
         self.endpoints[row["id"]] = row
         return {**row, "secret": f"whsec_{uuid4().hex}"}
 
-    async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
+    async def order(self, endpoint_id: UUID, what: str, details: Row) -> Row:
         row, id_ = self._found(endpoint_id), str(endpoint_id)
         if what in NEEDS_ENABLED and row["disabled_at"] is not None:
             raise NotFound
-        by = asked.get("by", OPERATOR)
+        by = details.get("by", OPERATOR)
         if what in ("enable", "remove") and by != OPERATOR and _is_stopped(row):
             raise _kept_disabled()
         self.done.append((id_, what))
-        self.said.append(asked)
+        self.orders.append(details)
         match what:
             case "rotate":
                 return {"id": id_, "secret": f"whsec_{uuid4().hex}"}
@@ -108,7 +108,7 @@ class FakeWebhooks:
         self.sent.setdefault(endpoint_id, []).append(message)
         return str(message["id"])
 
-    async def messages(self, endpoint_id: UUID, asked: Row, window: Window) -> Part:
+    async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
         self._found(endpoint_id)
         self.windows.append(window)
         sent = self.sent.get(str(endpoint_id), [])

@@ -107,12 +107,12 @@ async def a_closed_key(api: Harness, tenant: Tenant, how: str) -> str:
 
 async def everything_of(api: Harness, webhooks: FakeWebhooks) -> Any:
     """Return what requests must not change, but for when keys were used."""
-    kept = {
+    rows = {
         table: sorted(str(row) for row in await api.rows(f"SELECT * FROM {table}"))
         for table in TABLES
     }
     outbox = await api.rows("SELECT count(*) AS number FROM outbox")
-    return kept, outbox, list(webhooks.done), sorted(webhooks.endpoints)
+    return rows, outbox, list(webhooks.done), sorted(webhooks.endpoints)
 
 
 async def _an_app(api: Harness, owner: Person, environment: Environment) -> App:

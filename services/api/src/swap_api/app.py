@@ -25,7 +25,6 @@ from swap_api.adapters.hints import PostgresHints
 from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.link_tokens import HmacLinkTokens
-from swap_api.adapters.lone_transfers import PostgresLoneTransfers
 from swap_api.adapters.network_states import PostgresNetworkStates
 from swap_api.adapters.own_addresses import PostgresOwnAddresses
 from swap_api.adapters.pay_rendering import JsonPayRendering
@@ -35,6 +34,7 @@ from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.sign_requests import PostgresSignRequests
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
+from swap_api.adapters.unmatched_transfers import PostgresUnmatchedTransfers
 from swap_api.adapters.wallets import EvmWallets
 from swap_api.approval_ports import TokenAllowances
 from swap_api.attach_ports import Wallets
@@ -272,7 +272,7 @@ class Building:
                 attach_deposit=AttachDeposit(
                     self._catalogue,
                     swaps=self._swaps,
-                    transfers=PostgresLoneTransfers(engine),
+                    transfers=PostgresUnmatchedTransfers(engine),
                     wallets=self._wallets,
                     clock=clock,
                     one_provider_networks=one_provider_networks(self._catalogue, self._providers()),

@@ -7,21 +7,21 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_api.domain.attaching import LoneTransfer
+from swap_api.domain.attaching import UnmatchedTransfer
 from swap_chains.evm.personal_signatures import WalletAnswer
 from swap_domain.attaching import Destined
 from swap_domain.catalogue import Network
 from swap_runtime.messaging.outbox import Outgoing
 
 
-class LoneTransfers(Protocol):
+class UnmatchedTransfers(Protocol):
     """What came without the name of a swap, as the settler publishes it."""
 
     async def destined(self, swap_id: UUID) -> Destined | None: ...
 
     async def of_transaction(
         self, swap_id: UUID, network: str, transaction_hash: str
-    ) -> Sequence[LoneTransfer]: ...
+    ) -> Sequence[UnmatchedTransfer]: ...
 
     async def submit(
         self,

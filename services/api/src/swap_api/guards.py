@@ -45,8 +45,8 @@ class Guards:
         :param settings: of what is asked about addresses beside the operators' list.
         """
         blocked = blocked or BlockList(engine)
-        nobodys = RehearsalAddresses(environment=catalogue.environment)
-        screenings: list[Screening] = [nobodys, blocked]
+        rehearsals = RehearsalAddresses(environment=catalogue.environment)
+        screenings: list[Screening] = [rehearsals, blocked]
         if settings is not None and settings.url and session is not None:
             screenings.append(ScreeningService(settings, session))
         screen_parties = ScreenParties(Screenings(*screenings))

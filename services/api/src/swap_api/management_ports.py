@@ -307,14 +307,14 @@ class WebhookEndpoints(Protocol):
         """
         ...
 
-    async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
+    async def add(self, app_id: UUID, settings: Row, *, bound: Bound | None) -> Row:
         """
         :raises ApiRefusal: when the notifier does not send to such an address, the app has as many
             endpoints as it may, or an operator disabled one with the same URL.
         """
         ...
 
-    async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
+    async def order(self, endpoint_id: UUID, what: str, details: Row) -> Row:
         """Have something done with an endpoint: `rotate`, `disable`, `enable`, `remove`, `test` or
         `replay`.
 
@@ -329,7 +329,7 @@ class WebhookEndpoints(Protocol):
         """
         ...
 
-    async def messages(self, endpoint_id: UUID, asked: Row, window: Window) -> Part:
+    async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
         """
         :raises ApiRefusal: when it cannot be told.
         """

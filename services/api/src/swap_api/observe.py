@@ -165,8 +165,8 @@ def allowance_unknown(network: str, error: Exception) -> None:
     log.warning("allowance unknown", network=network, error=str(error))
 
 
-def deposit_hinted(swap_id: UUID, network: str, *, is_told: bool) -> None:
-    log.info("deposit hinted", swap_id=swap_id, network=network, is_told=is_told)
+def deposit_hinted(swap_id: UUID, network: str, *, is_sent: bool) -> None:
+    log.info("deposit hinted", swap_id=swap_id, network=network, is_sent=is_sent)
 
 
 def lookup_failed(network: str, error: Exception) -> None:

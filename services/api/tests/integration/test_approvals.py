@@ -88,14 +88,14 @@ class TestAShortAllowance:
         swap_id = await a_swap(api, app)
 
         [item, _] = await steps(api, app, swap_id, source_address=WALLET)
-        told = await next_action(api, app, swap_id, source_address=WALLET)
+        action = await next_action(api, app, swap_id, source_address=WALLET)
         read = await api.get(app, f"/swaps/{swap_id}", params={"source_address": WALLET})
         [inline] = read.json()["data"]["deposit_actions"]
 
         assert len(api.chains.allowances_asked) == 3
-        assert told["action"] == inline
-        assert item == {**inline, **{name: told[name] for name in told if name != "action"}}
-        assert told["step"] == "approve"
+        assert action["action"] == inline
+        assert item == {**inline, **{name: action[name] for name in action if name != "action"}}
+        assert action["step"] == "approve"
 
     async def test_stands_in_the_answer_that_creates_the_swap(self, api: Harness, app: App) -> None:
         body = a_body(
@@ -209,9 +209,9 @@ class TestNoApproval:
         assert (deposit["type"], deposit["status"]) == ("transfer", "action_required")
 
     async def test_is_read_for_what_is_no_address(self, api: Harness, app: App) -> None:
-        told = await steps(api, app, await a_swap(api, app), source_address="0x12")
+        error = await steps(api, app, await a_swap(api, app), source_address="0x12")
 
-        assert told["code"] == "INVALID_ADDRESS_ERROR"
+        assert error["code"] == "INVALID_ADDRESS_ERROR"
 
 
 class TestTheNextAction:
@@ -220,20 +220,20 @@ class TestTheNextAction:
     ) -> None:
         swap_id = await a_swap(api, app)
 
-        told = await next_action(api, app, swap_id)
+        action = await next_action(api, app, swap_id)
         [deposit] = await steps(api, app, swap_id)
 
-        assert (told["step"], told["status"]) == ("deposit", "action_required")
-        assert deposit == {**told["action"], **{k: v for k, v in told.items() if k != "action"}}
+        assert (action["step"], action["status"]) == ("deposit", "action_required")
+        assert deposit == {**action["action"], **{k: v for k, v in action.items() if k != "action"}}
 
     async def test_of_a_signature_says_what_is_missing(self, api: Harness, app: App) -> None:
         await api.parts.offers.gasless.refresh()
         swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
 
-        told = await next_action(api, app, swap_id)
+        action = await next_action(api, app, swap_id)
 
-        assert (told["step"], told["action"]) == ("sign", None)
-        assert "source_address" in told["detail"]
+        assert (action["step"], action["action"]) == ("sign", None)
+        assert "source_address" in action["detail"]
 
     async def test_of_somebody_elses_swap_is_not_told(self, api: Harness, app: App) -> None:
         other = await api.an_app()

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.connected
 
 OF_ALICE = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 OF_BOB = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
-TOLD = "SELECT payload FROM outbox WHERE topic = 'swap.requests.v1' ORDER BY id"
+SUBMITTED = "SELECT payload FROM outbox WHERE topic = 'swap.requests.v1' ORDER BY id"
 
 
 @pytest.fixture
@@ -104,8 +104,8 @@ def a_live_catalogue(folder: Path, **changes: Any) -> Path:
     return path
 
 
-async def told(api: Harness) -> list[dict[str, Any]]:
-    bodies = [json.loads(bytes(row.payload))["body"] for row in await api.rows(TOLD)]
+async def submitted_bodies(api: Harness) -> list[dict[str, Any]]:
+    bodies = [json.loads(bytes(row.payload))["body"] for row in await api.rows(SUBMITTED)]
     return [body for body in bodies if body["type"] == "DepositAttached"]
 
 
@@ -120,7 +120,7 @@ class TestATransferWithoutASwap:
         assert answer.status_code == 200, answer.text
         assert answer.json()["data"] == {**one, "status": "submitted"}
         assert await shown(api, app, swap_id) == [{**one, "status": "submitted"}]
-        [body] = await told(api)
+        [body] = await submitted_bodies(api)
         assert body["swap_id"] == swap_id
         assert (body["deposit_id"], body["signer"]) == (str(transfer), ALICE)
         assert (body["text"], body["signature"]) == (one["text"], signed(one["text"]))
@@ -136,7 +136,7 @@ class TestATransferWithoutASwap:
         for _ in range(3):
             assert (await attach(api, app, swap_id, signed(one["text"]))).status_code == 200
 
-        assert len(await told(api)) == 1
+        assert len(await submitted_bodies(api)) == 1
 
     async def test_is_named_where_its_transaction_has_several(
         self, api: Harness, app: App, came: Came
@@ -155,7 +155,7 @@ class TestATransferWithoutASwap:
         assert unclear.json()["error"]["metadata"]["field_errors"].keys() == {"transfer_id"}
         assert wrong.json()["error"]["code"] == "SIGNATURE_INVALID"
         assert right.status_code == 200
-        assert [body["deposit_id"] for body in await told(api)] == [str(second)]
+        assert [body["deposit_id"] for body in await submitted_bodies(api)] == [str(second)]
 
     @pytest.mark.parametrize(
         "changes",
@@ -192,14 +192,14 @@ class TestATransferWithoutASwap:
             )
 
         answer = await attach(api, app, swap_id, signed(one["text"]))
-        stranger = await attach(api, app, swap_id, signed(one["text"], OF_BOB))
+        by_other_signer = await attach(api, app, swap_id, signed(one["text"], OF_BOB))
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (
             409,
             "DEPOSIT_NOT_ATTACHABLE",
         )
-        assert stranger.json()["error"]["code"] == "SIGNATURE_INVALID"
-        assert await told(api) == []
+        assert by_other_signer.json()["error"]["code"] == "SIGNATURE_INVALID"
+        assert await submitted_bodies(api) == []
 
 
 class TestASignature:
@@ -211,7 +211,7 @@ class TestASignature:
         answer = await attach(api, app, swap_id, signed(one["text"], OF_BOB))
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "SIGNATURE_INVALID")
-        assert await told(api) == []
+        assert await submitted_bodies(api) == []
 
     async def test_for_one_swap_is_worth_nothing_for_another(
         self, api: Harness, app: App, came: Came
@@ -259,14 +259,14 @@ class TestASignature:
     ) -> None:
         swap_id = await a_swap(api, app)
         came.add(sender=BOB)
-        api.wallets.taken[BOB] = b"\x51" * 80
+        api.wallets.accepted_signatures[BOB] = b"\x51" * 80
 
         wrong = await attach(api, app, swap_id, "0x" + "52" * 80)
         right = await attach(api, app, swap_id, "0x" + "51" * 80)
 
         assert "operator" in wrong.json()["error"]["message"]
         assert right.json()["data"]["status"] == "submitted"
-        [body] = await told(api)
+        [body] = await submitted_bodies(api)
         assert body["is_by_contract"]
 
     async def test_is_asked_about_later_when_no_node_answers(
@@ -290,7 +290,7 @@ class TestASignature:
             swap_id = await a_swap(api, app)
             came.add(nth=1, sender=BOB)
             of_a_key = came.add(nth=2)
-            api.wallets.taken[BOB] = b"\x51" * 80
+            api.wallets.accepted_signatures[BOB] = b"\x51" * 80
             contracts, key = await shown(api, app, swap_id)
 
             refused = await attach(
@@ -305,9 +305,9 @@ class TestASignature:
                 "SIGNATURE_INVALID",
             )
             assert "operator" in refused.json()["error"]["message"]
-            assert api.wallets.asked == []
+            assert api.wallets.requests == []
             assert accepted.status_code == 200, accepted.text
-            assert [body["deposit_id"] for body in await told(api)] == [str(of_a_key)]
+            assert [body["deposit_id"] for body in await submitted_bodies(api)] == [str(of_a_key)]
         finally:
             await api.stop()
 
@@ -324,18 +324,18 @@ async def test_a_swap_is_given_ten_transfers_and_no_more(
     ]
 
     assert [answer.status_code for answer in answers] == [200] * 10 + [409]
-    assert len(await told(api)) == 10
+    assert len(await submitted_bodies(api)) == 10
 
 
 async def test_somebody_elses_swap_is_told_like_an_unknown_one(
     api: Harness, app: App, came: Came
 ) -> None:
-    stranger, swap_id = await api.an_app(), await a_swap(api, app)
+    other_app, swap_id = await api.an_app(), await a_swap(api, app)
     came.add()
 
     for id in (swap_id, str(uuid4())):
-        read = await api.get(stranger, f"/swaps/{id}/attach_deposit?transaction_id={HASH}")
-        sent = await attach(api, stranger, id, "0x" + "51" * 65)
+        read = await api.get(other_app, f"/swaps/{id}/attach_deposit?transaction_id={HASH}")
+        sent = await attach(api, other_app, id, "0x" + "51" * 65)
         assert [(a.status_code, a.json()["error"]["message"]) for a in (read, sent)] == [
             (404, "There is nothing here")
         ] * 2

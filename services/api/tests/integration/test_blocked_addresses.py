@@ -77,16 +77,16 @@ class TestABlockedAddress:
         self, api: Harness, settlers: psycopg.Connection, spelled: Callable[[str], str]
     ) -> None:
         app, body = await api.an_app(), a_body()
-        asked = {k: v for k, v in body.items() if k.startswith(("source", "destination", "amount"))}
+        query = {k: v for k, v in body.items() if k.startswith(("source", "destination", "amount"))}
         await blocked(api, settlers, ALICE)
 
         answer = await api.get(
-            app, "/quote", params={**asked, "destination_address": spelled(ALICE)}
+            app, "/quote", params={**query, "destination_address": spelled(ALICE)}
         )
-        del asked["destination_address"]
+        del query["destination_address"]
 
         assert answer.json()["error"]["code"] == "BLACKLISTED_ADDRESS"
-        assert (await api.get(app, "/quote", params=asked)).status_code == 200
+        assert (await api.get(app, "/quote", params=query)).status_code == 200
 
     async def test_is_no_refund_address_later(
         self, api: Harness, settlers: psycopg.Connection

@@ -40,10 +40,10 @@ async def owner(api: Harness) -> Person:
 
 async def at_once(owner: Person, path: str, body: dict[str, Any]) -> Counter[str]:
     answers = await asyncio.gather(*(owner.post(path, body) for _ in range(6)))
-    return Counter(said(answer) for answer in answers)
+    return Counter(outcome_of(answer) for answer in answers)
 
 
-def said(answer: httpx.Response) -> str:
+def outcome_of(answer: httpx.Response) -> str:
     if answer.status_code == 200:
         return "done"
     error = answer.json()["error"]
@@ -77,7 +77,7 @@ class TestMembersMake:
         await owner.done(f"/keys/{keys[0]['id']}/revoke")
         await owner.done(path)
 
-        assert said(await owner.post(path)) == "keys_per_app"
+        assert outcome_of(await owner.post(path)) == "keys_per_app"
 
     async def test_one_key_more_while_a_replaced_one_goes_on(self, owner: Person) -> None:
         path = f"/apps/{await owner.an_app()}/keys"
@@ -89,7 +89,7 @@ class TestMembersMake:
         instead = await owner.post(f"/keys/{replaced['id']}/rotate", {"overlap_seconds": 0})
         another = await owner.post(path)
 
-        assert [said(both), said(instead), said(another)] == [
+        assert [outcome_of(both), outcome_of(instead), outcome_of(another)] == [
             "keys_per_app",
             "done",
             "keys_per_app",

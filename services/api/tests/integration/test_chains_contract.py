@@ -42,7 +42,7 @@ from tests.support.lying_node import a_lying_node
 __all__ = ["anvil_url", "contracts"]  # fixtures
 
 NAME: Final = "ETHEREUM_DEVNET"
-NOBODY: Final = "http://127.0.0.1:1"
+CLOSED_PORT: Final = "http://127.0.0.1:1"
 TEXT: Final = "the transfer of 5 USDC pays for the swap"
 DIGEST: Final = personal_digest(TEXT)
 SIGNATURE: Final = bytes(Account.sign_message(encode_defunct(text=TEXT), USER_KEY).signature)
@@ -77,12 +77,12 @@ class Subject:
     def lose_nodes(self) -> None:
         if isinstance(self.addresses, FakeDepositAddresses):
             self.addresses.is_away = True
-        self.nodes[NAME] = (NOBODY,)
+        self.nodes[NAME] = (CLOSED_PORT,)
 
 
 def the_fakes(*, is_away: bool = False) -> Subject:
     wallets, depositories, addresses = FakeWallets(), FakeDepositories(), FakeDepositAddresses()
-    wallets.taken["0x" + "aa" * 20] = SIGNATURE
+    wallets.accepted_signatures["0x" + "aa" * 20] = SIGNATURE
     wallets.is_away = depositories.is_away = addresses.is_away = is_away
     network = a_catalogue().network(NAME)
     return Subject(wallets, depositories, addresses, network, "0x" + "aa" * 20, nodes={})
@@ -97,8 +97,8 @@ async def deployed_wallet(url: str) -> str:
 async def init_code_hash(url: str, factory: str) -> str:
     async with open_session() as session:
         rpc = Rpc.to_urls(NAME, [url], session, timeout_seconds=30)
-        asked = {"to": factory, "data": "0x" + INIT_CODE_HASH.hex()}
-        return str(await rpc.nodes[0].call("eth_call", asked, "latest"))
+        arguments = {"to": factory, "data": "0x" + INIT_CODE_HASH.hex()}
+        return str(await rpc.nodes[0].call("eth_call", arguments, "latest"))
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ async def subject(there: OnAnvil | None) -> AsyncIterator[Subject]:
                 url=node,
             )
 
-        yield replace(asking(url), away=asking(NOBODY))
+        yield replace(asking(url), away=asking(CLOSED_PORT))
 
 
 def accepting_everything(method: str, params: list[Any], result: Any) -> Any:
@@ -155,13 +155,13 @@ def accepting_everything(method: str, params: list[Any], result: Any) -> Any:
 
 class TestWallets:
     async def test_with_code_take_their_own_signature(self, subject: Subject) -> None:
-        asked = subject.network, subject.wallet, DIGEST
-        assert await subject.wallets.ask(*asked, SIGNATURE) is WalletAnswer.ACCEPTED
-        assert await subject.wallets.ask(*asked, SIGNATURE[::-1]) is WalletAnswer.REFUSED
+        arguments = subject.network, subject.wallet, DIGEST
+        assert await subject.wallets.ask(*arguments, SIGNATURE) is WalletAnswer.ACCEPTED
+        assert await subject.wallets.ask(*arguments, SIGNATURE[::-1]) is WalletAnswer.REFUSED
 
     async def test_without_code_take_no_signature(self, subject: Subject) -> None:
-        asked = subject.network, STRANGER, DIGEST
-        assert await subject.wallets.ask(*asked, SIGNATURE) is WalletAnswer.NO_CODE
+        arguments = subject.network, STRANGER, DIGEST
+        assert await subject.wallets.ask(*arguments, SIGNATURE) is WalletAnswer.NO_CODE
 
     async def test_are_unavailable_without_a_node(self, subject: Subject) -> None:
         assert subject.away is not None
@@ -175,19 +175,19 @@ class TestWallets:
     ) -> None:
         """It gives a key's account code that accepts everything; the other node has none there."""
         url, catalogue, wallet = on_anvil
-        asked = catalogue.network(NAME), STRANGER, DIGEST, SIGNATURE
+        arguments = catalogue.network(NAME), STRANGER, DIGEST, SIGNATURE
         with a_lying_node(url) as liar:
             nodes = {NAME: (liar.url, url) if is_first else (url, liar.url)}
             async with open_session() as session:
                 wallets = EvmWallets(catalogue, nodes, session)
-                assert await wallets.ask(*asked) is WalletAnswer.NO_CODE
+                assert await wallets.ask(*arguments) is WalletAnswer.NO_CODE
                 honest = catalogue.network(NAME), wallet, DIGEST, SIGNATURE
                 assert await wallets.ask(*honest) is WalletAnswer.ACCEPTED
 
                 liar.change = accepting_everything
 
                 with pytest.raises(Unavailable):
-                    await wallets.ask(*asked)
+                    await wallets.ask(*arguments)
 
 
 class TestDepositories:

@@ -82,7 +82,7 @@ class TestPythonClient:
             read = await swaps.swap(swap_id, exclude_deposit_actions=True)
             steps = await swaps.deposit_actions(swap_id)
             listed = await swaps.swaps(to, statuses=["user_transfer_pending"])
-            given = await swaps.set_refund_address(swap_id, to)
+            answered = await swaps.set_refund_address(swap_id, to)
             health = await swaps.health()
 
         assert route["source_network"] in {network["name"] for network in networks}
@@ -93,7 +93,7 @@ class TestPythonClient:
         assert (read["swap"]["id"], read["deposit_actions"]) == (swap_id, [])
         assert steps[0]["status"] == "action_required"
         assert [one["swap"]["id"] for one in listed] == [swap_id]
-        assert given["swap"]["id"] == swap_id
+        assert answered["swap"]["id"] == swap_id
         assert health == {"status": "ok"}
 
     async def test_asks_everything_else_too(self, api: Harness, url: str) -> None:
@@ -153,7 +153,7 @@ class TestTypeScriptClient:
         not (TYPESCRIPT / "build/test").exists(), reason="`make test-sdk` builds it first"
     )
     async def test_passes_its_own_tests_against_the_service(self, api: Harness, url: str) -> None:
-        told = {
+        environment = {
             "SWAP_URL": url,
             "SWAP_KEY": (await api.an_app()).key,
             "SWAP_BODY": json.dumps(a_body(amount=1.5)),
@@ -165,10 +165,10 @@ class TestTypeScriptClient:
             "--test",
             "build/test/",
             cwd=TYPESCRIPT,
-            env={**os.environ, **told},
+            env={**os.environ, **environment},
             stdout=asyncio.subprocess.PIPE,
         )
-        said, _ = await node.communicate()
+        output, _ = await node.communicate()
 
-        assert node.returncode == 0, said.decode()
-        assert b"# skipped 0" in said
+        assert node.returncode == 0, output.decode()
+        assert b"# skipped 0" in output

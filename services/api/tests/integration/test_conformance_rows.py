@@ -19,7 +19,7 @@ from swap_runtime.http.asgi import AsgiServer
 pytestmark = pytest.mark.connected
 SUITE = Path(__file__).parents[4] / "tests/conformance"
 ROWS = "network and (Depository or none)"
-ASKED = "5 passed"
+ALL_PASSED = "5 passed"
 
 
 @pytest.fixture
@@ -33,15 +33,17 @@ async def url(api: Harness) -> AsyncIterator[str]:
 async def test_a_network_without_contracts_refuses_what_the_suite_says(
     api: Harness, url: str
 ) -> None:
-    asked = {"CONFORMANCE_BASE_URL": url, "CONFORMANCE_API_KEY": (await api.an_app()).key}
-    told = {name: text for name, text in os.environ.items() if not name.startswith("CONFORMANCE_")}
+    variables = {"CONFORMANCE_BASE_URL": url, "CONFORMANCE_API_KEY": (await api.an_app()).key}
+    inherited = {
+        name: text for name, text in os.environ.items() if not name.startswith("CONFORMANCE_")
+    }
     suite = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "pytest", "--quiet", "-c", str(SUITE / "pytest.ini")),
         *(str(SUITE / "test_refusals.py"), "-k", ROWS),
-        env={**told, **asked},
+        env={**inherited, **variables},
         stdout=asyncio.subprocess.PIPE,
     )
-    said, _ = await suite.communicate()
+    output, _ = await suite.communicate()
 
-    assert suite.returncode == 0, said.decode()
-    assert ASKED in said.decode(), said.decode()
+    assert suite.returncode == 0, output.decode()
+    assert ALL_PASSED in output.decode(), output.decode()

@@ -129,9 +129,9 @@ class TestCounters:
 
     async def test_keep_apart_what_is_counted_together(self, counters: Counters) -> None:
         client, other, app = a_quota(2), a_quota(9), a_quota(5)
-        asked = [[client, app], [app], [client, app], [other, app], [client, app], [app], [app]]
+        batch = [[client, app], [app], [client, app], [other, app], [client, app], [app], [app]]
 
-        counts = await asyncio.gather(*(counters.add(quotas) for quotas in asked))
+        counts = await asyncio.gather(*(counters.add(quotas) for quotas in batch))
 
         assert [[count.remaining for count in request] for request in counts] == [
             [1, 4], [3], [0, 2], [8, 1], [0, 1], [0], [0],

@@ -199,8 +199,8 @@ class TestCreate:
 
         answers = [await api.create(app, a_body()) for _ in range(2)]
 
-        taken = [a.json()["data"]["swap"]["metadata"]["sequence_number"] for a in answers]
-        assert taken == [7, 8]
+        numbers = [a.json()["data"]["swap"]["metadata"]["sequence_number"] for a in answers]
+        assert numbers == [7, 8]
         args = answers[1].json()["data"]["deposit_actions"][0]["encoded_args"]
         assert int(args[0], 16) == 8
 
@@ -286,8 +286,8 @@ async def test_a7_a8_refuses_with_the_field_at_fault_and_saves_nothing(
     if code in ("LESS_THAN_MIN_ERROR", "GREATER_THAN_MAX_ERROR"):
         limit = error["metadata"]["AmountLimit"]
         assert limit > 0
-        said = "the smallest is" if code == "LESS_THAN_MIN_ERROR" else "the largest is"
-        shown, symbol = error["message"].rpartition(f"{said} ")[2].split()
+        phrase = "the smallest is" if code == "LESS_THAN_MIN_ERROR" else "the largest is"
+        shown, symbol = error["message"].rpartition(f"{phrase} ")[2].split()
         assert (float(shown), symbol) == (limit, "ETH")
     assert await api.rows("SELECT id FROM swap") == []
 
@@ -354,10 +354,10 @@ class TestADepositAddress:
     async def test_is_a_way_to_quote_where_the_network_has_some(self, api: Harness) -> None:
         app = await api.an_app()
         route = {name: a_body()[name] for name in a_body() if "_address" not in name}
-        asked = {**route, "use_depository": False, "use_deposit_address": True}
+        query = {**route, "use_depository": False, "use_deposit_address": True}
 
-        quoted = await api.get(app, "/quote", params=asked)
-        refused = await api.get(app, "/limits", params={**asked, "source_network": "BARE_DEVNET"})
+        quoted = await api.get(app, "/quote", params=query)
+        refused = await api.get(app, "/limits", params={**query, "source_network": "BARE_DEVNET"})
 
         assert quoted.status_code == 200, quoted.text
         assert refused.json()["error"]["code"] == "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS"

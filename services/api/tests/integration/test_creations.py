@@ -68,9 +68,9 @@ async def add(api: Harness, *batch: NewSwap) -> list[BaseException | None]:
 async def test_each_is_told_its_own_and_leaves_all_or_nothing_behind(api: Harness) -> None:
     first = a_new_swap(sequence_number=7, deposit_address=OWN)
     assert await add(api, first) == [None]
-    lost, kept = await a_claim(api, "lost", is_lost=True), await a_claim(api, "kept")
+    lost, live = await a_claim(api, "lost", is_lost=True), await a_claim(api, "kept")
     other_kept = await a_claim(api, "own")
-    made, gasless = a_new_swap(claim=kept), a_new_swap(is_signed=True)
+    made, gasless = a_new_swap(claim=live), a_new_swap(is_signed=True)
     batch = [
         a_new_swap(claim=lost),
         made,
@@ -82,14 +82,14 @@ async def test_each_is_told_its_own_and_leaves_all_or_nothing_behind(api: Harnes
     ]
 
     with api.statements() as seen:
-        told = await add(api, *batch)
+        outcomes = await add(api, *batch)
 
     assert (seen.texts.count(CREATE_SWAPS.text), seen.commits) == (1, 1)
-    in_progress, none, taken, also_none, *own = told
+    in_progress, none, repeated_number, also_none, *own = outcomes
     assert isinstance(in_progress, ApiRefusal)
     assert in_progress.code is ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS
     assert none is also_none is None
-    assert isinstance(taken, SequenceNumberTaken)
+    assert isinstance(repeated_number, SequenceNumberTaken)
     assert [getattr(error, "addresses", error) for error in own] == [frozenset({OWN})] * 3
     assert {type(error) for error in own} == {NamesOwnAddress}
     there = {first.row.swap.swap_id, made.row.swap.swap_id, gasless.row.swap.swap_id}

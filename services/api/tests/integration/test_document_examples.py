@@ -127,8 +127,8 @@ class Service:
     async def _authorized(self, body: Mapping[str, Any]) -> dict[str, Any]:
         wallet = Account.from_key(OF_ALICE).address
         path = f"/swaps/{self._values['swapId']}/deposit_actions"
-        asked = await self._api.get(self._tenant.secret, path, params={"source_address": wallet})
-        typed_data = asked.json()["data"][0]["typed_data"]
+        steps = await self._api.get(self._tenant.secret, path, params={"source_address": wallet})
+        typed_data = steps.json()["data"][0]["typed_data"]
         signed = Account.sign_typed_data(OF_ALICE, full_message=typed_data)
         return {**body, "signature": str(signed.signature.to_0x_hex()), "signer_address": wallet}
 

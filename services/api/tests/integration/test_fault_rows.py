@@ -55,12 +55,12 @@ async def test_a3_a_key_is_in_no_log_and_in_no_table(
         await api.client.get("/api/v2/networks", headers=headers)
         await api.client.get("/management/v1/me", headers=headers)
 
-    said = capfd.readouterr()
-    kept = f"{said.out}{said.err}{await everything(api)}"
+    output = capfd.readouterr()
+    stored_text = f"{output.out}{output.err}{await everything(api)}"
     assert failed.status_code == 500
-    assert "the quoter is broken" in kept
+    assert "the quoter is broken" in stored_text
     for secret in (app.key.rpartition("_")[2], owner.token.rpartition("_")[2], CANARY):
-        assert secret not in kept
+        assert secret not in stored_text
 
 
 @pytest.mark.fault("A8")
@@ -82,9 +82,9 @@ async def test_a8_a_deposit_address_of_any_swap_is_ours(api: Harness) -> None:
 
 @pytest.mark.fault("A8")
 async def test_a8_deposit_addresses_are_found_by_their_index(api: Harness) -> None:
-    asked = "SELECT deposit_address FROM swap WHERE deposit_address = ANY($1)"
+    statement = "SELECT deposit_address FROM swap WHERE deposit_address = ANY($1)"
 
-    assert any("swap_deposit_address" in line for line in await api.plan(asked))
+    assert any("swap_deposit_address" in line for line in await api.plan(statement))
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,14 @@ async def test_r2r_a_flush_costs_no_swap_and_no_key(api: Harness, valkey: Any) -
 @pytest.fixture
 async def forgetful() -> AsyncIterator[tuple[str, list[bytes]]]:
     """A Redis that does what it is asked and hangs up before it answers."""
-    asked: list[bytes] = []
+    received: list[bytes] = []
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.read(65_536))
+        received.append(await reader.read(65_536))
         writer.close()
 
     server = await asyncio.start_server(take, "127.0.0.1", 0)
-    yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0", asked
+    yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0", received
     server.close()
 
 
@@ -184,13 +184,13 @@ async def forgetful() -> AsyncIterator[tuple[str, list[bytes]]]:
 async def test_r3r_what_redis_may_have_counted_is_not_counted_there_again(
     forgetful: tuple[str, list[bytes]],
 ) -> None:
-    url, asked = forgetful
+    url, received = forgetful
     counters = RedisCounters(SecretStr(url), fallback=LocalCounters(clock=utc_now))
 
     (count,) = await counters.add([Quota("app/read", 5, timedelta(minutes=1))])
 
     assert (count.is_over, count.remaining) == (False, 4)
-    assert len(asked) == 1
+    assert len(received) == 1
     await counters.close()
 
 

@@ -39,12 +39,12 @@ async def a_node(result: Callable[[Mapping[str, Any]], str]) -> AsyncIterator[st
     """A node that answers each question as it is told."""
 
     async def answer(request: web.Request) -> web.Response:
-        asked = await request.json()
-        told = [
+        questions = await request.json()
+        replies = [
             {"jsonrpc": "2.0", "id": one["id"], "result": result(one)}
-            for one in (asked if isinstance(asked, list) else [asked])
+            for one in (questions if isinstance(questions, list) else [questions])
         ]
-        return web.json_response(told if isinstance(asked, list) else told[0])
+        return web.json_response(replies if isinstance(questions, list) else replies[0])
 
     app = web.Application()
     app.router.add_post("/", answer)
@@ -53,7 +53,9 @@ async def a_node(result: Callable[[Mapping[str, Any]], str]) -> AsyncIterator[st
 
 
 @pytest.fixture
-async def begun(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncIterator[Harness]:
+async def without_factory(
+    database_url: str, redis_url: str, catalogue_file: Path
+) -> AsyncIterator[Harness]:
     """A service that began while no factory answered."""
     harness = start(database_url, redis_url, catalogue_file)
     harness.factories.is_away = True
@@ -70,32 +72,36 @@ async def ways(api: Harness, app: App) -> dict[str, list[str]]:
 async def sources(api: Harness, app: App) -> set[str]:
     query = {"has_deposit_address": "true", "destination_network": "BASE_DEVNET"}
     answer = await api.get(app, "/sources", params=query)
-    told = answer.json()["data"]
-    return {n["name"] for n in told if any(t["status"] == "active" for t in n["tokens"])}
+    networks = answer.json()["data"]
+    return {n["name"] for n in networks if any(t["status"] == "active" for t in n["tokens"])}
 
 
 class TestDepositAddresses:
-    async def test_are_not_offered_before_the_factory_has_answered(self, begun: Harness) -> None:
-        app = await begun.an_app()
+    async def test_are_not_offered_before_the_factory_has_answered(
+        self, without_factory: Harness
+    ) -> None:
+        app = await without_factory.an_app()
 
-        assert set(map(tuple, (await ways(begun, app)).values())) == {("wallet",)}
-        assert await sources(begun, app) == set()
-        refused = await begun.create(app, a_body(use_depository=False, use_deposit_address=True))
+        assert set(map(tuple, (await ways(without_factory, app)).values())) == {("wallet",)}
+        assert await sources(without_factory, app) == set()
+        refused = await without_factory.create(
+            app, a_body(use_depository=False, use_deposit_address=True)
+        )
         assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
 
-    async def test_are_offered_once_it_has_and_from_then_on(self, begun: Harness) -> None:
-        app = await begun.an_app()
-        assert await sources(begun, app) == set()
-        offer = begun.parts.offers.deposit_addresses
+    async def test_are_offered_once_it_has_and_from_then_on(self, without_factory: Harness) -> None:
+        app = await without_factory.an_app()
+        assert await sources(without_factory, app) == set()
+        offer = without_factory.parts.offers.deposit_addresses
 
         for is_away in (False, True):
-            begun.factories.is_away = is_away
+            without_factory.factories.is_away = is_away
             await offer.refresh()
 
-            told = await ways(begun, app)
-            assert told[NAME] == ["wallet", "deposit_address"]
-            assert told["BARE_DEVNET"] == ["wallet"]
-            assert NAME in await sources(begun, app)
+            offered = await ways(without_factory, app)
+            assert offered[NAME] == ["wallet", "deposit_address"]
+            assert offered["BARE_DEVNET"] == ["wallet"]
+            assert NAME in await sources(without_factory, app)
 
 
 class TestDepository:
@@ -107,14 +113,18 @@ class TestDepository:
         api.depositories.against[NAME] = list(findings)
         await api.parts.offers.depository.refresh()
 
-    async def asked(self, api: Harness, app: App, **changes: Any) -> list[httpx.Response]:
+    async def requests_of_each_kind(
+        self, api: Harness, app: App, **changes: Any
+    ) -> list[httpx.Response]:
         """Ask for a swap, and for prices of one, in every way there is."""
         body = a_body(**changes)
-        told = {name: str(value).lower() for name, value in body.items() if name.startswith("use_")}
+        methods = {
+            name: str(value).lower() for name, value in body.items() if name.startswith("use_")
+        }
         ends = {
             name: value for name, value in body.items() if "_network" in name or "_token" in name
         }
-        query = {**ends, **told}
+        query = {**ends, **methods}
         return [
             await api.create(app, body),
             await api.get(app, "/quote", params={**query, "amount": "1"}),
@@ -135,7 +145,7 @@ class TestDepository:
     ) -> None:
         await self.closed(api, finding)
 
-        for answer in await self.asked(api, app):
+        for answer in await self.requests_of_each_kind(api, app):
             error = answer.json()["error"]
             assert (answer.status_code, error["code"]) == (400, "UNSUPPORTED_DEPOSITORY")
             assert "closed for the moment" in error["message"]
@@ -153,16 +163,18 @@ class TestDepository:
             {"use_depository": False, "use_deposit_address": True},
             {"source_network": "BASE_DEVNET", "destination_network": NAME},
         ):
-            assert {a.status_code for a in await self.asked(api, app, **other)} == {HTTPStatus.OK}
+            assert {a.status_code for a in await self.requests_of_each_kind(api, app, **other)} == {
+                HTTPStatus.OK
+            }
         # A wallet may transfer directly, so that it stays a way.
         assert await ways(api, app) == before
 
     @pytest.mark.fault("G18")
-    async def test_g18_only_ways_that_there_are_are_named(self, begun: Harness) -> None:
-        app = await begun.an_app()
-        await self.closed(begun, IS_PAUSED)
+    async def test_g18_only_ways_that_there_are_are_named(self, without_factory: Harness) -> None:
+        app = await without_factory.an_app()
+        await self.closed(without_factory, IS_PAUSED)
 
-        refused = await begun.create(app, a_body())
+        refused = await without_factory.create(app, a_body())
 
         assert refused.json()["error"]["message"].endswith("; transfer directly instead")
 
@@ -210,15 +222,15 @@ class TestDepository:
     ) -> None:
         def open_ones() -> list[float | None]:
             name = "swap_api_depository_offered"
-            told = (NAME, "BASE_DEVNET")
-            return [REGISTRY.get_sample_value(name, {"network": one}) for one in told]
+            names = (NAME, "BASE_DEVNET")
+            return [REGISTRY.get_sample_value(name, {"network": one}) for one in names]
 
         assert open_ones() == [1, 1]
         for _ in range(2):
             await self.closed(api, IS_NOT_LISTED)
             assert open_ones() == [0, 1]
-        said = capfd.readouterr()
-        assert f"{said.out}{said.err}".count("depository closed") == 1
+        output = capfd.readouterr()
+        assert f"{output.out}{output.err}".count("depository closed") == 1
 
         await self.closed(api)
         assert open_ones() == [1, 1]
@@ -248,11 +260,11 @@ class TestAskedDepository:
     """What is made of a node's words about the Depository of the catalogue."""
 
     async def found(self, words: Mapping[str, str], *, chain_id: int = 31337) -> Sequence[str]:
-        def result(asked: Mapping[str, Any]) -> str:
-            if asked["method"] == "eth_chainId":
+        def result(question: Mapping[str, Any]) -> str:
+            if question["method"] == "eth_chainId":
                 return hex(chain_id)
-            assert asked["params"][0]["to"] == DEPOSITORY
-            return words[asked["params"][0]["data"]]
+            assert question["params"][0]["to"] == DEPOSITORY
+            return words[question["params"][0]["data"]]
 
         catalogue = a_catalogue()
         async with a_node(result) as url, open_session() as session:
@@ -278,9 +290,9 @@ class TestFactory:
 
     @pytest.mark.parametrize("code", ["0x", "0x6001"], ids=["none", "another"])
     async def test_that_is_not_ours_is_refused(self, code: str) -> None:
-        def result(asked: Mapping[str, Any]) -> str:
-            told = {"eth_chainId": hex(31337), "eth_getCode": code}
-            return told.get(asked["method"], "0x" + "00" * 32)
+        def result(question: Mapping[str, Any]) -> str:
+            results = {"eth_chainId": hex(31337), "eth_getCode": code}
+            return results.get(question["method"], "0x" + "00" * 32)
 
         catalogue = a_catalogue()
         network = catalogue.network(NAME)

@@ -58,8 +58,8 @@ async def app(api: Harness) -> App:
 
 
 def a_gasless_body(**changes: Any) -> dict[str, Any]:
-    told = {"source_token": "USDC", "use_gasless": True, "amount": 25.5, "use_depository": False}
-    return a_body(**{**told, **changes})
+    members = {"source_token": "USDC", "use_gasless": True, "amount": 25.5, "use_depository": False}
+    return a_body(**{**members, **changes})
 
 
 async def created(api: Harness, app: App, **changes: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ async def steps(api: Harness, app: App, swap_id: str, **query: str) -> Any:
     return answer.json()["data"] if answer.status_code == 200 else answer.json()["error"]
 
 
-async def asked(api: Harness, app: App, swap_id: str, wallet: str = WALLET) -> Any:
+async def to_sign(api: Harness, app: App, swap_id: str, wallet: str = WALLET) -> Any:
     [sign, publish] = await steps(api, app, swap_id, source_address=wallet)
     assert (publish["step"], publish["type"]) == ("publish", "publish")
     return sign
@@ -90,13 +90,13 @@ async def authorize(
 ) -> tuple[int, Any]:
     body = {"signature": signature, "signer_address": signer}
     answer = await api.post(app, f"/swaps/{swap_id}/authorize", body)
-    told = answer.json()
-    return answer.status_code, told["data"] or told["error"]
+    envelope = answer.json()
+    return answer.status_code, envelope["data"] or envelope["error"]
 
 
 async def status(api: Harness, app: App, swap_id: str) -> Any:
-    told = (await api.get(app, f"/swaps/{swap_id}/authorize")).json()
-    return told["data"] or told["error"]
+    envelope = (await api.get(app, f"/swaps/{swap_id}/authorize")).json()
+    return envelope["data"] or envelope["error"]
 
 
 async def the_settler_says(api: Harness, data: Any, **members: Any) -> None:
@@ -105,7 +105,7 @@ async def the_settler_says(api: Harness, data: Any, **members: Any) -> None:
     [row] = await api.rows("SELECT id, app_id, sequence_number, sequence FROM swap")
     quote = data["quote"]
     assert quote["requested_amount"] == 25.5
-    told: dict[str, Any] = {
+    authorization: dict[str, Any] = {
         "submission": 1,
         "status": "Initiated",
         "signer": WALLET,
@@ -133,7 +133,7 @@ async def the_settler_says(api: Harness, data: Any, **members: Any) -> None:
             }
         ),
         expires_at=datetime.fromisoformat(swap["created_date"]) + timedelta(hours=6),
-        authorization=Authorization(**told),
+        authorization=Authorization(**authorization),
     )
     await api.parts.store_swaps([a_message(changed)])
 
@@ -150,10 +150,10 @@ async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
 
 
 async def test_a_creation_says_what_a_signature_needs(api: Harness, app: App) -> None:
-    told = (await created(api, app))["next_action"]
+    action = (await created(api, app))["next_action"]
 
-    assert (told["step"], told["status"], told["action"]) == ("sign", "action_required", None)
-    assert told["detail"] == "Connect the wallet that will sign, or pass source_address"
+    assert (action["step"], action["status"], action["action"]) == ("sign", "action_required", None)
+    assert action["detail"] == "Connect the wallet that will sign, or pass source_address"
     assert (await created(api, app, source_address=WALLET))["next_action"] is None
 
 
@@ -161,7 +161,7 @@ class TestCapabilities:
     async def test_tokens_say_how_they_are_signed_for(self, api: Harness, app: App) -> None:
         networks = (await api.get(app, "/networks")).json()["data"]
 
-        told = {
+        capabilities = {
             (network["name"], token["symbol"]): (
                 token["supports_gasless_deposit"],
                 token["gasless_standard"],
@@ -169,11 +169,11 @@ class TestCapabilities:
             for network in networks
             for token in network["tokens"]
         }
-        assert told["ETHEREUM_DEVNET", "ETH"] == (False, "")
-        assert told["ETHEREUM_DEVNET", "USDC"] == (True, "eip3009")
-        assert told["ETHEREUM_DEVNET", "DAI"] == (True, "eip2612")
-        assert told["BARE_DEVNET", "USDC"] == (False, "")
-        assert told["ETHEREUM_DEVNET", "USDT"] == (False, "")
+        assert capabilities["ETHEREUM_DEVNET", "ETH"] == (False, "")
+        assert capabilities["ETHEREUM_DEVNET", "USDC"] == (True, "eip3009")
+        assert capabilities["ETHEREUM_DEVNET", "DAI"] == (True, "eip2612")
+        assert capabilities["BARE_DEVNET", "USDC"] == (False, "")
+        assert capabilities["ETHEREUM_DEVNET", "USDT"] == (False, "")
 
     async def test_a_token_for_permit2_alone_is_no_gasless_one(
         self, api: Harness, app: App
@@ -199,9 +199,9 @@ class TestCapabilities:
             assert "choose another funding method" in error["message"]
         way = a_body(source_token="USDT", amount=25.5)
         swap_id = (await api.create(app, way)).json()["data"]["swap"]["id"]
-        told = await steps(api, app, swap_id, source_address=WALLET)
-        assert {step["step"] for step in told} <= {"approve", "deposit"}
-        assert not any("permit2" in (step["signing_standard"] or "") for step in told)
+        found = await steps(api, app, swap_id, source_address=WALLET)
+        assert {step["step"] for step in found} <= {"approve", "deposit"}
+        assert not any("permit2" in (step["signing_standard"] or "") for step in found)
 
     async def test_change_what_networks_say_at_once(self, api: Harness, app: App) -> None:
         before = await api.get(app, "/networks")
@@ -257,7 +257,7 @@ class TestWhatIsSigned:
         assert data["deposit_actions"] == []
         assert data["swap"]["source_address"] is None
 
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
 
         typed = sign["typed_data"]
         assert (sign["type"], sign["step"], sign["status"]) == ("sign", "sign", "action_required")
@@ -287,7 +287,7 @@ class TestWhatIsSigned:
         api.chains.next_nonce = 4
         data = await created(api, app, source_token="DAI")
 
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
 
         assert sign["signing_standard"] == "eip2612"
         assert sign["typed_data"]["primaryType"] == "Permit"
@@ -300,7 +300,7 @@ class TestWhatIsSigned:
         data = await created(api, app, source_address=WALLET)
 
         [action] = data["deposit_actions"]
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         [read] = (
             await api.get(
                 app, f"/swaps/{data['swap']['id']}", params={"source_address": WALLET.lower()}
@@ -313,11 +313,11 @@ class TestWhatIsSigned:
 
     async def test_stays_the_same_until_its_nonce_is_used(self, api: Harness, app: App) -> None:
         data = await created(api, app, source_token="DAI")
-        first = await asked(api, app, data["swap"]["id"])
-        assert await asked(api, app, data["swap"]["id"]) == first
+        first = await to_sign(api, app, data["swap"]["id"])
+        assert await to_sign(api, app, data["swap"]["id"]) == first
 
         api.chains.next_nonce = 1
-        second = await asked(api, app, data["swap"]["id"])
+        second = await to_sign(api, app, data["swap"]["id"])
 
         assert (first["nonce"], second["nonce"]) == ("0", "1")
 
@@ -332,7 +332,7 @@ class TestWhatIsSigned:
     async def test_lies_within_about_half_an_hour(self, api: Harness, app: App) -> None:
         data = await created(api, app)
 
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
 
         left = sign["valid_before"] - datetime.now(UTC).timestamp()
         assert 29 * 60 < left <= 30 * 60
@@ -354,11 +354,11 @@ class TestAuthorize:
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
 
-        told = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
+        answer = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
 
-        assert told == (200, {"status": "Initiated", "transaction": None})
+        assert answer == (200, {"status": "Initiated", "transaction": None})
         [row] = await api.rows(
             "SELECT convert_from(payload, 'UTF8') AS payload FROM outbox "
             "WHERE convert_from(payload, 'UTF8') LIKE '%AuthorizationSubmitted%'"
@@ -373,7 +373,7 @@ class TestAuthorize:
     @pytest.mark.fault("G13")
     async def test_g13_a_second_one_is_refused(self, api: Harness, app: App) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
 
         code, error = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
@@ -402,7 +402,7 @@ class TestAuthorize:
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         assert (await status(api, app, data["swap"]["id"]))["status"] == "Initiated"
 
         code, error = await authorize(
@@ -412,13 +412,13 @@ class TestAuthorize:
         assert (code, error["code"]) == (400, "SIGNATURE_INVALID")
         assert api.chains.tries == []
         assert (await status(api, app, data["swap"]["id"]))["status"] == "Rejected"
-        told = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
-        assert told == (200, {"status": "Initiated", "transaction": None})
+        answer = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
+        assert answer == (200, {"status": "Initiated", "transaction": None})
 
     @pytest.mark.fault("G7")
     async def test_g7_a_high_s_is_taken_in_its_low_form(self, api: Harness, app: App) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         plain = bytes.fromhex(signed(sign["typed_data"])[2:])
         high = ORDER - int.from_bytes(plain[32:64], "big")
         bent = plain[:32] + high.to_bytes(32, "big") + bytes([55 - plain[64]])
@@ -434,7 +434,7 @@ class TestAuthorize:
     ) -> None:
         """An account that delegates: its key is recovered here, and the token asks its code."""
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
         api.chains.answer = REVERTED
 
@@ -447,7 +447,7 @@ class TestAuthorize:
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
-        await asked(api, app, data["swap"]["id"])
+        await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
 
         code, _ = await authorize(api, app, data["swap"]["id"], "0x" + "77" * 130)
@@ -457,7 +457,7 @@ class TestAuthorize:
 
     async def test_a_permit_is_for_keys_alone(self, api: Harness, app: App) -> None:
         data = await created(api, app, source_token="DAI")
-        await asked(api, app, data["swap"]["id"])
+        await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True
 
         code, error = await authorize(api, app, data["swap"]["id"], "0x" + "77" * 130)
@@ -467,7 +467,7 @@ class TestAuthorize:
 
     async def test_a_signer_with_too_little_is_told_so(self, api: Harness, app: App) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.balance = 25_499_999
 
         code, error = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
@@ -480,7 +480,7 @@ class TestAuthorize:
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.answer = Simulated(
             succeeded=False, is_revert=True, data=selector("EnforcedPause()"), text="paused"
         )
@@ -492,7 +492,7 @@ class TestAuthorize:
 
     async def test_while_no_node_answers_nothing_is_taken(self, api: Harness, app: App) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.is_away = True
 
         code, error = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
@@ -504,7 +504,7 @@ class TestAuthorize:
         self, api: Harness, app: App, signature: str
     ) -> None:
         data = await created(api, app)
-        await asked(api, app, data["swap"]["id"])
+        await to_sign(api, app, data["swap"]["id"])
 
         code, error = await authorize(api, app, data["swap"]["id"], signature)
 
@@ -513,7 +513,7 @@ class TestAuthorize:
     @pytest.mark.fault("G12")
     async def test_g12_what_was_signed_too_late_is_expired(self, api: Harness, app: App) -> None:
         data = await created(api, app)
-        sign = await asked(api, app, data["swap"]["id"])
+        sign = await to_sign(api, app, data["swap"]["id"])
         await api.rows(
             "UPDATE sign_request SET valid_before = extract(epoch FROM now())::bigint + 20 "
             "RETURNING issue"
@@ -539,7 +539,7 @@ class TestStatus:
     async def test_follows_the_deposit(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         swap_id = data["swap"]["id"]
-        await authorize(api, app, swap_id, signed((await asked(api, app, swap_id))["typed_data"]))
+        await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))
 
         await the_settler_says(api, data, status="Published", transaction_hash="0x" + "cd" * 32)
 
@@ -559,23 +559,23 @@ class TestStatus:
     ) -> None:
         data = await created(api, app)
         swap_id = data["swap"]["id"]
-        first = await asked(api, app, swap_id)
+        first = await to_sign(api, app, swap_id)
         await authorize(api, app, swap_id, signed(first["typed_data"]))
         await the_settler_says(api, data, status="Insufficient", detail="too little")
 
-        again = await asked(api, app, swap_id)
-        told = await authorize(api, app, swap_id, signed(first["typed_data"]))
+        again = await to_sign(api, app, swap_id)
+        answer = await authorize(api, app, swap_id, signed(first["typed_data"]))
 
         assert again["typed_data"] == first["typed_data"]
         assert again["detail"] == "too little"
-        assert told == (200, {"status": "Initiated", "transaction": None})
+        assert answer == (200, {"status": "Initiated", "transaction": None})
 
     async def test_what_was_rejected_is_asked_anew_only_after_its_end(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
         swap_id = data["swap"]["id"]
-        sign = await asked(api, app, swap_id)
+        sign = await to_sign(api, app, swap_id)
         await authorize(api, app, swap_id, signed(sign["typed_data"]))
         await the_settler_says(api, data, status="Rejected", detail="refused")
 
@@ -588,12 +588,12 @@ class TestStatus:
     async def test_after_it_expired_another_is_asked_for(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         swap_id = data["swap"]["id"]
-        await authorize(api, app, swap_id, signed((await asked(api, app, swap_id))["typed_data"]))
+        await authorize(api, app, swap_id, signed((await to_sign(api, app, swap_id))["typed_data"]))
         await api.rows("UPDATE sign_request SET valid_before = 1 RETURNING issue")
         await the_settler_says(api, data, status="Expired", valid_before=1)
         assert (await status(api, app, swap_id))["status"] == "Expired"
 
-        sign = await asked(api, app, swap_id)
-        told = await authorize(api, app, swap_id, signed(sign["typed_data"]))
+        sign = await to_sign(api, app, swap_id)
+        answer = await authorize(api, app, swap_id, signed(sign["typed_data"]))
 
-        assert told == (200, {"status": "Initiated", "transaction": None})
+        assert answer == (200, {"status": "Initiated", "transaction": None})

@@ -35,7 +35,7 @@ from swap_runtime.errors import Unavailable
 __all__ = ["anvil_url", "deployed", "world"]  # fixtures
 
 NAME: Final = "ETHEREUM_DEVNET"
-NOBODY: Final = "http://127.0.0.1:1"
+CLOSED_PORT: Final = "http://127.0.0.1:1"
 OnNode = tuple[str, World]
 EIP3009, EIP2612 = GaslessStandard.EIP3009, GaslessStandard.EIP2612
 BOTH = ["fake", pytest.param("anvil", marks=pytest.mark.connected)]
@@ -176,7 +176,7 @@ async def subject(there: OnNode | None) -> AsyncIterator[Subject]:
                 EvmAllowances(catalogue, nodes, session),
             )
 
-        yield OnAnvil(*asking(url), network, world=world, away=asking(NOBODY))
+        yield OnAnvil(*asking(url), network, world=world, away=asking(CLOSED_PORT))
 
 
 class TestFindings:
@@ -266,12 +266,12 @@ class TestAllowance:
     async def test_is_what_the_owner_approved(self, subject: Subject) -> None:
         relayed, spender = await subject.relayed(EIP2612), subject.network.contracts.depository
         assert spender is not None
-        asked = {"owner": relayed.signer, "spender": spender}
-        assert await subject.allowances.allowance(subject.network, relayed.token, **asked) == 0
+        parties = {"owner": relayed.signer, "spender": spender}
+        assert await subject.allowances.allowance(subject.network, relayed.token, **parties) == 0
 
         await subject.approve(relayed, 17)
 
-        assert await subject.allowances.allowance(subject.network, relayed.token, **asked) == 17
+        assert await subject.allowances.allowance(subject.network, relayed.token, **parties) == 17
 
 
 async def test_everything_is_unavailable_without_a_node(subject: Subject) -> None:

@@ -95,16 +95,16 @@ class TestStatus:
 
         answer = await api.get(app, "/status")
 
-        told = StatusModel.model_validate(answer.json()["data"])
-        assert [one.name for one in told.networks] == [
+        answer_status = StatusModel.model_validate(answer.json()["data"])
+        assert [one.name for one in answer_status.networks] == [
             "ETHEREUM_DEVNET", "BASE_DEVNET", "BARE_DEVNET",
         ]  # fmt: skip
-        assert {(n.head, n.lag_seconds, n.liquidity, n.stuck_swaps) for n in told.networks} == {
-            (None, None, "none", None)
-        }
-        assert {network.node_providers for network in told.networks} == {1}
-        assert {network.deposits_withheld for network in told.networks} == {0}
-        assert [network.one_provider_caps for network in told.networks] == [[], [], []]
+        assert {
+            (n.head, n.lag_seconds, n.liquidity, n.stuck_swaps) for n in answer_status.networks
+        } == {(None, None, "none", None)}
+        assert {network.node_providers for network in answer_status.networks} == {1}
+        assert {network.deposits_withheld for network in answer_status.networks} == {0}
+        assert [network.one_provider_caps for network in answer_status.networks] == [[], [], []]
 
     async def test_shows_what_the_watcher_and_the_settler_say(
         self, api: Harness, database: Database

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
-from swap_api.adapters import figures, hints, lone_transfers, statements
+from swap_api.adapters import figures, hints, statements, unmatched_transfers
 from swap_api.adapters.listing import count_statement, page_statement
 from swap_api.domain.listing import SwapFilter
 from swap_domain.lifecycle import Status
@@ -81,7 +81,7 @@ FROM generate_series(1, {SWAPS}) AS n
 """,
 )
 # What the settler has said of them all.
-TOLD: Final = f"""
+SETTLED_SWAPS: Final = f"""
 {INSERT_SWAPS}
 SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, n, 'key' || n, 1, 'completed',
        {THE_REST}
@@ -159,7 +159,7 @@ SEARCHES: Final = {
 }
 
 
-def asked(statement: Any, at_most: int = 60, **values: Any) -> Question:
+def looked_up(statement: Any, at_most: int = 60, **values: Any) -> Question:
     return Question(statement, {name: values[name] for name in statement.names}, at_most)
 
 
@@ -174,9 +174,9 @@ def counted(at_most: int = 100, **wanted: Any) -> Question:
 
 
 QUESTIONS: Final = {
-    "FIND_CALLERS": asked(statements.FIND_CALLERS, hashes=TABLE_HASHES),
-    "NOTE_USE": asked(statements.NOTE_USE, at_most=150, id=IDS, at=[NOW] * 5),
-    "CLAIM": asked(
+    "FIND_CALLERS": looked_up(statements.FIND_CALLERS, hashes=TABLE_HASHES),
+    "NOTE_USE": looked_up(statements.NOTE_USE, at_most=150, id=IDS, at=[NOW] * 5),
+    "CLAIM": looked_up(
         statements.CLAIM,
         at_most=150,
         **HELD,
@@ -186,20 +186,20 @@ QUESTIONS: Final = {
         now=NOW,
         forgotten_before=NOW - timedelta(days=365),
     ),
-    "FIND_HELD": asked(statements.FIND_HELD, **HELD),
-    "RELEASE_CLAIM": asked(statements.RELEASE_CLAIM, **ONE),
-    "BEGIN_CLAIM": asked(statements.BEGIN_CLAIM, **ONE),
-    "FORGET_KEYS": asked(statements.FORGET_KEYS, at_most=100, before=NOW, limit=5),
-    "SOURCE_NETWORK": asked(statements.SOURCE_NETWORK, id=IDS[0], app_id=APP),
-    "SET_REFUND_ADDRESS": asked(statements.SET_REFUND_ADDRESS, id=IDS[0], refund_address="a"),
-    "REFUND_ADDRESS": asked(statements.REFUND_ADDRESS, id=IDS[0]),
-    "ANSWER_CLAIM": asked(statements.ANSWER_CLAIM, **ONE, answer=b"answer"),
-    "WHICH_HELD": asked(statements.WHICH_HELD, **HELD, claim=IDS),
-    "SIGN_REQUESTS_OF": asked(statements.SIGN_REQUESTS_OF, **SIGNED),
-    "SIGN_REQUEST": asked(statements.SIGN_REQUEST, **SIGNED),
-    "LAST_SIGN_REQUEST": asked(statements.LAST_SIGN_REQUEST, **SIGNED),
-    "LAST_SUBMISSION": asked(statements.LAST_SUBMISSION, **SIGNED),
-    "ADD_SIGN_REQUEST": asked(
+    "FIND_HELD": looked_up(statements.FIND_HELD, **HELD),
+    "RELEASE_CLAIM": looked_up(statements.RELEASE_CLAIM, **ONE),
+    "BEGIN_CLAIM": looked_up(statements.BEGIN_CLAIM, **ONE),
+    "FORGET_KEYS": looked_up(statements.FORGET_KEYS, at_most=100, before=NOW, limit=5),
+    "SOURCE_NETWORK": looked_up(statements.SOURCE_NETWORK, id=IDS[0], app_id=APP),
+    "SET_REFUND_ADDRESS": looked_up(statements.SET_REFUND_ADDRESS, id=IDS[0], refund_address="a"),
+    "REFUND_ADDRESS": looked_up(statements.REFUND_ADDRESS, id=IDS[0]),
+    "ANSWER_CLAIM": looked_up(statements.ANSWER_CLAIM, **ONE, answer=b"answer"),
+    "WHICH_HELD": looked_up(statements.WHICH_HELD, **HELD, claim=IDS),
+    "SIGN_REQUESTS_OF": looked_up(statements.SIGN_REQUESTS_OF, **SIGNED),
+    "SIGN_REQUEST": looked_up(statements.SIGN_REQUEST, **SIGNED),
+    "LAST_SIGN_REQUEST": looked_up(statements.LAST_SIGN_REQUEST, **SIGNED),
+    "LAST_SUBMISSION": looked_up(statements.LAST_SUBMISSION, **SIGNED),
+    "ADD_SIGN_REQUEST": looked_up(
         statements.ADD_SIGN_REQUEST,
         **SIGNED,
         standard="eip3009",
@@ -207,44 +207,46 @@ QUESTIONS: Final = {
         valid_after=1,
         valid_before=1,
     ),
-    "REFUSE_SIGN_REQUEST": asked(statements.REFUSE_SIGN_REQUEST, **SIGNED),
-    "SUBMIT_SIGN_REQUEST": asked(statements.SUBMIT_SIGN_REQUEST, **SIGNED, submission=1),
-    "LOCK_GASLESS": asked(statements.LOCK_GASLESS, **SIGNED),
-    "UPSERT_SWAPS": asked(statements.UPSERT_SWAPS, at_most=250, **swaps(IDS)),
-    "CREATE_SWAPS": asked(statements.CREATE_SWAPS, at_most=400, **CREATED),
-    "ADD_HASHES": asked(
+    "REFUSE_SIGN_REQUEST": looked_up(statements.REFUSE_SIGN_REQUEST, **SIGNED),
+    "SUBMIT_SIGN_REQUEST": looked_up(statements.SUBMIT_SIGN_REQUEST, **SIGNED, submission=1),
+    "LOCK_GASLESS": looked_up(statements.LOCK_GASLESS, **SIGNED),
+    "UPSERT_SWAPS": looked_up(statements.UPSERT_SWAPS, at_most=250, **swaps(IDS)),
+    "CREATE_SWAPS": looked_up(statements.CREATE_SWAPS, at_most=400, **CREATED),
+    "ADD_HASHES": looked_up(
         statements.ADD_HASHES, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS], swap_id=IDS
     ),
-    "OWN_ADDRESSES": asked(statements.OWN_ADDRESSES, addresses=[f"own{n}" for n in NUMBERS]),
-    "WHICH_EXIST": asked(statements.WHICH_EXIST, ids=IDS),
-    "FIND_SWAPS": asked(statements.FIND_SWAPS, ids=IDS),
-    "FIND_BY_HASH": asked(
+    "OWN_ADDRESSES": looked_up(statements.OWN_ADDRESSES, addresses=[f"own{n}" for n in NUMBERS]),
+    "WHICH_EXIST": looked_up(statements.WHICH_EXIST, ids=IDS),
+    "FIND_SWAPS": looked_up(statements.FIND_SWAPS, ids=IDS),
+    "FIND_BY_HASH": looked_up(
         statements.FIND_BY_HASH, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS]
     ),
-    "COUNT_UNPAID_OF_CLIENT": asked(
+    "COUNT_UNPAID_OF_CLIENT": looked_up(
         statements.COUNT_UNPAID_OF_CLIENT, app_id=APP, client="client", up_to=10
     ),
-    "COUNT_OPEN_ADDRESSES": asked(
+    "COUNT_OPEN_ADDRESSES": looked_up(
         statements.COUNT_OPEN_ADDRESSES, network="ETHEREUM_DEVNET", up_to=10
     ),
-    "COUNT_OPEN_ADDRESSES_OF_APP": asked(
+    "COUNT_OPEN_ADDRESSES_OF_APP": looked_up(
         statements.COUNT_OPEN_ADDRESSES_OF_APP, network="ETHEREUM_DEVNET", app_id=APP, up_to=10
     ),
-    "COUNT_UNPAID_OF_APP": asked(statements.COUNT_UNPAID_OF_APP, app_id=APP, up_to=10),
-    "figures.LIVE": asked(figures.LIVE, app_id=APP),
-    "figures.BY_STATUS": asked(
+    "COUNT_UNPAID_OF_APP": looked_up(statements.COUNT_UNPAID_OF_APP, app_id=APP, up_to=10),
+    "figures.LIVE": looked_up(figures.LIVE, app_id=APP),
+    "figures.BY_STATUS": looked_up(
         figures.BY_STATUS,
         app_id=APP,
         day=datetime(2029, 12, 1, 1, 23, 15, tzinfo=UTC),
         week=datetime(2029, 12, 1, 1, 23, 10, tzinfo=UTC),
     ),
-    "figures.NEWEST": asked(figures.NEWEST, app_id=APP),
-    "hints.ADD": asked(
+    "figures.NEWEST": looked_up(figures.NEWEST, app_id=APP),
+    "hints.ADD": looked_up(
         hints.ADD, swap_id=IDS[0], transaction_hash="another", most=10
     ),
-    "lone_transfers.COUNT": asked(lone_transfers.COUNT, swap_id=IDS[0], deposit_id=NEW[0]),
-    "lone_transfers.SUBMIT": asked(
-        lone_transfers.SUBMIT, swap_id=IDS[0], deposit_id=APP, now=NOW, again_before=NOW
+    "unmatched_transfers.COUNT": looked_up(
+        unmatched_transfers.COUNT, swap_id=IDS[0], deposit_id=NEW[0]
+    ),
+    "unmatched_transfers.SUBMIT": looked_up(
+        unmatched_transfers.SUBMIT, swap_id=IDS[0], deposit_id=APP, now=NOW, again_before=NOW
     ),
     **{f"a page of {name}": listed(**wanted) for name, wanted in SEARCHES.items()},
     "how many of an address": counted(addresses=("somebody",)),
@@ -256,6 +258,6 @@ QUESTIONS: Final = {
 async def test_every_statement_touches_what_it_asks_for_alone(
     readers: Readers, engine_of: Callable[[str], Engine]
 ) -> None:
-    told = History(engine_of("settler"), "swap", (TOLD,))
+    settled = History(engine_of("settler"), "swap", (SETTLED_SWAPS,))
 
-    assert await readers.among(QUESTIONS, History(engine_of("api"), TABLES, FILL), told) == {}
+    assert await readers.among(QUESTIONS, History(engine_of("api"), TABLES, FILL), settled) == {}

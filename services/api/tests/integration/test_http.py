@@ -161,10 +161,10 @@ class TestRoot:
 
 class TestRequests:
     async def test_keep_the_id_they_bring(self, api: Harness) -> None:
-        kept = await api.client.get("/api/v2/health", headers={"X-Request-Id": "abc-1.2:3"})
+        own_id = await api.client.get("/api/v2/health", headers={"X-Request-Id": "abc-1.2:3"})
         made = await api.client.get("/api/v2/health", headers={"X-Request-Id": "no spaces\t"})
 
-        assert kept.headers["x-request-id"] == "abc-1.2:3"
+        assert own_id.headers["x-request-id"] == "abc-1.2:3"
         assert len(made.headers["x-request-id"]) == 32
 
     async def test_may_repeat_slashes(self, api: Harness) -> None:
@@ -198,13 +198,13 @@ class TestRequests:
 
 class TestCors:
     async def test_preflight_needs_no_key(self, api: Harness) -> None:
-        asked = (
+        requested = (
             "X-SVC-APIKEY, Content-Type, idempotency-key, x-request-id, x-shop-correlation-id,"
             "access-control-allow-origin, last-event-id, authorization, x-other, cookie"
         )
 
         answer = await api.client.options(
-            "/api/v2/swaps", headers={**PREFLIGHT, "Access-Control-Request-Headers": asked}
+            "/api/v2/swaps", headers={**PREFLIGHT, "Access-Control-Request-Headers": requested}
         )
 
         assert (answer.status_code, answer.content) == (204, b"")
@@ -301,12 +301,12 @@ class TestPricing:
         explained = await api.get(app, "/quote", params={**params, "explain": "true"})
 
         assert set(plain.json()["data"]) == {"quote", "refuel", "reward"}
-        told = ExplainedQuoteModel.model_validate(explained.json()["data"])
-        assert told.explanation.steps
+        explained_quote = ExplainedQuoteModel.model_validate(explained.json()["data"])
+        assert explained_quote.explanation.steps
         assert explained.json()["data"]["quote"] == plain.json()["data"]["quote"]
 
     @pytest.mark.parametrize(
-        ("asked", "told"),
+        ("parameters", "expected"),
         [
             (
                 {"amount": "1.1234567899"},
@@ -320,14 +320,14 @@ class TestPricing:
         ],
     )
     async def test_an_explanation_says_what_the_amount_was_cut_to(
-        self, api: Harness, asked: dict[str, str], told: tuple[object, ...]
+        self, api: Harness, parameters: dict[str, str], expected: tuple[object, ...]
     ) -> None:
-        params = {**ROUTE, **asked, "explain": "true"}
+        params = {**ROUTE, **parameters, "explain": "true"}
 
         answer = await api.get(await api.an_app(), "/quote", params=params)
 
         amount = ExplainedQuoteModel.model_validate(answer.json()["data"]).explanation.amount
-        assert tuple(amount.model_dump().values()) == told
+        assert tuple(amount.model_dump().values()) == expected
 
     async def test_a_quote_is_explained_to_secret_keys_only(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE)

@@ -162,8 +162,8 @@ class TestAboutASwap:
         app = await api.an_app()
         path = await self.path(api, app)
 
-        first = await self.asked(api, app, path, {"refund_address": ALICE})
-        again = await self.asked(api, app, path, {"refund_address": ALICE})
+        first = await self.post_once(api, app, path, {"refund_address": ALICE})
+        again = await self.post_once(api, app, path, {"refund_address": ALICE})
 
         assert (first.status_code, again.status_code) == (200, 200)
         assert "idempotent-replayed" not in first.headers
@@ -173,11 +173,11 @@ class TestAboutASwap:
     async def test_refuses_another_body_and_another_swap(self, api: Harness) -> None:
         app = await api.an_app()
         path, other = await self.path(api, app), await self.path(api, app)
-        await self.asked(api, app, path, {"refund_address": ALICE})
+        await self.post_once(api, app, path, {"refund_address": ALICE})
 
         answers = [
-            await self.asked(api, app, path, {"refund_address": BOB}),
-            await self.asked(api, app, other, {"refund_address": ALICE}),
+            await self.post_once(api, app, path, {"refund_address": BOB}),
+            await self.post_once(api, app, other, {"refund_address": ALICE}),
         ]
 
         codes = [answer.json()["error"]["code"] for answer in answers]
@@ -187,16 +187,16 @@ class TestAboutASwap:
         app = await api.an_app()
         path = await self.path(api, app)
 
-        refused = await self.asked(api, app, path, {"refund_address": "0x12"})
-        taken = await self.asked(api, app, path, {"refund_address": ALICE})
+        refused = await self.post_once(api, app, path, {"refund_address": "0x12"})
+        accepted = await self.post_once(api, app, path, {"refund_address": ALICE})
 
-        assert (refused.status_code, taken.status_code) == (400, 200)
+        assert (refused.status_code, accepted.status_code) == (400, 200)
 
     async def path(self, api: Harness, app: App) -> str:
         swap_id = (await api.create(app, a_body())).json()["data"]["swap"]["id"]
         return f"/api/v2/swaps/{swap_id}/refund_address"
 
-    async def asked(
+    async def post_once(
         self, api: Harness, app: App, path: str, body: dict[str, str]
     ) -> httpx.Response:
         headers = {**app.headers, "Idempotency-Key": "k-1"}

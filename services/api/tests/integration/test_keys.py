@@ -74,7 +74,7 @@ class TestKeys:
         self, api: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_api.adapters.callers.CACHE_TTL", timedelta(seconds=-1))
-        app, stranger = await api.an_app(), await api.an_app()
+        app, other_app = await api.an_app(), await api.an_app()
         await api.get(app, "/health")
         url = make_url(database_url).set(port=1).render_as_string(hide_password=False)
         away = create_engine(SecretStr(url), application_name="away")
@@ -82,12 +82,12 @@ class TestKeys:
 
         statuses = [
             (await api.get(key, path)).status_code
-            for key, path in ((app, "/health"), (app, "/networks"), (stranger, "/health"))
+            for key, path in ((app, "/health"), (app, "/networks"), (other_app, "/health"))
         ]
-        nobody = await api.client.get("/api/v2/health")
+        without_key = await api.client.get("/api/v2/health")
 
         assert statuses == [200, 503, 503]
-        assert nobody.status_code == 401
+        assert without_key.status_code == 401
 
     async def test_cost_no_query_once_they_are_known(self, api: Harness) -> None:
         app = await api.an_app()

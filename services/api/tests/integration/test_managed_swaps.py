@@ -59,14 +59,14 @@ class TestReads:
         assert answer.status_code == 404
 
     async def test_a_live_read_is_a_stream(self, api: Harness) -> None:
-        stranger, owner = await an_owner(api), await an_owner(api)
+        other_owner, owner = await an_owner(api), await an_owner(api)
         app_id = await owner.an_app()
         swap_id = await store(api, app_id)
 
         answer = await api.client.get(
             f"{BASE}/apps/{app_id}/swaps/{swap_id}/events",
             headers={
-                "Authorization": f"Bearer {stranger.token}",
+                "Authorization": f"Bearer {other_owner.token}",
                 "Accept": "text/event-stream",
             },
         )
@@ -93,10 +93,10 @@ class TestPages:
     async def test_behind_another_apps_swap_is_nothing(self, api: Harness) -> None:
         owner = await an_owner(api)
         one, other = await owner.an_app(), await owner.an_app()
-        foreign = await store(api, one)
+        of_other_app = await store(api, one)
         await store(api, other)
 
-        assert await listed(owner, f"/apps/{other}/swaps?starting_after={foreign}") == []
+        assert await listed(owner, f"/apps/{other}/swaps?starting_after={of_other_app}") == []
 
     async def test_filters_hold_behind_a_swap(self, api: Harness) -> None:
         owner = await an_owner(api)

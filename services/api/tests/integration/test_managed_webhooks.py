@@ -60,13 +60,13 @@ async def test_everything_that_is_done_with_an_endpoint_is_written_down(owner: P
 async def test_invitations_that_go_with_who_gave_them_are_written_down(owner: Person) -> None:
     admin = await a_colleague(owner, Role.ADMIN)
     path = f"/organizations/{owner.organization_id}/invitations"
-    given = {(await admin.done(path, {"name": name, "role": "viewer"}))["id"] for name in "ab"}
+    invited = {(await admin.done(path, {"name": name, "role": "viewer"}))["id"] for name in "ab"}
 
     await owner.done(f"/members/{admin.id}/role", {"role": "viewer"})
 
     first, second, lowered = (await changes(owner))[:3]
     assert [e["action"] for e in (first, second)] == ["invitation.revoked"] * 2
-    assert {first["subject_id"], second["subject_id"]} == given
+    assert {first["subject_id"], second["subject_id"]} == invited
     assert lowered["action"] == "member.role_changed"
     assert {e["actor"] for e in (first, second, lowered)} == {"owner"}
 
@@ -79,25 +79,25 @@ async def test_the_notifier_is_told_whether_an_operator_switches(
     await owner.done(f"/webhooks/{webhook}/disable")
     await api.parts.management.manage_webhooks.order(UUID(webhook), "enable", {}, actor=OPERATOR)
 
-    assert webhooks.said[-2:] == [{"by": "owner"}, {"by": "operator"}]
+    assert webhooks.orders[-2:] == [{"by": "owner"}, {"by": "operator"}]
 
 
 async def test_an_endpoint_of_somebody_else_is_looked_up_like_one_that_nobody_has(
     api: Harness, owner: Person
 ) -> None:
-    stranger = await an_owner(api, "Another")
+    other_owner = await an_owner(api, "Another")
     others, unknown = await a_webhook(owner), str(uuid4())
-    await stranger.get(f"/webhooks/{unknown}/messages")  # notes the token's use
+    await other_owner.get(f"/webhooks/{unknown}/messages")  # notes the token's use
 
-    told = []
+    answers = []
     for webhook in (others, unknown):
         with api.statements() as seen:
-            answer = await stranger.get(f"/webhooks/{webhook}/messages")
+            answer = await other_owner.get(f"/webhooks/{webhook}/messages")
         error = answer.json()["error"]
-        told.append((answer.status_code, error["code"], error["message"], seen.texts))
+        answers.append((answer.status_code, error["code"], error["message"], seen.texts))
 
-    assert told[0] == told[1]
-    assert told[0][0] == 404
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 404
 
 
 async def test_messages_are_listed_by_pages(owner: Person, webhooks: FakeWebhooks) -> None:

@@ -84,9 +84,9 @@ class TestMembers:
             for token in (invited["token"], "svc_invite_" + "0" * 64)
         ]
 
-        said = [answer.json()["error"]["message"] for answer in answers]
+        messages = [answer.json()["error"]["message"] for answer in answers]
         assert [code(a) for a in answers] == [(400, "INVITATION_INVALID")] * 2
-        assert said[0] == said[1]
+        assert messages[0] == messages[1]
 
     async def test_that_leave_take_their_tokens_and_invitations_with_them(
         self, api: Harness, owner: Person
@@ -394,10 +394,10 @@ class TestSecrets:
         invited = await owner.done(path, {"name": "ada", "role": "viewer"})
 
         tables = ("api_key", "access_token", "invitation", "audit_entry")
-        kept = repr([tuple(r) for t in tables for r in await api.rows(f"SELECT * FROM {t}")])
+        stored = repr([tuple(r) for t in tables for r in await api.rows(f"SELECT * FROM {t}")])
 
         for secret in (key["key"], owner.token, invited["token"]):
-            assert secret.rpartition("_")[2] not in kept
+            assert secret.rpartition("_")[2] not in stored
 
 
 class TestOperators:

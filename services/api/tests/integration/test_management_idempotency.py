@@ -248,11 +248,11 @@ async def test_an_operators_order_is_done_once_too(api: Harness) -> None:
             return answer, await answer.json()
 
         first, made = await ask("/organizations", {"name": "Shop"}, "k-1")
-        again, told = await ask("/organizations", {"name": "Shop"}, "k-1")
+        again, repeated = await ask("/organizations", {"name": "Shop"}, "k-1")
         path = f"/organizations/{made['data']['id']}/invitations"
         invited = [await ask(path, {"name": "ada", "role": "owner"}, "k-2") for _ in range(2)]
 
-    assert (told, again.headers["idempotent-replayed"]) == (made, "true")
+    assert (repeated, again.headers["idempotent-replayed"]) == (made, "true")
     assert first.status == 200
     assert [answer.status for answer, _ in invited] == [200, 409]
     assert await count(api, "partner") == await count(api, "invitation") == 1

@@ -19,7 +19,9 @@ OF_THE_MOMENT = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date
 PUBLIC = ("/openapi.json", "/docs", "/docs/errors")
 
 
-async def told(api: Harness, app: App, method: str, path: str) -> tuple[httpx.Response, object]:
+async def answer_and_facts(
+    api: Harness, app: App, method: str, path: str
+) -> tuple[httpx.Response, object]:
     """Return an answer, and what of it has to be the same for HEAD as for GET."""
     answer = await api.client.request(method, path, headers=app.headers)
     headers = {name: text for name, text in answer.headers.items() if name not in OF_THE_MOMENT}
@@ -35,9 +37,9 @@ class TestHead:
 
         for template in (*paths, *PUBLIC):
             path = template.replace("{swapId}", str(swap.swap_id))
-            _, expected = await told(api, app, "GET", path)
-            head, given = await told(api, app, "HEAD", path)
-            assert given == expected, path
+            _, expected = await answer_and_facts(api, app, "GET", path)
+            head, facts = await answer_and_facts(api, app, "HEAD", path)
+            assert facts == expected, path
             assert head.content == b"", path
 
     @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ class TestHead:
         [("/api/v2/nothing", 404), ("/api/v2/swaps/not-a-uuid", 400), ("/api/swap_rate", 405)],
     )
     async def test_is_refused_without_a_body(self, api: Harness, path: str, status: int) -> None:
-        answer, _ = await told(api, await api.an_app(), "HEAD", path)
+        answer, _ = await answer_and_facts(api, await api.an_app(), "HEAD", path)
 
         assert (answer.status_code, answer.content) == (status, b"")
         assert int(answer.headers["content-length"]) > 0
@@ -53,7 +55,7 @@ class TestHead:
     async def test_counts_as_the_get_that_it_stands_for(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=False, reads=1, ceiling_factor=1)
 
-        answers = [await told(api, app, "HEAD", "/api/v2/errors") for _ in range(3)]
+        answers = [await answer_and_facts(api, app, "HEAD", "/api/v2/errors") for _ in range(3)]
 
         assert [answer.status_code for answer, _ in answers] == [200, 200, 429]
         assert answers[2][0].headers["retry-after"]
@@ -100,10 +102,10 @@ class TestAllow:
         self, api: Harness, method: str, path: str, allowed: str
     ) -> None:
         refused = await api.client.request(method, path)
-        asked = await api.client.options(path)
+        answer = await api.client.options(path)
 
         assert (refused.status_code, refused.headers["allow"]) == (405, allowed)
-        assert (asked.status_code, asked.headers["allow"]) == (204, allowed)
+        assert (answer.status_code, answer.headers["allow"]) == (204, allowed)
 
 
 class TestOverAConnection:
@@ -115,12 +117,12 @@ class TestOverAConnection:
 
     async def test_nothing_follows_the_headers_that_head_asks_for(self, port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        asked = b" /api/v2/health HTTP/1.1\r\nhost: a\r\n\r\n"
+        rest = b" /api/v2/health HTTP/1.1\r\nhost: a\r\n\r\n"
 
         async with asyncio.timeout(10):
-            writer.write(b"HEAD" + asked)
+            writer.write(b"HEAD" + rest)
             head = await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"GET" + asked)
+            writer.write(b"GET" + rest)
             next_head = await reader.readuntil(b"\r\n\r\n")
         writer.close()
 

@@ -135,7 +135,7 @@ async def test_r6_a_halted_network_is_shown_as_one_that_nothing_is_paid_on(
     app, halted = await api.an_app(), a_body()["source_network"]
     settlers.execute(HALT, (halted,))
 
-    told = (await api.get(app, "/status")).json()["data"]["networks"]
+    networks = (await api.get(app, "/status")).json()["data"]["networks"]
 
-    stopped = {network["name"] for network in told if network["payouts"] == "stopped"}
+    stopped = {network["name"] for network in networks if network["payouts"] == "stopped"}
     assert stopped == {halted}

@@ -102,8 +102,8 @@ async def stored(api: Harness, app: App, number: int) -> list[SwapChanged]:
 
 def round_trips(redis: Any) -> int:
     """Return how often counters were asked; never, where Redis was too slow for that."""
-    told = redis.info("commandstats")
-    return int(told.get("cmdstat_evalsha", {"calls": 0})["calls"])
+    statistics = redis.info("commandstats")
+    return int(statistics.get("cmdstat_evalsha", {"calls": 0})["calls"])
 
 
 def resident_mb() -> float:

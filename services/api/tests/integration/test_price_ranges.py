@@ -19,7 +19,7 @@ ROUTE = {
     "destination_network": "BASE_DEVNET",
     "destination_token": "USDC",
 }
-ASKED: dict[str, Any] = {
+BODY: dict[str, Any] = {
     "source": "ETHEREUM_DEVNET",
     "destination": "BASE_DEVNET",
     "source_asset": "USDC",
@@ -76,7 +76,7 @@ class TestDetailedQuote:
 class TestSwapRate:
     @pytest.mark.parametrize("more", [{}, {"destination_asset": "USDC"}, {"refuel": True}])
     async def test_needs_no_key(self, api: Harness, more: dict[str, Any]) -> None:
-        answer = await api.client.post(PATH, json={**ASKED, **more})
+        answer = await api.client.post(PATH, json={**BODY, **more})
 
         assert answer.status_code == 200
         assert answer.json()["error"] is None
@@ -85,7 +85,7 @@ class TestSwapRate:
 
     @pytest.mark.parametrize("missing", ["source", "destination", "source_asset", "refuel"])
     async def test_says_what_is_missing(self, api: Harness, missing: str) -> None:
-        body = {name: value for name, value in ASKED.items() if name != missing}
+        body = {name: value for name, value in BODY.items() if name != missing}
 
         answer = await api.client.post(PATH, json=body)
 
@@ -94,14 +94,14 @@ class TestSwapRate:
         assert error["metadata"]["field_errors"] == {missing: "is missing"}
 
     async def test_takes_a_token_by_its_contract(self, api: Harness) -> None:
-        body = {**ASKED, "source_asset": USDC, "destination_asset": USDC.lower()}
+        body = {**BODY, "source_asset": USDC, "destination_asset": USDC.lower()}
 
         assert (await api.client.post(PATH, json=body)).status_code == 200
 
     async def test_says_when_there_is_no_price(self, api: Harness) -> None:
         api.quoter.refusal = PriceRefused("ROUTE_NOT_FOUND_ERROR", "Rate not available", None)
 
-        answer = await api.client.post(PATH, json=ASKED)
+        answer = await api.client.post(PATH, json=BODY)
 
         assert answer.status_code == 404
         assert answer.json()["error"]["message"] == "Rate not available"
@@ -110,7 +110,7 @@ class TestSwapRate:
         answers = []
         for address in ("198.51.100.1", "198.51.100.1", "198.51.100.2"):
             api.client._transport.client = (address, 1)  # type: ignore[attr-defined]
-            answers.append(await api.client.post(PATH, json=ASKED))
+            answers.append(await api.client.post(PATH, json=BODY))
 
         left = [answer.headers["ratelimit-remaining"] for answer in answers]
         assert left == ["239", "238", "239"]

@@ -77,13 +77,13 @@ class TestPricing:
     async def test_answers_each_of_many_questions_at_once(self, quoter: Harnessed) -> None:
         amounts = [0, *(n * 10**18 for n in range(1, 20))]
 
-        told = await asyncio.gather(
+        outcomes = await asyncio.gather(
             *(quoter.pricing.quote(QuoteQuestion(**ROUTE, base_units=str(n))) for n in amounts),
             return_exceptions=True,
         )
 
-        assert isinstance(told[0], PriceRefused)
-        for amount, answer in zip(amounts[1:], told[1:], strict=True):
+        assert isinstance(outcomes[0], PriceRefused)
+        for amount, answer in zip(amounts[1:], outcomes[1:], strict=True):
             assert isinstance(answer, QuoteAnswer)
             assert answer.quote.requested_base_units == str(amount)
         assert quoter.fake.requests <= 3  # two on their way, and what gathered meanwhile
@@ -135,10 +135,10 @@ class TestHttpPricing:
         await pricing.close()
 
 
-async def _answered(fake: FakePricing, asked: QuoteQuestions) -> QuotesAnswer:
+async def _answered(fake: FakePricing, batch: QuoteQuestions) -> QuotesAnswer:
     fake.requests += 1
     outcomes = []
-    for question in asked.questions:
+    for question in batch.questions:
         try:
             outcomes.append(QuoteOutcome(answer=await fake.quote(question)))
         except PriceRefused as refused:

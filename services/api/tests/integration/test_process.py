@@ -73,7 +73,7 @@ def process(database_url: str, valkey: Any, catalogue_file: Path, tmp_path: Path
     program.stop()
 
 
-async def asked(
+async def request_json(
     session: aiohttp.ClientSession, method: str, url: str, **options: Any
 ) -> tuple[int, Any]:
     async with session.request(method, url, **options) as answer:
@@ -86,7 +86,7 @@ class TestProcess:
 
             async def admin(method: str, path: str, **body: Any) -> tuple[int, Any]:
                 url = f"{process.internal}/admin/management/v1{path}"
-                return await asked(session, method, url, json=body or None, headers=OPERATOR)
+                return await request_json(session, method, url, json=body or None, headers=OPERATOR)
 
             _, made = await admin("POST", "/organizations", name="Shop")
             own = f"/organizations/{made['data']['id']}"
@@ -95,25 +95,25 @@ class TestProcess:
             made, key = await admin("POST", keys, kind="secret")
             health = f"{process.public}/api/v2/health"
             headers = {"X-SVC-APIKEY": key["data"]["key"]}
-            well, content = await asked(session, "GET", health, headers=headers)
+            well, content = await request_json(session, "GET", health, headers=headers)
             _, listed = await admin("GET", keys)
             lifted, _ = await admin("POST", f"/apps/{app['data']['id']}/limits", limits_lifted=True)
             revoked, _ = await admin("POST", f"/keys/{key['data']['id']}/revoke")
             unknown, _ = await admin("POST", f"/apps/{uuid4()}/keys", kind="secret")
-            wrong, said = await admin("POST", f"{own}/apps", name="web", environment="x")
+            wrong, refusal = await admin("POST", f"{own}/apps", name="web", environment="x")
             away, _ = await admin("GET", f"/apps/{app['data']['id']}/webhooks")
             url = f"{process.internal}/admin/management/v1{keys}"
-            stranger, _ = await asked(session, "GET", url)
+            without_token, _ = await request_json(session, "GET", url)
             outside = f"{process.public}/management/v1/organizations"
-            public, _ = await asked(session, "GET", outside, headers=OPERATOR)
+            public, _ = await request_json(session, "GET", outside, headers=OPERATOR)
 
         assert (made, well, content) == (200, 200, {"data": {"status": "ok"}, "error": None})
         assert [row["last_four"] for row in listed["data"]] == [key["data"]["key"][-4:]]
         assert key["data"]["key"] not in str(listed)
         assert (lifted, revoked, unknown, wrong, away) == (200, 200, 404, 400, 503)
-        assert "environment" in said["error"]["metadata"]["field_errors"]
+        assert "environment" in refusal["error"]["metadata"]["field_errors"]
         # The operator's token opens the internal port alone.
-        assert (stranger, public) == (401, 403)
+        assert (without_token, public) == (401, 403)
 
     async def test_logs_an_operators_order_with_the_change_under_the_tokens_name(
         self, process: Api, database_url: str
@@ -123,12 +123,14 @@ class TestProcess:
         name = f"of {uuid4()}"
         async with aiohttp.ClientSession() as session:
             ada, vic = ({"Authorization": f"Bearer {who}"} for who in ("ada", "vic"))
-            asked_by_vic, _ = await asked(
+            asked_by_vic, _ = await request_json(
                 session, "POST", organizations, json={"name": name}, headers=vic
             )
-            seen_by_vic, _ = await asked(session, "GET", organizations, headers=vic)
-            _, made = await asked(session, "POST", organizations, json={"name": name}, headers=ada)
-            _, log = await asked(session, "GET", f"{admin}/audit", headers=vic)
+            seen_by_vic, _ = await request_json(session, "GET", organizations, headers=vic)
+            _, made = await request_json(
+                session, "POST", organizations, json={"name": name}, headers=ada
+            )
+            _, log = await request_json(session, "GET", f"{admin}/audit", headers=vic)
 
         assert (asked_by_vic, seen_by_vic) == (403, 200)
         rows = [row for row in log["orders"] if row["parameters"] == {"name": name}]
@@ -149,7 +151,7 @@ class TestProcess:
 
     async def test_answers_by_itself_while_kafka_is_away(self, process: Api) -> None:
         async with aiohttp.ClientSession() as session:
-            status, content = await asked(session, "GET", f"{process.public}/api/v2/health")
+            status, content = await request_json(session, "GET", f"{process.public}/api/v2/health")
 
         assert (status, content["error"]["code"]) == (401, "API_KEY_REQUIRED")
 
@@ -167,6 +169,6 @@ class TestProcess:
     async def test_stays_small(self, process: Api) -> None:
         async with aiohttp.ClientSession() as session:
             for _ in range(50):
-                await asked(session, "GET", f"{process.public}/api/v2/health")
+                await request_json(session, "GET", f"{process.public}/api/v2/health")
 
         assert process.resident_mb() < RESIDENT_MB_MAX

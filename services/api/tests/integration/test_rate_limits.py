@@ -30,8 +30,8 @@ class TestLimits:
         assert 1 <= int(refused.headers["retry-after"]) <= 30
         assert refused.headers["ratelimit-reset"] == refused.headers["retry-after"]
         assert refused.headers["ratelimit-remaining"] == "0"
-        told = [answer.headers["ratelimit-remaining"] for answer in answers[:4]]
-        assert told == ["3", "2", "1", "0"]
+        remaining = [answer.headers["ratelimit-remaining"] for answer in answers[:4]]
+        assert remaining == ["3", "2", "1", "0"]
         assert (await api.get(app, "/health")).status_code == 200
 
     async def test_tell_clients_of_a_publishable_key_apart(self, api: Harness) -> None:
@@ -89,11 +89,11 @@ class TestLimits:
         def ask(**headers: str) -> Awaitable[httpx.Response]:
             return api.client.request(method, f"/api/v2{path}", headers=headers)
 
-        told = [await ask(**app.headers) for _ in range(3)]
+        answers = [await ask(**app.headers) for _ in range(3)]
         strange = [await ask(), await ask(**{"X-SVC-APIKEY": "svc_test_unknown"})]
 
-        assert [one.status_code for one in told] == [status, status, 429]
-        assert told[0].headers["ratelimit-remaining"] == "1"
+        assert [one.status_code for one in answers] == [status, status, 429]
+        assert answers[0].headers["ratelimit-remaining"] == "1"
         assert [one.status_code for one in strange] == [status, status]
         assert not any("ratelimit-limit" in one.headers for one in strange)
 
@@ -122,8 +122,8 @@ class TestSettings:
 
         assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
         assert {answer.headers["ratelimit-limit"] for answer in answers} == {"5"}
-        told = [answer.headers["ratelimit-remaining"] for answer in answers]
-        assert told == ["2", "1", "1", "0"]
+        remaining = [answer.headers["ratelimit-remaining"] for answer in answers]
+        assert remaining == ["2", "1", "1", "0"]
         assert 60 < int(answers[2].headers["retry-after"]) <= 120
 
     async def test_that_weigh_what_is_not_there_are_refused_at_the_start(
@@ -139,10 +139,10 @@ class BlackHole:
     """A Redis that takes connections and, for as long as a test lasts, never says a word."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.connections = 0
 
-    async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.asked += 1
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         with suppress(ConnectionError):
             while await reader.read(1000):
                 pass  # until whoever asked hangs up
@@ -156,7 +156,7 @@ def hole() -> BlackHole:
 
 @pytest.fixture
 async def black_hole(hole: BlackHole) -> AsyncIterator[str]:
-    async with await asyncio.start_server(hole.hear, "127.0.0.1", 0) as server:
+    async with await asyncio.start_server(hole.accept, "127.0.0.1", 0) as server:
         yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
 
 
@@ -182,7 +182,7 @@ class TestWithoutRedis:
         answers = [await api.get(app, "/health") for _ in range(50)]
 
         # As many as there were pauses, and the first: however slow the machine is.
-        assert 1 <= hole.asked <= 1 + (loop.time() - began) / AWAY_SECONDS
+        assert 1 <= hole.connections <= 1 + (loop.time() - began) / AWAY_SECONDS
         assert {answer.status_code for answer in answers} == {200}
 
     @pytest.mark.fault("R1r")
@@ -194,7 +194,7 @@ class TestWithoutRedis:
 
         answers = await asyncio.gather(*(api.get(app, "/health") for _ in range(50)))
 
-        assert hole.asked
+        assert hole.connections
         assert {answer.status_code for answer in answers} == {200}
 
     @pytest.mark.fault("R1r")

@@ -106,10 +106,10 @@ async def test_nobody_waits_for_what_is_another_partner_s(
     api: Harness, paid: SwapChanged, decide: Decide, path: str
 ) -> None:
     decide(completed(paid))
-    stranger = await api.an_app()
+    other_app = await api.an_app()
 
     with api.statements() as seen:
-        answer = await api.get(stranger, f"/swaps/{paid.swap_id}{path}")
+        answer = await api.get(other_app, f"/swaps/{paid.swap_id}{path}")
 
     assert answer.status_code == 404
     assert looks(seen) == 1

@@ -77,8 +77,8 @@ class TestInABrowser:
 
         assert shown == operations
         assert all(path in text.replace("\u200b", "") for path in document["paths"])
-        asked = {urlsplit(url) for url in page.requests}
-        elsewhere = {u.geturl() for u in asked if u.scheme != "data" and u.netloc != host[7:]}
+        urls = {urlsplit(url) for url in page.requests}
+        elsewhere = {u.geturl() for u in urls if u.scheme != "data" and u.netloc != host[7:]}
         assert elsewhere == set()
         assert f"{host}/openapi.json" in page.requests
         assert page.complaints == []

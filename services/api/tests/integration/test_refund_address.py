@@ -24,7 +24,7 @@ async def a_swap(api: Harness, app: App, **more: Any) -> str:
     return str(answer.json()["data"]["swap"]["id"])
 
 
-async def told(api: Harness, app: App, swap_id: str, address: str) -> httpx.Response:
+async def set_refund_address(api: Harness, app: App, swap_id: str, address: str) -> httpx.Response:
     return await api.client.post(
         f"/api/v2/swaps/{swap_id}/refund_address",
         json={"refund_address": address},
@@ -43,7 +43,7 @@ async def test_is_told_to_the_settler_in_one_commit(api: Harness) -> None:
     swap_id = await a_swap(api, app)
 
     with api.statements() as seen:
-        answer = await told(api, app, swap_id, ALICE.lower())
+        answer = await set_refund_address(api, app, swap_id, ALICE.lower())
 
     assert answer.status_code == 200, answer.text
     assert answer.json()["data"]["swap"]["id"] == swap_id
@@ -57,9 +57,12 @@ async def test_is_told_to_the_settler_in_one_commit(api: Harness) -> None:
 async def test_stays_the_first(api: Harness) -> None:
     app = await api.an_app()
     swap_id = await a_swap(api, app)
-    await told(api, app, swap_id, ALICE)
+    await set_refund_address(api, app, swap_id, ALICE)
 
-    again, other = await told(api, app, swap_id, ALICE), await told(api, app, swap_id, BOB)
+    again, other = (
+        await set_refund_address(api, app, swap_id, ALICE),
+        await set_refund_address(api, app, swap_id, BOB),
+    )
 
     assert again.status_code == 200
     assert other.status_code == 400
@@ -71,7 +74,7 @@ async def test_stays_the_one_given_at_creation(api: Harness) -> None:
     app = await api.an_app()
     swap_id = await a_swap(api, app, refund_address=ALICE)
 
-    answer = await told(api, app, swap_id, BOB)
+    answer = await set_refund_address(api, app, swap_id, BOB)
 
     assert answer.status_code == 400
     assert await messages(api) == []
@@ -83,7 +86,7 @@ async def test_must_be_a_users_address_on_the_source_network(api: Harness, addre
     app = await api.an_app()
     swap_id = await a_swap(api, app)
 
-    answer = await told(api, app, swap_id, address)
+    answer = await set_refund_address(api, app, swap_id, address)
 
     assert answer.json()["error"]["code"] == "INVALID_ADDRESS_ERROR"
     assert await messages(api) == []
@@ -94,11 +97,11 @@ async def test_is_for_secret_keys_and_for_ones_own_swaps(api: Harness) -> None:
     swap_id = await a_swap(api, app)
     publishable = await api.another_key(app, KeyKind.PUBLISHABLE)
 
-    in_a_browser = await told(api, publishable, swap_id, ALICE)
-    somebody_elses = await told(api, other, swap_id, ALICE)
-    unknown = await told(api, app, str(uuid4()), ALICE)
+    in_a_browser = await set_refund_address(api, publishable, swap_id, ALICE)
+    of_other_app = await set_refund_address(api, other, swap_id, ALICE)
+    unknown = await set_refund_address(api, app, str(uuid4()), ALICE)
 
     assert in_a_browser.status_code == 403
-    assert (somebody_elses.status_code, unknown.status_code) == (404, 404)
-    assert somebody_elses.json()["error"]["code"] == unknown.json()["error"]["code"]
+    assert (of_other_app.status_code, unknown.status_code) == (404, 404)
+    assert of_other_app.json()["error"]["code"] == unknown.json()["error"]["code"]
     assert await messages(api) == []

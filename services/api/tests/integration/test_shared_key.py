@@ -73,12 +73,12 @@ async def test_a4_a_user_is_given_their_own_answer_again(api: Harness, page: App
 
 @pytest.mark.fault("A4")
 async def test_a4_users_at_the_same_time_make_one_swap_each(api: Harness, page: App) -> None:
-    asked = [(user, created(api, page, user)) for user in USERS for _ in range(10)]
-    answers = await asyncio.gather(*(one for _, one in asked))
+    creations = [(user, created(api, page, user)) for user in USERS for _ in range(10)]
+    answers = await asyncio.gather(*(one for _, one in creations))
 
     made = {
         (user, swap_of(answer))
-        for (user, _), answer in zip(asked, answers, strict=True)
+        for (user, _), answer in zip(creations, answers, strict=True)
         if answer.status_code == 200
     }
     refused = {one.json()["error"]["code"] for one in answers if one.status_code != 200}

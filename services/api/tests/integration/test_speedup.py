@@ -35,9 +35,9 @@ async def test_a_hint_is_told_once_however_often_it_is_given(api: Harness, app: 
     for transaction in ("0x" + "ab" * 32, "0x" + "AB" * 32):
         assert await hint(api, app, swap_id, transaction) == (200, {"error": None})
 
-    [told] = await api.rows(HINTS)
-    assert b"0x" + b"ab" * 32 in bytes(told.payload)
-    assert b"ETHEREUM_DEVNET" in bytes(told.payload)
+    [row] = await api.rows(HINTS)
+    assert b"0x" + b"ab" * 32 in bytes(row.payload)
+    assert b"ETHEREUM_DEVNET" in bytes(row.payload)
 
 
 async def test_a_swap_has_ten_hints_and_more_are_ignored(api: Harness, app: App) -> None:

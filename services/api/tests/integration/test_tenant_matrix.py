@@ -21,7 +21,7 @@ pytestmark = pytest.mark.connected
 
 V2, MANAGE, PAY = "/api/v2", "/management/v1", "/pay/v1"
 ENDPOINTS = endpoints(
-    **{name: room for name, room in get_type_hints(endpoints).items() if name != "return"}
+    **{name: group for name, group in get_type_hints(endpoints).items() if name != "return"}
 )
 BY_MEMBERS = (Scope.MEMBER, Scope.PERSON)
 
@@ -89,7 +89,7 @@ async def ask(api: Harness, request: Any, headers: Mapping[str, str]) -> httpx.R
     return await api.client.request(method, path, json=body, headers=dict(headers))
 
 
-def told(answer: httpx.Response) -> object:
+def visible(answer: httpx.Response) -> object:
     """Return what a caller can see, without what differs for every request."""
     content = answer.json()
     if content["error"]:
@@ -119,7 +119,7 @@ async def victim(api: Harness, webhooks: FakeWebhooks) -> Tenant:
 
 
 @pytest.fixture
-async def stranger(api: Harness, webhooks: FakeWebhooks) -> Tenant:
+async def other_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
     return await a_tenant(api, webhooks)
 
 
@@ -161,42 +161,46 @@ async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tena
 @pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner"])
 @pytest.mark.fault("A1")
 async def test_a1_another_tenant_is_told_like_of_what_does_not_exist(
-    api: Harness, victim: Tenant, stranger: Tenant, webhooks: FakeWebhooks, who: str
+    api: Harness, victim: Tenant, other_tenant: Tenant, webhooks: FakeWebhooks, who: str
 ) -> None:
-    key = stranger.owner.token if who == "owner" else getattr(stranger, who).key
+    key = other_tenant.owner.token if who == "owner" else getattr(other_tenant, who).key
     before = await everything_of(api, webhooks)
-    nobodys = unknown_values()
+    unknown_ids = unknown_values()
     for endpoint in (e for e in ENDPOINTS if e.names_owned):
         theirs = requests_of(endpoint, victim.values, victim.reference)
-        unknown = requests_of(endpoint, nobodys, "nobody's")
+        unknown = requests_of(endpoint, unknown_ids, "nobody's")
         for request, like in zip(theirs, unknown, strict=True):
-            foreign = await ask(api, request, keyed(key))
-            assert told(foreign) == told(await ask(api, like, keyed(key))), request
-            assert foreign.status_code in (403, 404), request
+            answer = await ask(api, request, keyed(key))
+            assert visible(answer) == visible(await ask(api, like, keyed(key))), request
+            assert answer.status_code in (403, 404), request
             if endpoint.scope in BY_MEMBERS and who == "owner":
-                assert foreign.status_code == 404, request
+                assert answer.status_code == 404, request
 
     assert await everything_of(api, webhooks) == before
 
 
 @pytest.mark.fault("A1")
 async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknown_one(
-    api: Harness, victim: Tenant, stranger: Tenant
+    api: Harness, victim: Tenant, other_tenant: Tenant
 ) -> None:
     """The same statements: nothing to tell the two apart by how long an answer takes."""
     of_swaps = [e for e in ENDPOINTS if e.names_owned and e.path.startswith(V2)]
-    nobodys = unknown_values()
-    asked = []
-    await ask(api, ("GET", f"{V2}/health", None), keyed(stranger.secret.key))  # the key is known
+    unknown_ids = unknown_values()
+    statements = []
+    await ask(
+        api, ("GET", f"{V2}/health", None), keyed(other_tenant.secret.key)
+    )  # the key is known
     for endpoint in of_swaps:
         theirs = requests_of(endpoint, victim.values, victim.reference)
-        unknown = requests_of(endpoint, nobodys, "nobody's")
+        unknown = requests_of(endpoint, unknown_ids, "nobody's")
         for request, like in zip(theirs, unknown, strict=True):
-            foreign, nothing = [await statements_of(api, one, stranger) for one in (request, like)]
-            asked.append((name_of(endpoint), foreign, nothing))
+            of_other, nothing = [
+                await statements_of(api, one, other_tenant) for one in (request, like)
+            ]
+            statements.append((name_of(endpoint), of_other, nothing))
 
-    assert [one for one in asked if one[1] != one[2]] == []
-    assert [name for name, foreign, _ in asked if not foreign] == []
+    assert [one for one in statements if one[1] != one[2]] == []
+    assert [name for name, of_other, _ in statements if not of_other] == []
 
 
 async def statements_of(api: Harness, request: Any, tenant: Tenant) -> list[str]:
@@ -209,12 +213,12 @@ async def statements_of(api: Harness, request: Any, tenant: Tenant) -> list[str]
 @pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner", "nobody"])
 @pytest.mark.fault("A1")
 async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
-    api: Harness, victim: Tenant, stranger: Tenant, who: str
+    api: Harness, victim: Tenant, other_tenant: Tenant, who: str
 ) -> None:
-    keys = {"nobody": "", "owner": stranger.owner.token}
-    key = keys[who] if who in keys else getattr(stranger, who).key
+    keys = {"nobody": "", "owner": other_tenant.owner.token}
+    key = keys[who] if who in keys else getattr(other_tenant, who).key
     for endpoint in sorted(ENDPOINTS, key=when_to_ask):
-        for values in (victim.values, stranger.values):
+        for values in (victim.values, other_tenant.values):
             for request in requests_of(endpoint, values, victim.reference):
                 answer = await ask(api, request, keyed(key))
                 shown = f"{answer.text}\n{answer.headers}"
@@ -232,7 +236,7 @@ async def test_a2_keys_and_tokens_that_open_nothing_open_nothing(
     else:
         key, token = "svc_test_" + "0" * 64, "svc_user_" + "0" * 64
     before = await everything_of(api, webhooks)
-    for endpoint in (e for e in ENDPOINTS if e.scope is not Scope.NOBODY):
+    for endpoint in (e for e in ENDPOINTS if e.scope is not Scope.NO_KEY):
         by_member = endpoint.scope in BY_MEMBERS
         headers = {"Authorization": f"Bearer {token}"} if by_member else {"X-SVC-APIKEY": key}
         for request in requests_of(endpoint, victim.values, victim.reference):
@@ -249,7 +253,7 @@ async def test_a2_keys_and_tokens_that_open_nothing_open_nothing(
 async def test_a2_keys_open_nothing_of_members_and_tokens_nothing_of_apps(
     api: Harness, victim: Tenant
 ) -> None:
-    for endpoint in (e for e in ENDPOINTS if e.scope is not Scope.NOBODY):
+    for endpoint in (e for e in ENDPOINTS if e.scope is not Scope.NO_KEY):
         by_member = endpoint.scope in BY_MEMBERS
         wrong = victim.secret.key if by_member else victim.owner.token
         for request in requests_of(endpoint, victim.values, victim.reference):
@@ -287,10 +291,11 @@ async def test_keys_of_the_other_environment_see_no_network(api: Harness, victim
 
 @pytest.mark.fault("A6")
 async def test_a6_an_idempotency_key_of_one_tenant_is_news_to_another(
-    api: Harness, victim: Tenant, stranger: Tenant
+    api: Harness, victim: Tenant, other_tenant: Tenant
 ) -> None:
     first, second = [
-        await api.create(tenant.secret, a_body(), key="the-same") for tenant in (victim, stranger)
+        await api.create(tenant.secret, a_body(), key="the-same")
+        for tenant in (victim, other_tenant)
     ]
 
     assert "idempotent-replayed" not in second.headers

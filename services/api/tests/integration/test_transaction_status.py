@@ -36,7 +36,7 @@ async def app(api: Harness) -> App:
     return await api.an_app()
 
 
-async def asked(
+async def look_up(
     api: Harness, app: App, transaction_id: str = HASH, network: str = ETHEREUM
 ) -> httpx.Response:
     params = {"network": network, "transaction_id": transaction_id}
@@ -44,7 +44,7 @@ async def asked(
 
 
 async def status(api: Harness, app: App, *names: str) -> TransactionStatusModel:
-    answer = await asked(api, app, *names)
+    answer = await look_up(api, app, *names)
     assert answer.status_code == 200, answer.text
     return TransactionStatusModel.model_validate(answer.json()["data"])
 
@@ -68,17 +68,17 @@ class TestOfASwap:
         await api.parts.store_swaps([a_message(swap)])
         api.transactions.located[ETHEREUM, HASH] = REVERTED
 
-        told = await status(api, app, HASH.upper().replace("X", "x"))
+        found = await status(api, app, HASH.upper().replace("X", "x"))
 
-        assert (told.status, told.is_found, told.transaction_id) == ("pending", True, HASH)
-        assert api.transactions.asked == []
+        assert (found.status, found.is_found, found.transaction_id) == ("pending", True, HASH)
+        assert api.transactions.requests == []
 
     async def test_on_another_network_is_looked_up_there(self, api: Harness, app: App) -> None:
         swap = a_swap(app_id=app.id, transactions=(an_input(),))
         await api.parts.store_swaps([a_message(swap)])
 
-        assert (await asked(api, app, HASH, "BASE_DEVNET")).status_code == 404
-        assert api.transactions.asked == [("BASE_DEVNET", HASH)]
+        assert (await look_up(api, app, HASH, "BASE_DEVNET")).status_code == 404
+        assert api.transactions.requests == [("BASE_DEVNET", HASH)]
 
 
 class TestWithoutASwap:
@@ -103,10 +103,10 @@ class TestWithoutASwap:
         api.transactions.located[ETHEREUM, HASH] = located
 
         for network in (ETHEREUM, "31337", ETHEREUM.lower()):
-            told = await status(api, app, HASH.upper().replace("X", "x"), network)
-            assert (told.status, told.is_found, told.confirmations) == expected
-            assert (told.network, told.transaction_id) == (ETHEREUM, HASH)
-            assert (told.is_completed, told.max_confirmations) == (False, 2)
+            found = await status(api, app, HASH.upper().replace("X", "x"), network)
+            assert (found.status, found.is_found, found.confirmations) == expected
+            assert (found.network, found.transaction_id) == (ETHEREUM, HASH)
+            assert (found.is_completed, found.max_confirmations) == (False, 2)
 
     async def test_a_block_that_nobody_has_watched_yet_confirms_once(
         self, api: Harness, app: App
@@ -134,14 +134,14 @@ class TestOfWhatNoNodeKnows:
     ) -> None:
         await hint(api, app)
 
-        told = await status(api, app, HASH.upper().replace("X", "x"))
+        found = await status(api, app, HASH.upper().replace("X", "x"))
 
-        assert (told.status, told.is_found, told.confirmations) == ("pending", False, 0)
+        assert (found.status, found.is_found, found.confirmations) == ("pending", False, 0)
 
     async def test_is_not_there_without_a_hint(self, api: Harness, app: App) -> None:
         await hint(api, app, OTHER_HASH)
 
-        answer = await asked(api, app)
+        answer = await look_up(api, app)
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
 
@@ -150,21 +150,21 @@ class TestOfWhatNoNodeKnows:
     ) -> None:
         await hint(api, app)
 
-        assert (await asked(api, app, HASH, "BASE_DEVNET")).status_code == 404
+        assert (await look_up(api, app, HASH, "BASE_DEVNET")).status_code == 404
 
     @pytest.mark.parametrize("name", ["nonsense", "0x12", HASH + "00", HASH[2:]])
     async def test_what_is_no_hash_is_asked_of_nobody(
         self, api: Harness, app: App, name: str
     ) -> None:
-        assert (await asked(api, app, name)).status_code == 404
-        assert api.transactions.asked == []
+        assert (await look_up(api, app, name)).status_code == 404
+        assert api.transactions.requests == []
 
     async def test_a_key_of_the_other_environment_sees_no_network(self, api: Harness) -> None:
         live = await api.an_app(environment=Environment.LIVE)
         api.transactions.located[ETHEREUM, HASH] = REVERTED
 
-        assert (await asked(api, live)).status_code == 404
-        assert api.transactions.asked == []
+        assert (await look_up(api, live)).status_code == 404
+        assert api.transactions.requests == []
 
 
 class TestWhileNoNodeAnswers:
@@ -172,15 +172,15 @@ class TestWhileNoNodeAnswers:
         await hint(api, app)
         api.transactions.is_away = True
 
-        told = await status(api, app)
+        found = await status(api, app)
 
-        assert (told.status, told.is_found) == ("pending", False)
+        assert (found.status, found.is_found) == ("pending", False)
 
     async def test_what_has_no_hint_is_unknown_for_now(self, api: Harness, app: App) -> None:
         """A 404 would say that there is no such transaction, and nobody knows."""
         api.transactions.is_away = True
 
-        answer = await asked(api, app)
+        answer = await look_up(api, app)
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
         assert answer.headers["retry-after"] == "1"
@@ -200,24 +200,24 @@ class TestOfAnotherTenants:
         self, api: Harness, app: App, located: LocatedTransaction | None, *, is_away: bool
     ) -> None:
         """A deposit, a payout and a hint of theirs, beside a hash that is nobody's."""
-        theirs, nobodys = await api.an_app(), "0x" + uuid4().hex * 2
+        theirs, unknown = await api.an_app(), "0x" + uuid4().hex * 2
         hinted = "0x" + "ee" * 32
         swap = a_swap(app_id=theirs.id, transactions=(an_input(),))
         await api.parts.store_swaps([a_message(swap)])
         await hint(api, theirs, hinted)
         if located is not None:
-            for one in (HASH, hinted, nobodys):
+            for one in (HASH, hinted, unknown):
                 api.transactions.located[ETHEREUM, one] = located
         api.transactions.is_away = is_away
 
         answers, statements = [], []
-        for one in (HASH, hinted, nobodys):
+        for one in (HASH, hinted, unknown):
             with api.statements() as seen:
-                answer = await asked(api, app, one)
-            told = answer.json()
-            (told["data"] or {}).pop("transaction_id", None)
-            (told["error"] or {"metadata": {}})["metadata"].pop("request_id", None)
-            answers.append((answer.status_code, told))
+                answer = await look_up(api, app, one)
+            content = answer.json()
+            (content["data"] or {}).pop("transaction_id", None)
+            (content["error"] or {"metadata": {}})["metadata"].pop("request_id", None)
+            answers.append((answer.status_code, content))
             statements.append([text for text in seen.texts if not is_remembered(text)])
 
         assert answers[0] == answers[1] == answers[2]

@@ -29,7 +29,7 @@ class Notifier:
     def __init__(self) -> None:
         self.replayed: list[str] = []
         self.reason = "disabled"
-        self.asked: dict[str, str] = {}
+        self.query: dict[str, str] = {}
 
     async def find(self, request: Request) -> Response:
         if request.path_params["id"] != MESSAGE:
@@ -44,7 +44,7 @@ class Notifier:
         return JSONResponse({"error": "not now", "reason": self.reason}, status_code=409)
 
     async def messages(self, request: Request) -> Response:
-        self.asked = dict(request.query_params)
+        self.query = dict(request.query_params)
         return JSONResponse({"messages": [{"id": MESSAGE}], "total": 7, "has_more": True})
 
 
@@ -73,9 +73,9 @@ async def endpoints(notifier: Notifier) -> AsyncIterator[NotifierEndpoints]:
 async def test_a_message_of_the_endpoint_is_sent_again(
     endpoints: NotifierEndpoints, notifier: Notifier
 ) -> None:
-    told = await endpoints.replay(OWNER, MESSAGE)
+    replayed = await endpoints.replay(OWNER, MESSAGE)
 
-    assert told == {"id": MESSAGE, "is_due": True}
+    assert replayed == {"id": MESSAGE, "is_due": True}
     assert notifier.replayed == [MESSAGE]
 
 
@@ -94,7 +94,7 @@ async def test_messages_are_asked_for_by_parts(
 ) -> None:
     part = await endpoints.messages(OWNER, {"undelivered_only": True}, Window(20, 40))
 
-    assert notifier.asked == {"undelivered_only": "true", "limit": "20", "offset": "40"}
+    assert notifier.query == {"undelivered_only": "true", "limit": "20", "offset": "40"}
     assert part == Part([{"id": MESSAGE}], 7, has_more=True)
 
 
@@ -102,7 +102,7 @@ async def test_what_the_notifier_does_not_do_is_told_by_its_own_code(
     endpoints: NotifierEndpoints, notifier: Notifier
 ) -> None:
     bound = Bound(Bounded.WEBHOOKS, 10)
-    with pytest.raises(ApiRefusal) as kept:
+    with pytest.raises(ApiRefusal) as first:
         await endpoints.order(OWNER, "enable", {"by": "owner"})
     with pytest.raises(ApiRefusal) as again:
         await endpoints.add(OWNER, {}, bound=bound)
@@ -110,6 +110,6 @@ async def test_what_the_notifier_does_not_do_is_told_by_its_own_code(
     with pytest.raises(ApiRefusal) as full:
         await endpoints.add(OWNER, {}, bound=bound)
 
-    assert kept.value.code is again.value.code is ErrorCode.DISABLED_BY_OPERATOR
+    assert first.value.code is again.value.code is ErrorCode.DISABLED_BY_OPERATOR
     assert full.value.code is ErrorCode.LIMIT_REACHED
     assert full.value.metadata == {"limit": "webhooks_per_app", "most": 10}

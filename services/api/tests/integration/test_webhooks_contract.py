@@ -114,12 +114,12 @@ def app_id() -> UUID:
     return uuid4()
 
 
-def asked(url: str = URL, **changes: bool) -> Mapping[str, Any]:
+def settings(url: str = URL, **changes: bool) -> Mapping[str, Any]:
     return {"url": url, "wants_updates": False, "wants_notices": False, **changes}
 
 
 async def an_endpoint(webhooks: WebhookEndpoints, app_id: UUID) -> UUID:
-    return UUID((await webhooks.add(app_id, asked(), bound=None))["id"])
+    return UUID((await webhooks.add(app_id, settings(), bound=None))["id"])
 
 
 async def is_refused_as_disabled(order: Any) -> None:
@@ -130,7 +130,7 @@ async def is_refused_as_disabled(order: Any) -> None:
 
 class TestAdding:
     async def test_shows_the_secret_once(self, webhooks: WebhookEndpoints, app_id: UUID) -> None:
-        added = dict(await webhooks.add(app_id, asked(wants_updates=True), bound=BOUND))
+        added = dict(await webhooks.add(app_id, settings(wants_updates=True), bound=BOUND))
 
         assert added.pop("secret").startswith("whsec_")
         assert (added["app_id"], added["url"], added["wants_updates"]) == (str(app_id), URL, True)
@@ -143,16 +143,16 @@ class TestAdding:
         self, webhooks: WebhookEndpoints, app_id: UUID
     ) -> None:
         with pytest.raises(Invalid):
-            await webhooks.add(app_id, asked(REFUSED), bound=None)
+            await webhooks.add(app_id, settings(REFUSED), bound=None)
 
     async def test_is_bounded(self, webhooks: WebhookEndpoints, app_id: UUID) -> None:
         for _ in range(BOUND.most):
-            await webhooks.add(app_id, asked(), bound=BOUND)
+            await webhooks.add(app_id, settings(), bound=BOUND)
         with pytest.raises(ApiRefusal) as full:
-            await webhooks.add(app_id, asked(), bound=BOUND)
+            await webhooks.add(app_id, settings(), bound=BOUND)
 
         assert full.value.code is ErrorCode.LIMIT_REACHED
-        await webhooks.add(app_id, asked(), bound=None)
+        await webhooks.add(app_id, settings(), bound=None)
 
     async def test_does_not_undo_what_an_operator_disabled(
         self, webhooks: WebhookEndpoints, app_id: UUID
@@ -160,7 +160,7 @@ class TestAdding:
         endpoint = await an_endpoint(webhooks, app_id)
         await webhooks.order(endpoint, "disable", {"by": "operator"})
 
-        await is_refused_as_disabled(webhooks.add(app_id, asked(), bound=BOUND))
+        await is_refused_as_disabled(webhooks.add(app_id, settings(), bound=BOUND))
 
 
 class TestOrders:
@@ -239,8 +239,8 @@ class TestMessages:
         assert {frozenset(row) for row in rows} == {frozenset(WebhookMessageModel.model_fields)}
         shown = {(row["endpoint_id"], row["swap_id"], row["sequence"]) for row in rows}
         assert shown == {(str(endpoint), None, 0)}
-        told = {(row["event_type"], row["state"], row["attempts"]) for row in rows}
-        assert told == {("webhook.test", "waiting", 0)}
+        found = {(row["event_type"], row["state"], row["attempts"]) for row in rows}
+        assert found == {("webhook.test", "waiting", 0)}
 
     async def test_of_an_unknown_endpoint_are_not_there(self, webhooks: WebhookEndpoints) -> None:
         with pytest.raises(NotFound):

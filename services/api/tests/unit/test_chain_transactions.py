@@ -44,28 +44,28 @@ class OneNode:
     is_held: asyncio.Event | None = None
 
     async def handle(self, request: web.Request) -> web.Response:
-        asked = orjson.loads(await request.read())
-        if isinstance(asked, dict):
-            return web.json_response({"jsonrpc": "2.0", "id": asked["id"], "result": "0x7a69"})
-        self.batches.append([one["params"][0] for one in asked[::2]])
+        questions = orjson.loads(await request.read())
+        if isinstance(questions, dict):
+            return web.json_response({"jsonrpc": "2.0", "id": questions["id"], "result": "0x7a69"})
+        self.batches.append([one["params"][0] for one in questions[::2]])
         self.is_asked.set()
         if self.is_held is not None:
             await self.is_held.wait()
         if self.is_away:
             return web.Response(status=502)
-        return web.json_response([self._answer(one) for one in asked])
+        return web.json_response([self._answer(one) for one in questions])
 
-    def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        transaction_hash = asked["params"][0]
+    def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        transaction_hash = question["params"][0]
         one = self.located.get(transaction_hash, UNKNOWN_TRANSACTION)
         number = None if one.block_number is None else hex(one.block_number)
         result: dict[str, Any] | None = None
-        if asked["method"] == "eth_getTransactionByHash" and one is not UNKNOWN_TRANSACTION:
+        if question["method"] == "eth_getTransactionByHash" and one is not UNKNOWN_TRANSACTION:
             result = {"hash": transaction_hash, "blockNumber": number}
-        if asked["method"] == "eth_getTransactionReceipt" and number is not None:
+        if question["method"] == "eth_getTransactionReceipt" and number is not None:
             status = "0x0" if one.state is TransactionState.REVERTED else "0x1"
             result = {"transactionHash": transaction_hash, "blockNumber": number, "status": status}
-        return {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+        return {"jsonrpc": "2.0", "id": question["id"], "result": result}
 
 
 class Clock:
@@ -104,13 +104,13 @@ def evm(
     return EvmChainTransactions(a_catalogue(), {NETWORK.name: (node[1],)}, session, now=clock)
 
 
-Tell = Callable[[str, LocatedTransaction], None]
+Report = Callable[[str, LocatedTransaction], None]
 
 
 @pytest.fixture(params=["fake", "evm"])
 def port(
     request: pytest.FixtureRequest, node: tuple[OneNode, str], evm: EvmChainTransactions
-) -> tuple[ChainTransactions, Any, Tell]:
+) -> tuple[ChainTransactions, Any, Report]:
     """The port, whose nodes may go away, and what lets them know a transaction."""
     if request.param == "evm":
         return evm, node[0], node[0].located.__setitem__
@@ -121,8 +121,8 @@ def port(
 class TestEveryLookup:
     @pytest.mark.parametrize("located", [WAITING, MINED, REVERTED])
     async def test_reports_what_the_node_has(self, port: Any, located: LocatedTransaction) -> None:
-        transactions, _, tell = port
-        tell(HASH, located)
+        transactions, _, report = port
+        report(HASH, located)
 
         assert await transactions.locate(NETWORK, HASH) == located
         assert await transactions.locate(NETWORK, OTHER_HASH) == UNKNOWN_TRANSACTION
@@ -184,8 +184,8 @@ class TestTheCost:
         monkeypatch.setattr(chain_transactions, "WAITING_MAX", 2)
         node[0].is_held = asyncio.Event()
 
-        asked = (evm.locate(NETWORK, f"0x{number:064x}") for number in range(3))
-        failures = await asyncio.gather(*asked, return_exceptions=True)
+        lookups = (evm.locate(NETWORK, f"0x{number:064x}") for number in range(3))
+        failures = await asyncio.gather(*lookups, return_exceptions=True)
 
         assert [type(one) for one in failures] == [Unavailable] * 3
         assert sum("too many" in str(one) for one in failures) == 1

@@ -44,6 +44,6 @@ def test_the_last_that_no_trusted_proxy_has(forwarded: tuple[str, ...], client: 
 
 
 def test_nobody_else_is_believed() -> None:
-    asked = a_request("192.0.2.1", peer="203.0.113.5")
+    request = a_request("192.0.2.1", peer="203.0.113.5")
 
-    assert PROXIES.bucket(asked) == "203.0.113.5"
+    assert PROXIES.bucket(request) == "203.0.113.5"

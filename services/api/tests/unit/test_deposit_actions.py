@@ -118,8 +118,8 @@ class TestAddressAction:
     def test_is_a_payment_uri_for_wallets(
         self, contract: str | None, base_units: int, uri: str
     ) -> None:
-        told = payment_uri(chain_id="1", address="0xA", contract=contract, base_units=base_units)
-        assert told == uri
+        shown = payment_uri(chain_id="1", address="0xA", contract=contract, base_units=base_units)
+        assert shown == uri
 
 
 class TestDepositStepStatus:

@@ -9,15 +9,15 @@ from swap_api.domain.network_names import unserved
 
 
 @pytest.mark.parametrize(
-    ("asked", "first"),
+    ("name", "first"),
     [
         ("ETHERUM_DEVNET", "ETHEREUM_DEVNET"),
         ("ethereum", "ETHEREUM_DEVNET"),
         ("BASE_MAINNET", "BASE_DEVNET"),
     ],
 )
-def test_the_nearest_name_comes_first(asked: str, first: str) -> None:
-    assert unserved(a_catalogue(), asked).split("nearest ")[1].split()[1].strip(",") == first
+def test_the_nearest_name_comes_first(name: str, first: str) -> None:
+    assert unserved(a_catalogue(), name).split("nearest ")[1].split()[1].strip(",") == first
 
 
 def test_a_name_that_resembles_none_is_referred_to_the_list() -> None:

@@ -22,10 +22,10 @@ from swap_contracts.public.lookups import SwapEventModel
 from swap_contracts.public.webhooks import PUSHED
 
 SIGNED = ("id", "timestamp", "signature")
-ROOMS: dict[str, Any] = {
-    name: room for name, room in get_type_hints(endpoints).items() if name != "return"
+HANDLERS: dict[str, Any] = {
+    name: group for name, group in get_type_hints(endpoints).items() if name != "return"
 }
-TABLE = endpoints(**ROOMS)
+TABLE = endpoints(**HANDLERS)
 
 
 @pytest.fixture(scope="module")

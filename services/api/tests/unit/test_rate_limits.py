@@ -83,8 +83,10 @@ class TestLocalCounters:
         counters = LocalCounters(clock=lambda: AT, keys_max=2)
         one, two, three = (Quota(name, 1, SECOND) for name in ("one", "two", "three"))
 
-        said = [(await counters.add([quota]))[0].is_over for quota in (one, two, one, three, one)]
+        refusals = [
+            (await counters.add([quota]))[0].is_over for quota in (one, two, one, three, one)
+        ]
         (again,) = await counters.add([two])
 
-        assert said == [False, False, True, False, True]
+        assert refusals == [False, False, True, False, True]
         assert not again.is_over

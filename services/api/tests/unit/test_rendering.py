@@ -88,9 +88,9 @@ def stored(row: SwapRow) -> StoredSwap:
     return StoredSwap(row.swap.app_id, row.swap.expires_at, row.rendered)
 
 
-def next_action(given: StoredSwap) -> bytes:
+def next_action(stored_swap: StoredSwap) -> bytes:
     steps = JsonApprovalRendering()
-    return steps.next_of(steps.steps(given, None))
+    return steps.next_of(steps.steps(stored_swap, None))
 
 
 def valid(model: Any, data: bytes) -> Any:
@@ -101,19 +101,19 @@ def valid(model: Any, data: bytes) -> Any:
 @pytest.mark.parametrize("swap", SWAPS.values(), ids=SWAPS.keys())
 class TestEverySwap:
     def test_is_the_public_model_exactly(self, swap: SwapChanged) -> None:
-        given = stored(rendering().swap(swap))
+        stored_swap = stored(rendering().swap(swap))
 
         for with_actions in (True, False):
-            for told in (b"null", next_action(given)):
+            for action in (b"null", next_action(stored_swap)):
                 data = rendering().prepared(
-                    given, HEADS, with_actions=with_actions, next_action=told
+                    stored_swap, HEADS, with_actions=with_actions, next_action=action
                 )
                 valid(PreparedSwapModel, data)
 
     def test_says_what_the_one_renderer_says(self, swap: SwapChanged) -> None:
-        given = stored(rendering().swap(swap))
+        stored_swap = stored(rendering().swap(swap))
 
-        data = orjson.loads(rendering().prepared(given, HEADS, with_actions=False))
+        data = orjson.loads(rendering().prepared(stored_swap, HEADS, with_actions=False))
 
         expected = render_prepared_swap(swap, PUBLIC, heads=HEADS)
         assert data == orjson.loads(orjson.dumps(expected))
@@ -132,15 +132,15 @@ class TestEverySwap:
 
 class TestGaps:
     def test_count_up_with_the_head_and_stop_at_the_maximum(self) -> None:
-        given = stored(rendering().swap(SWAPS["seen"]))
+        stored_swap = stored(rendering().swap(SWAPS["seen"]))
 
         def confirmations(heads: dict[str, int]) -> int:
-            data = orjson.loads(rendering().prepared(given, heads))
+            data = orjson.loads(rendering().prepared(stored_swap, heads))
             shown: int = data["swap"]["transactions"][0]["confirmations"]
             return shown
 
-        told = [confirmations({"ETHEREUM_DEVNET": head}) for head in (5, 7, 8, 9, 50)]
-        assert told == [0, 1, 2, 3, 3]
+        counts = [confirmations({"ETHEREUM_DEVNET": head}) for head in (5, 7, 8, 9, 50)]
+        assert counts == [0, 1, 2, 3, 3]
         assert confirmations({}) == 0
 
     def test_are_none_once_everything_is_final(self) -> None:
@@ -212,16 +212,20 @@ class TestActions:
         assert (action["to_address"], action["encoded_args"]) == (USDC, [TREASURY, "25500000"])
 
     def test_are_gone_once_a_deposit_is_seen(self) -> None:
-        given = stored(rendering().swap(SWAPS["seen"]))
-        data = orjson.loads(rendering().prepared(given, {}, next_action=next_action(given)))
+        stored_swap = stored(rendering().swap(SWAPS["seen"]))
+        data = orjson.loads(
+            rendering().prepared(stored_swap, {}, next_action=next_action(stored_swap))
+        )
 
         assert data["deposit_actions"] == []
         assert data["next_action"] is None
 
     def test_the_next_action_is_the_one_to_do(self) -> None:
-        given = stored(rendering().swap(SWAPS["waiting"]))
+        stored_swap = stored(rendering().swap(SWAPS["waiting"]))
 
-        data = orjson.loads(rendering().prepared(given, {}, next_action=next_action(given)))
+        data = orjson.loads(
+            rendering().prepared(stored_swap, {}, next_action=next_action(stored_swap))
+        )
 
         assert data["next_action"]["action"] == data["deposit_actions"][0]
 
@@ -234,14 +238,14 @@ class TestWhatIsReady:
         render = JsonRendering(CATALOGUE, public)
         swap = SWAPS["of a token"]
 
-        def told() -> object:
+        def standard() -> object:
             shown = orjson.loads(render.prepared(stored(render.swap(swap)), {}))
             return shown["swap"]["source_token"]["gasless_standard"]
 
-        before = told()
+        before = standard()
         public.offer_gasless(DOLLAR.network, DOLLAR.token, None)
 
-        assert (before, told()) == ("eip3009", "")
+        assert (before, standard()) == ("eip3009", "")
 
     def test_is_told_apart_by_prices(self) -> None:
         render = rendering()

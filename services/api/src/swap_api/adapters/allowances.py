@@ -23,9 +23,9 @@ class EvmAllowances:
     async def allowance(self, network: Network, token: str, *, owner: str, spender: str) -> int:
         call = Call(to=token, value=0, data=encode_allowance(owner, spender), gas_limit=0)
         try:
-            [told] = await self._states[network.name].simulate([call], sender=owner)
-            if not told.succeeded:
-                raise Unavailable(f"{token} on {network.name} tells no allowance: {told.text}")
-            return decode_uint(told.data)
+            [result] = await self._states[network.name].simulate([call], sender=owner)
+            if not result.succeeded:
+                raise Unavailable(f"{token} on {network.name} tells no allowance: {result.text}")
+            return decode_uint(result.data)
         except (ChainError, ValueError) as error:
             raise Unavailable(str(error)) from error

@@ -49,10 +49,12 @@ class JsonApprovalRendering:
         """Return the list of `GET …/deposit_actions`: each step with its status."""
         expires_at = stored.expires_at.isoformat()
         if approval is None:
-            asked = stored.rendered.action
-            action = without_data(stored) if asked is None else orjson.loads(asked)
+            rendered_action = stored.rendered.action
+            action = (
+                without_data(stored) if rendered_action is None else orjson.loads(rendered_action)
+            )
             step = _step(action, "deposit", stored.rendered.step_status, expires_at)
-            return orjson.dumps([{**step, "detail": payment_uri_of(asked)}])
+            return orjson.dumps([{**step, "detail": payment_uri_of(rendered_action)}])
         first = _step(orjson.loads(approval), "approve", StepStatus.ACTION_REQUIRED, expires_at)
         then = _step({**WITHOUT_DATA, "order": 2}, "deposit", StepStatus.PENDING, expires_at)
         return orjson.dumps([first, then])
@@ -63,18 +65,18 @@ class JsonApprovalRendering:
         if not to_go:
             return b"null"
         [step] = to_go
-        told = {name: step.pop(name) for name in EXTRA}
-        return orjson.dumps({**told, "action": step})
+        members = {name: step.pop(name) for name in EXTRA}
+        return orjson.dumps({**members, "action": step})
 
     def action_of(self, next_action: bytes) -> bytes | None:
         """Return what the user's wallet is to do of the one thing to do, as it stands inline."""
-        told = orjson.loads(next_action)
-        return None if told is None else orjson.dumps(told["action"])
+        next_step = orjson.loads(next_action)
+        return None if next_step is None else orjson.dumps(next_step["action"])
 
     def asks_for_more(self, step: str, detail: str) -> bytes:
         """Return what is to be done when it is not known by whom."""
-        told = {"step": step, "status": StepStatus.ACTION_REQUIRED, "signing_standard": None}
-        return orjson.dumps({**told, "action": None, "expires_at": None, "detail": detail})
+        members = {"step": step, "status": StepStatus.ACTION_REQUIRED, "signing_standard": None}
+        return orjson.dumps({**members, "action": None, "expires_at": None, "detail": detail})
 
 
 def _step(action: dict[str, Any], step: str, status: str, expires_at: str) -> dict[str, Any]:

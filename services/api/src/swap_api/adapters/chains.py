@@ -26,7 +26,7 @@ class EvmGaslessChains:
 
     async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
         contracts = network.contracts
-        told = {token.address: network.gasless(token) for token in network.tokens}
+        standards = {token.address: network.gasless(token) for token in network.tokens}
         if contracts.paymaster is None or contracts.depository is None:
             return {}
         deployment = GaslessDeployment(
@@ -35,22 +35,24 @@ class EvmGaslessChains:
             depository=contracts.depository,
             treasury=contracts.treasury,
             operators=network.signers,
-            tokens={address: gasless for address, gasless in told.items() if gasless is not None},
+            tokens={
+                address: gasless for address, gasless in standards.items() if gasless is not None
+            },
         )
-        return await _told(self._readers[network.name].findings(deployment))
+        return await _or_unavailable(self._readers[network.name].findings(deployment))
 
     async def signer_state(self, network: Network, relayed: RelayedDeposit) -> SignerState:
-        return await _told(self._readers[network.name].signer_state(relayed))
+        return await _or_unavailable(self._readers[network.name].signer_state(relayed))
 
     async def simulate_relay(
         self, network: Network, relayed: RelayedDeposit, signature: bytes
     ) -> Simulated:
         operator = network.signers[0]
         reader = self._readers[network.name]
-        return await _told(reader.simulate_relay(relayed, signature, operator=operator))
+        return await _or_unavailable(reader.simulate_relay(relayed, signature, operator=operator))
 
 
-async def _told(answer: Awaitable[Answer]) -> Answer:
+async def _or_unavailable(answer: Awaitable[Answer]) -> Answer:
     """
     :raises Unavailable: when no node gives a usable answer.
     """

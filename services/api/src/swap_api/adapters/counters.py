@@ -56,7 +56,7 @@ end
 return told
 """
 
-Asked = Sequence[Quota]  # what one request counts in
+RequestQuotas = Sequence[Quota]  # what one request counts in
 Counted = Sequence[Count] | None  # None while Redis is away
 
 
@@ -97,13 +97,13 @@ class RedisCounters:
             protocol=2,
         )
         self._add: Any = Redis(connection_pool=self._pool).register_script(ADD)
-        self._counting: CallBatcher[Asked, Counted] = CallBatcher(
+        self._counting: CallBatcher[RequestQuotas, Counted] = CallBatcher(
             self._count_batch, batch_max=BATCH_MAX, concurrent_batches_max=CONCURRENT_BATCHES_MAX
         )
         self._fallback = fallback
         self._away_until = float("-inf")
 
-    async def add(self, quotas: Asked) -> Sequence[Count]:
+    async def add(self, quotas: RequestQuotas) -> Sequence[Count]:
         counts = None if self._is_away else await self._counting(quotas)
         return await self._fallback.add(quotas) if counts is None else counts
 
@@ -114,24 +114,24 @@ class RedisCounters:
     def _is_away(self) -> bool:
         return monotonic() < self._away_until
 
-    async def _count_batch(self, asked: Sequence[Asked]) -> Sequence[Counted | Exception]:
+    async def _count_batch(self, batch: Sequence[RequestQuotas]) -> Sequence[Counted | Exception]:
         """Return what Redis counts; nothing while it is away."""
         if self._is_away:
-            return [None] * len(asked)
+            return [None] * len(batch)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await self._add_all(asked)
+                return await self._add_all(batch)
         except Exception as error:  # whatever it is, a request is not refused for it
             self._away_until = monotonic() + AWAY_SECONDS
             observe.counters_unavailable(error)
-            return [None] * len(asked)
+            return [None] * len(batch)
 
-    async def _add_all(self, asked: Sequence[Asked]) -> Sequence[Counted | Exception]:
+    async def _add_all(self, batch: Sequence[RequestQuotas]) -> Sequence[Counted | Exception]:
         keys, numbers = [], []
-        for quotas in asked:
+        for quotas in batch:
             numbers.append(len(quotas))
             for quota in quotas:
                 keys.append(f"swap-api/{quota.key}")
                 numbers += (quota.whole // MICROSECOND, quota.cost // MICROSECOND)
-        told = iter(await self._add(keys=keys, args=numbers))
-        return [admit(quotas, [next(told) * MICROSECOND for _ in quotas]) for quotas in asked]
+        spent = iter(await self._add(keys=keys, args=numbers))
+        return [admit(quotas, [next(spent) * MICROSECOND for _ in quotas]) for quotas in batch]

@@ -41,13 +41,13 @@ class JsonGaslessRendering:
 
     def sign_action(self, stored: StoredSwap, relayed: RelayedDeposit) -> bytes:
         assert stored.sign_template is not None, "only what waits for a signature is asked for"
-        asked = {
+        signer_members = {
             "valid_after": relayed.valid_after,
             "valid_before": relayed.valid_before,
             "nonce": relayed.nonce_text,
             "typed_data": relayed.typed_data(),
         }
-        return b"%b,%b" % (stored.sign_template[:-1], orjson.dumps(asked)[1:])
+        return b"%b,%b" % (stored.sign_template[:-1], orjson.dumps(signer_members)[1:])
 
     def sign_steps(self, stored: StoredSwap, steps: Steps, relayed: RelayedDeposit | None) -> bytes:
         """Return the list of `GET …/deposit_actions` of a swap that is funded by a signature."""
@@ -103,25 +103,25 @@ def sign_template(swap: SwapChanged, prices: Prices, network: Network) -> bytes:
 def gasless_of(swap: SwapChanged) -> GaslessSwap | None:
     if swap.method != "gasless":
         return None
-    told = swap.authorization
+    authorization = swap.authorization
     return GaslessSwap(
         network=swap.source.network,
         token=swap.source.token,
         sequence_number=swap.sequence_number,
         base_units=int(swap.quote.requested_base_units),
-        authorization=None if told is None else _known(told),
+        authorization=None if authorization is None else _known(authorization),
     )
 
 
-def _known(told: Authorization) -> KnownAuthorization:
+def _known(authorization: Authorization) -> KnownAuthorization:
     return KnownAuthorization(
-        submission=told.submission,
-        status=AuthorizationStatus(told.status),
-        valid_before=told.valid_before,
-        detail=told.detail,
-        transaction_hash=told.transaction_hash,
-        block_number=told.block_number,
-        confirmations_required=told.confirmations_required,
+        submission=authorization.submission,
+        status=AuthorizationStatus(authorization.status),
+        valid_before=authorization.valid_before,
+        detail=authorization.detail,
+        transaction_hash=authorization.transaction_hash,
+        block_number=authorization.block_number,
+        confirmations_required=authorization.confirmations_required,
     )
 
 

@@ -37,8 +37,8 @@ class PostgresIdempotency:
 
     async def begin(self, claim: Claim) -> None:
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
-        begun = await execute_alone(self._engine, statements.BEGIN_CLAIM, values)
-        if not begun.changed:
+        result = await execute_alone(self._engine, statements.BEGIN_CLAIM, values)
+        if not result.changed:
             raise in_progress()
 
     async def save(self, claim: Claim, swap_id: UUID | None, answer: bytes) -> None:
@@ -85,8 +85,8 @@ class PostgresIdempotency:
         until = now + CLAIM_TERM
         rows = [{**_row(claim), "claimed_until": until} for claim in claims]
         values = {**columns(rows), "now": now, "forgotten_before": now - RETENTION}
-        taken = await execute_alone(self._engine, statements.CLAIM, values)
-        return frozenset(row.claim for row in taken)
+        result = await execute_alone(self._engine, statements.CLAIM, values)
+        return frozenset(row.claim for row in result)
 
     async def _find_held(self, claims: Sequence[Claim]) -> dict[tuple[UUID, str], Row]:
         wanted = {

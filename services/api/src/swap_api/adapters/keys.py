@@ -83,7 +83,7 @@ class PostgresKeys:
                     ADD_KEY,
                     values,
                     action="key.added",
-                    details=_told(key),
+                    details=_log_details(key),
                     **audit,
                 )
             )
@@ -141,7 +141,7 @@ class PostgresKeys:
                     ADD_KEY,
                     {**_values(key), **scope},
                     action="key.added",
-                    details={**_told(key), "instead_of": key_id},
+                    details={**_log_details(key), "instead_of": key_id},
                     **audit,
                 )
             )
@@ -194,7 +194,7 @@ def _values(key: NewKey) -> dict[str, Any]:
     }
 
 
-def _told(key: NewKey) -> dict[str, Any]:
+def _log_details(key: NewKey) -> dict[str, Any]:
     """Return what the log says of a key, which is not the key."""
     return {
         "app_id": key.app_id,

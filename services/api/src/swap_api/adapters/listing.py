@@ -74,7 +74,7 @@ def _conditions(wanted: SwapFilter) -> list[str]:
         (wanted.created_after, "created_at >= :created_after"),
         (wanted.created_before, "created_at < :created_before"),
     )
-    return ["app_id = :app_id", *(condition for asked, condition in optional if asked)]
+    return ["app_id = :app_id", *(condition for is_used, condition in optional if is_used)]
 
 
 def _values(wanted: SwapFilter) -> dict[str, Any]:

@@ -153,15 +153,15 @@ class PostgresMembers:
         )
 
     async def _look_up(
-        self, asked: Sequence[tuple[bytes, datetime]]
+        self, lookups: Sequence[tuple[bytes, datetime]]
     ) -> Sequence[TokenRow | Exception | None]:
         values = {
-            "hashes": list({token_hash for token_hash, _ in asked}),
-            "now": max(at for _, at in asked),
+            "hashes": list({token_hash for token_hash, _ in lookups}),
+            "now": max(at for _, at in lookups),
         }
         async with reading(self._engine) as connection:
             found = {bytes(row.hash): row for row in await connection.execute(IDENTIFY, values)}
-        return [found.get(token_hash) for token_hash, _ in asked]
+        return [found.get(token_hash) for token_hash, _ in lookups]
 
     async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
         values = {"id": member_id, "scope": scope_of(actor)}
@@ -253,8 +253,8 @@ class PostgresMembers:
         at: datetime,
     ) -> Row | None:
         async with transaction(self._engine) as connection:
-            taken = await connection.execute(TAKE_INVITATION, {"hash": invitation_hash, "now": at})
-            row = taken.one_or_none()
+            result = await connection.execute(TAKE_INVITATION, {"hash": invitation_hash, "now": at})
+            row = result.one_or_none()
             if row is None:
                 return None
             member = {

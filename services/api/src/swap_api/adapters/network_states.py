@@ -63,8 +63,8 @@ def render_status(
 ) -> bytes:
     """Return a StatusModel with every network, also one that nothing is known of."""
     nothing = NetworkState()
-    told = [_network(name, states.get(name, nothing), at) for name in networks]
-    return orjson.dumps({"networks": told})
+    states_of_networks = [_network(name, states.get(name, nothing), at) for name in networks]
+    return orjson.dumps({"networks": states_of_networks})
 
 
 def _network(name: str, state: NetworkState, at: datetime) -> dict[str, Any]:

@@ -23,9 +23,9 @@ class PostgresPayoutStops:
     async def halted(self) -> frozenset[str]:
         return await self._networks(statements.HALTED_NETWORKS)
 
-    async def _networks(self, asked: Statement) -> frozenset[str]:
+    async def _networks(self, statement: Statement) -> frozenset[str]:
         try:
             async with reading(self._engine) as connection:
-                return frozenset(await connection.scalars(asked))
+                return frozenset(await connection.scalars(statement))
         except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege) as error:
             raise Unavailable("not every stop is shown yet") from error

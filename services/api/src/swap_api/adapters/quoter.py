@@ -64,8 +64,8 @@ class HttpPricing:
         self, questions: Sequence[QuoteQuestion]
     ) -> Sequence[QuoteAnswer | Exception]:
         # The questions were checked when they were made.
-        asked = QuoteQuestions.model_construct(questions=tuple(questions))
-        answered = await self._ask("POST", "/quotes", asked, QuotesAnswer)
+        batch = QuoteQuestions.model_construct(questions=tuple(questions))
+        answered = await self._ask("POST", "/quotes", batch, QuotesAnswer)
         if len(answered.outcomes) != len(questions):
             raise Unavailable("quoter: an answer to other questions")
         return [_outcome(one) for one in answered.outcomes]
@@ -105,11 +105,11 @@ class HttpPricing:
         return self._session
 
 
-def _outcome(told: QuoteOutcome) -> QuoteAnswer | Exception:
-    if told.answer is not None:
-        return told.answer
-    if told.refusal is not None:
-        return _refused(told.refusal)
+def _outcome(outcome: QuoteOutcome) -> QuoteAnswer | Exception:
+    if outcome.answer is not None:
+        return outcome.answer
+    if outcome.refusal is not None:
+        return _refused(outcome.refusal)
     return Unavailable("quoter: neither a quote nor a refusal")
 
 

@@ -20,7 +20,7 @@ class ReadyPrices(Prices):
     @classmethod
     def of(cls, quote: Quote, catalogue: PublicCatalogue) -> ReadyPrices:
         """Return those of a quote, the same for all quotes of a route at the same prices."""
-        source, destination, kept = quote.source, quote.destination, catalogue.made
+        source, destination, cache = quote.source, quote.destination, catalogue.made
         key = (
             source.network,
             source.token,
@@ -31,11 +31,11 @@ class ReadyPrices(Prices):
             quote.source_native_usd_e18,
             quote.destination_native_usd_e18,
         )
-        known: ReadyPrices | None = kept.get(key)
+        known: ReadyPrices | None = cache.get(key)
         if known is None:
-            if len(kept) >= CACHED_MAX:
-                kept.clear()
-            known = kept[key] = cls(quote, catalogue)
+            if len(cache) >= CACHED_MAX:
+                cache.clear()
+            known = cache[key] = cls(quote, catalogue)
         return known
 
     def _shown(self, members: Fragment) -> Any:

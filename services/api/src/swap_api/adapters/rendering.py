@@ -73,8 +73,8 @@ class JsonRendering:
 
     def new_swap(self, request: SwapRequested) -> SwapRow:
         """Return row 0: what the settler will say first, said at once."""
-        told = request.__dict__
-        values = {name: told[name] for name in TERMS}
+        members = request.__dict__
+        values = {name: members[name] for name in TERMS}
         values |= FIRST
         values["changed_at"] = request.created_at
         values["quote"] = request.quote

@@ -89,12 +89,12 @@ def to_gasless(text: str | None) -> GaslessSwap | None:
     if text is None:
         return None
     values = orjson.loads(text)
-    told = values.pop("authorization")
-    if told is not None:
-        told["status"] = AuthorizationStatus(told["status"])
-        told = KnownAuthorization(**told)
+    authorization = values.pop("authorization")
+    if authorization is not None:
+        authorization["status"] = AuthorizationStatus(authorization["status"])
+        authorization = KnownAuthorization(**authorization)
     values["base_units"] = int(values["base_units"])
-    return GaslessSwap(**values, authorization=told)
+    return GaslessSwap(**values, authorization=authorization)
 
 
 def _gasless_text(swap: GaslessSwap) -> str:

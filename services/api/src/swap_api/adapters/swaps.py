@@ -43,8 +43,8 @@ class PostgresSwaps:
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
         async with transaction(self._engine) as connection:
             connection.post(PLANNED_FOR_VALUES)
-            asked = page_statement(wanted), count_statement(wanted)
-            rows, [(total,)] = await connection.ask(*asked)
+            statements = page_statement(wanted), count_statement(wanted)
+            rows, [(total,)] = await connection.ask(*statements)
         shown = tuple(to_stored(row) for row in rows[: wanted.page_size])
         return SwapPage(shown, int(total), has_more=len(rows) > wanted.page_size)
 

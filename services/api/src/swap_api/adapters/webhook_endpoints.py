@@ -41,19 +41,19 @@ class NotifierEndpoints:
         self._session: aiohttp.ClientSession | None = None
 
     async def list_all(self, app_id: UUID) -> Sequence[Row]:
-        told = await self._ask("GET", "/endpoints", query={"app_id": str(app_id)})
-        endpoints: Sequence[Row] = told["endpoints"]
+        answer = await self._ask("GET", "/endpoints", query={"app_id": str(app_id)})
+        endpoints: Sequence[Row] = answer["endpoints"]
         return endpoints
 
     async def find(self, endpoint_id: UUID) -> Row:
         found: Row = await self._ask("GET", f"/endpoints/{endpoint_id}")
         return found
 
-    async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
+    async def add(self, app_id: UUID, settings: Row, *, bound: Bound | None) -> Row:
         most = {} if bound is None else {"most": bound.most}
         try:
             added: Row = await self._ask(
-                "POST", "/endpoints", body={**asked, **most, "app_id": app_id}
+                "POST", "/endpoints", body={**settings, **most, "app_id": app_id}
             )
         except Conflict as error:
             if bound is not None and error.reason == FULL:
@@ -61,18 +61,18 @@ class NotifierEndpoints:
             raise _kept_disabled() from error
         return added
 
-    async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
+    async def order(self, endpoint_id: UUID, what: str, details: Row) -> Row:
         try:
-            done: Row = await self._ask("POST", f"/endpoints/{endpoint_id}/{what}", body=asked)
+            done: Row = await self._ask("POST", f"/endpoints/{endpoint_id}/{what}", body=details)
         except Conflict as error:
             raise _kept_disabled() from error
         return done
 
-    async def messages(self, endpoint_id: UUID, asked: Row, window: Window) -> Part:
-        wanted = {**asked, "limit": window.limit, "offset": window.offset}
+    async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
+        wanted = {**filters, "limit": window.limit, "offset": window.offset}
         query = {name: _text(value) for name, value in wanted.items()}
-        told = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
-        return Part(told["messages"], told["total"], has_more=told["has_more"])
+        answer = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
+        return Part(answer["messages"], answer["total"], has_more=answer["has_more"])
 
     async def message(self, endpoint_id: UUID, message_id: str) -> Row:
         found: Row = await self._ask("GET", f"/messages/{message_id}")
@@ -82,8 +82,8 @@ class NotifierEndpoints:
 
     async def figures(self, app_id: UUID, *, since: datetime) -> Sequence[Row]:
         query = {"app_id": str(app_id), "since": since.isoformat()}
-        told = await self._ask("GET", "/figures", query=query)
-        figures: Sequence[Row] = told["endpoints"]
+        response = await self._ask("GET", "/figures", query=query)
+        figures: Sequence[Row] = response["endpoints"]
         return figures
 
     async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:

@@ -13,11 +13,11 @@ class TransferStatus(StrEnum):
     ATTACHABLE = "attachable"
     SUBMITTED = "submitted"  # a signature was taken; the settler decides
     ATTACHED = "attached"  # to the swap that was asked about
-    TAKEN = "taken"  # another swap's, or paid back
+    UNAVAILABLE = "taken"  # another swap's, or paid back
 
 
 @dataclass(frozen=True, slots=True)
-class LoneTransfer(Given):
+class UnmatchedTransfer(Given):
     """What came to a Treasury by a transfer that named no swap."""
 
     swap_id: UUID | None  # that it was attached to
@@ -29,5 +29,5 @@ class LoneTransfer(Given):
         if self.swap_id == swap_id:
             return TransferStatus.ATTACHED
         if not self.is_free or not self.is_its_token:
-            return TransferStatus.TAKEN
+            return TransferStatus.UNAVAILABLE
         return TransferStatus.SUBMITTED if self.is_submitted else TransferStatus.ATTACHABLE

@@ -22,7 +22,7 @@ class Bounded(StrEnum):
     TOKENS = "tokens_per_member"
 
 
-SAID: Final = {
+MESSAGES: Final = {
     Bounded.APPS: "An organization may have {most} apps; ask whoever runs this service for more",
     Bounded.MEMBERS: "An organization may have {most} members, open invitations included; "
     "let one go, or take an invitation back",
@@ -42,7 +42,7 @@ class Bound:
     def refusal(self) -> ApiRefusal:
         return ApiRefusal(
             ErrorCode.LIMIT_REACHED,
-            SAID[self.what].format(most=self.most),
+            MESSAGES[self.what].format(most=self.most),
             metadata={"limit": self.what, "most": self.most},
         )
 

@@ -140,22 +140,22 @@ def windowed(relayed: RelayedDeposit, request: SignRequest) -> RelayedDeposit:
 
 
 def status_of(
-    swap: GaslessSwap, held: Submission | None, asked: SignRequest | None, now: datetime
+    swap: GaslessSwap, held: Submission | None, request: SignRequest | None, now: datetime
 ) -> AuthorizationStatus | None:
     """Return the public status; None while nobody was asked to sign.
 
     :param held: the newest submission.
-    :param asked: what was asked for last.
+    :param request: the last request for a signature.
     """
     known = swap.authorization
     if held is not None and (known is None or known.submission < held.submission):
         return AuthorizationStatus.INITIATED
     newest = known
-    if asked is not None and asked.submission is None and not _is_busy(swap, held, now):
-        if asked.is_refused:
+    if request is not None and request.submission is None and not _is_busy(swap, held, now):
+        if request.is_refused:
             return AuthorizationStatus.REJECTED
         if newest is None:
-            has_lapsed = asked.valid_before <= now.timestamp()
+            has_lapsed = request.valid_before <= now.timestamp()
             return AuthorizationStatus.EXPIRED if has_lapsed else AuthorizationStatus.INITIATED
     return None if newest is None else newest.status
 

@@ -30,7 +30,7 @@ class Scope(StrEnum):
 
     ANY = "any"  # also a key that stands in a browser
     SECRET = "secret"
-    NOBODY = "nobody"  # no key at all
+    NO_KEY = "nobody"  # no key at all
     MEMBER = "member"  # an access token of a member, or an operator
     PERSON = "person"  # an access token of a member, whose own it is about
     OPERATOR = "operator"  # never on the public port
@@ -86,8 +86,8 @@ def idempotency_owner(caller: Caller, client: str) -> UUID:
 
 def anybody(environment: Environment) -> Caller:
     """Return who asks without a key: told apart by address, like users of one web page."""
-    nobody = UUID(int=0)
-    return Caller(nobody, nobody, environment, KeyKind.PUBLISHABLE, Allowances(), None)
+    no_id = UUID(int=0)
+    return Caller(no_id, no_id, environment, KeyKind.PUBLISHABLE, Allowances(), None)
 
 
 def key_text(environment: Environment, kind: KeyKind, secret: bytes) -> str:

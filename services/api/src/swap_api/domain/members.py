@@ -88,10 +88,10 @@ def secret_text(prefix: str, secret: bytes) -> str:
 
 def member_caller(actor: Actor, environment: Environment) -> tuple[Caller, str]:
     """Return how a member's requests are counted: by member, under the organization's ceiling."""
-    nobody = UUID(int=0)
+    no_id = UUID(int=0)
     caller = Caller(
-        actor.member_id or nobody,
-        actor.organization_id or nobody,
+        actor.member_id or no_id,
+        actor.organization_id or no_id,
         environment,
         KeyKind.PUBLISHABLE,
         Allowances(),

@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from swap_domain.catalogue import Catalogue
 
 
-def unserved(catalogue: Catalogue, asked: str) -> str:
+def unserved(catalogue: Catalogue, name: str) -> str:
     """Return why a network is refused, with the nearest names of the catalogue, the best first."""
-    near = get_close_matches(asked.upper(), catalogue.networks)
+    near = get_close_matches(name.upper(), catalogue.networks)
     if not near:
         return "is not served; GET /api/v2/networks lists what is"
     nearest = "the nearest is" if len(near) == 1 else "the nearest are"

@@ -94,12 +94,12 @@ class NamedParties:
     def on(self, route: Route) -> Mapping[str, tuple[str, str] | None]:
         """Return network and address of each, by its field."""
         there, here = route.destination_network.name, route.source_network.name
-        told = {
+        addresses = {
             "destination_address": (there, self.destination_address),
             "source_address": (here, self.source_address),
             "refund_address": (here, self.refund_address),
         }
-        return {field: (network, a) if a else None for field, (network, a) in told.items()}
+        return {field: (network, a) if a else None for field, (network, a) in addresses.items()}
 
     def check(self, route: Route, rules: AddressRules) -> None:
         """
@@ -237,25 +237,25 @@ def remembering_routes(catalogue: Catalogue) -> Callable[[Environment, RouteQuer
     return lru_cache(maxsize=ROUTES_CACHED_MAX)(partial(find_route, catalogue))
 
 
-def find_route(catalogue: Catalogue, environment: Environment, asked: RouteQuery) -> Route:
+def find_route(catalogue: Catalogue, environment: Environment, query: RouteQuery) -> Route:
     """Return the route; a network is its name or chain id, a token its symbol or address.
 
     A key of the other environment sees none of this deployment's networks.
 
     :raises ApiRefusal: when a network, a token or the pair is not served.
     """
-    source_network = catalogue.find_network(asked.source_network)
-    destination_network = catalogue.find_network(asked.destination_network)
+    source_network = catalogue.find_network(query.source_network)
+    destination_network = catalogue.find_network(query.destination_network)
     if environment != catalogue.environment:
         raise no_route(source_network=UNKNOWN)
     if source_network is None:
-        raise no_route(source_network=unserved(catalogue, asked.source_network))
+        raise no_route(source_network=unserved(catalogue, query.source_network))
     if destination_network is None:
-        raise no_route(destination_network=unserved(catalogue, asked.destination_network))
-    source = source_network.find_token(asked.source_token)
+        raise no_route(destination_network=unserved(catalogue, query.destination_network))
+    source = source_network.find_token(query.source_token)
     if source is None:
         raise no_route(source_token=UNKNOWN)
-    destination = destination_network.find_token(asked.destination_token)
+    destination = destination_network.find_token(query.destination_token)
     if destination is None:
         raise no_route(destination_token=UNKNOWN)
     if catalogue.route(source, destination) is None:

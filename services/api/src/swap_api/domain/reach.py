@@ -59,40 +59,40 @@ class Reach:
         self._deposit_address_networks = deposit_address_networks
         self._known: dict[tuple[object, ...], Sequence[Reached]] = {}
 
-    def __call__(self, side: Side, asked: ReachQuery) -> Sequence[Reached]:
+    def __call__(self, side: Side, query: ReachQuery) -> Sequence[Reached]:
         """
         :raises Invalid: when a token is named without its network.
         :raises LookupError: when the other end is none of ours.
         """
-        others = self._others(side, asked)
-        offered = frozenset(self._deposit_address_networks) if asked.via_deposit_address else None
+        others = self._others(side, query)
+        offered = frozenset(self._deposit_address_networks) if query.via_deposit_address else None
         key = (side, offered, *(token.asset for token in others))
         if key not in self._known:
-            if asked.via_deposit_address and side is Side.DESTINATION:
+            if query.via_deposit_address and side is Side.DESTINATION:
                 others = [o for o in others if o.network in self._deposit_address_networks]
-            self._known[key] = tuple(self._all(side, others, asked))
-        return tuple(self._shown(self._known[key], asked))
+            self._known[key] = tuple(self._all(side, others, query))
+        return tuple(self._shown(self._known[key], query))
 
-    def _others(self, side: Side, asked: ReachQuery) -> Sequence[Token]:
+    def _others(self, side: Side, query: ReachQuery) -> Sequence[Token]:
         """Return what may stand at the other end."""
-        if asked.network is None:
-            if asked.token is not None:
+        if query.network is None:
+            if query.token is not None:
                 raise Invalid.field(f"{side.other}_network", "is missing")
             return [t for network in self._catalogue.networks.values() for t in network.tokens]
-        network = self._catalogue.find_network(asked.network)
+        network = self._catalogue.find_network(query.network)
         if network is None:
-            raise LookupError(asked.network)
-        if asked.token is None:
+            raise LookupError(query.network)
+        if query.token is None:
             return network.tokens
-        token = network.find_token(asked.token)
+        token = network.find_token(query.token)
         if token is None:
-            raise LookupError(asked.token)
+            raise LookupError(query.token)
         return [token]
 
-    def _all(self, side: Side, others: Sequence[Token], asked: ReachQuery) -> Iterator[Reached]:
+    def _all(self, side: Side, others: Sequence[Token], query: ReachQuery) -> Iterator[Reached]:
         for network in self._catalogue.networks.values():
             is_closed = (
-                asked.via_deposit_address
+                query.via_deposit_address
                 and side is Side.SOURCE
                 and network.name not in self._deposit_address_networks
             )
@@ -112,11 +112,11 @@ class Reach:
                 best = TokenStatus.INACTIVE
         return best
 
-    def _shown(self, known: Sequence[Reached], asked: ReachQuery) -> Iterator[Reached]:
+    def _shown(self, known: Sequence[Reached], query: ReachQuery) -> Iterator[Reached]:
         for one in known:
             kind = self._catalogue.network(one.network).type
-            if asked.network_types and kind not in asked.network_types:
+            if query.network_types and kind not in query.network_types:
                 continue
-            tokens = tuple(pair for pair in one.tokens if pair[1] in asked.statuses)
+            tokens = tuple(pair for pair in one.tokens if pair[1] in query.statuses)
             if tokens:
                 yield Reached(one.network, tokens)

@@ -47,7 +47,7 @@ class Admission:
         if endpoint.scope in FOR_MEMBERS:
             return await self._admit_member(exchange, endpoint)
         caller = await self._caller(request, endpoint)
-        exchange.app_id = caller.app_id if endpoint.scope is not Scope.NOBODY else None
+        exchange.app_id = caller.app_id if endpoint.scope is not Scope.NO_KEY else None
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.add_standing(
             await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
@@ -87,7 +87,7 @@ class Admission:
         return Context(caller, client, exchange.request_id, actor.asking(exchange.request_id))
 
     async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:
-        if endpoint.scope is Scope.NOBODY:
+        if endpoint.scope is Scope.NO_KEY:
             return self._anybody
         return await self._identify_caller(
             self._key_of(request), from_memory=endpoint.needs_process_alone

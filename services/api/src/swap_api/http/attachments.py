@@ -25,23 +25,23 @@ class AttachmentEndpoints:
 
     async def show(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
-        asked = parse_query(TransferParameters, request.query)
+        parameters = parse_query(TransferParameters, request.query)
         found = await self._attach_deposit.show(
-            context.caller, swap_id, _hash(asked.transaction_id)
+            context.caller, swap_id, _hash(parameters.transaction_id)
         )
         return enveloped(orjson.dumps([one.model_dump() for one in found]))
 
     async def attach(self, request: Request, context: Context) -> Response:
         swap_id = swap_id_of(request)
         body, _ = parse_body(AttachBody, await request.json_object())
-        told = await self._attach_deposit.attach(
+        transfer = await self._attach_deposit.attach(
             context.caller,
             swap_id,
             _hash(body.transaction_id),
             body.transfer_id,
             body.signature,
         )
-        return enveloped(orjson.dumps(told.model_dump()))
+        return enveloped(orjson.dumps(transfer.model_dump()))
 
 
 def _hash(text: str) -> str:

@@ -44,17 +44,17 @@ class CatalogueEndpoints:
         return enveloped(await self._report_status(context.caller))
 
     async def networks(self, request: Request, context: Context) -> Response:
-        asked = parse_query(NetworksParameters, request.query)
-        return conditional(request, self._list_networks(context.caller, _types(asked)))
+        parameters = parse_query(NetworksParameters, request.query)
+        return conditional(request, self._list_networks(context.caller, _types(parameters)))
 
     async def sources(self, request: Request, context: Context) -> Response:
-        asked = parse_query(SourcesParameters, request.query)
-        wanted = _wanted(asked, asked.destination_network, asked.destination_token)
+        parameters = parse_query(SourcesParameters, request.query)
+        wanted = _wanted(parameters, parameters.destination_network, parameters.destination_token)
         return enveloped(self._list_reachable(context.caller, Side.SOURCE, wanted))
 
     async def destinations(self, request: Request, context: Context) -> Response:
-        asked = parse_query(DestinationsParameters, request.query)
-        wanted = _wanted(asked, asked.source_network, asked.source_token)
+        parameters = parse_query(DestinationsParameters, request.query)
+        wanted = _wanted(parameters, parameters.source_network, parameters.source_token)
         return enveloped(self._list_reachable(context.caller, Side.DESTINATION, wanted))
 
     async def source_exchanges(self, request: Request, context: Context) -> Response:
@@ -66,23 +66,24 @@ class CatalogueEndpoints:
         return enveloped(NONE)
 
 
-def _wanted(asked: ReachParameters, network: str | None, token: str | None) -> ReachQuery:
+def _wanted(parameters: ReachParameters, network: str | None, token: str | None) -> ReachQuery:
     statuses = {TokenStatus.ACTIVE}
-    if asked.include_unavailable:
+    if parameters.include_unavailable:
         statuses.add(TokenStatus.INACTIVE)
-    if asked.include_unmatched:
+    if parameters.include_unmatched:
         statuses.add(TokenStatus.NOT_FOUND)
     return ReachQuery(
         network=network,
         token=token,
-        network_types=_types(asked),
+        network_types=_types(parameters),
         statuses=frozenset(statuses),
-        via_deposit_address=asked.has_deposit_address or asked.include_swaps_via_deposit_address,
+        via_deposit_address=parameters.has_deposit_address
+        or parameters.include_swaps_via_deposit_address,
     )
 
 
-def _types(asked: NetworksParameters) -> frozenset[str]:
-    types = frozenset(name.lower() for name in asked.network_types)
+def _types(parameters: NetworksParameters) -> frozenset[str]:
+    types = frozenset(name.lower() for name in parameters.network_types)
     if unknown := types - NETWORK_TYPES:
         raise Invalid.field("network_types", f"has an unknown value: {min(unknown)}")
     return types

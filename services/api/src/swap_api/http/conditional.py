@@ -13,13 +13,13 @@ from swap_api.http.responses import enveloped
 NOT_MODIFIED: Final = 304
 TAG_BYTES: Final = 12
 # Kept by whoever asked and nobody in between, and asked for anew every time.
-KEPT: Final = "private, no-cache"
+REVALIDATED: Final = "private, no-cache"
 
 
 def conditional(request: Request, data: bytes) -> Response:
     """Return what is asked for, or only that it is what the caller has."""
     tag = f'"{blake2b(data, digest_size=TAG_BYTES).hexdigest()}"'
-    headers = {"etag": tag, "cache-control": KEPT}
+    headers = {"etag": tag, "cache-control": REVALIDATED}
     known = request.header("if-none-match")
     if known is not None and _names(known, tag):
         return Response(status_code=NOT_MODIFIED, headers=headers)

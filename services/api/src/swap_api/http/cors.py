@@ -55,8 +55,8 @@ class CorsRules:
 
     def preflight(self, request: Request) -> dict[str, str]:
         """Return what a browser asks before the request itself: no more than is allowed."""
-        asked = request.header("access-control-request-headers") or ""
-        names = (name.strip().lower() for name in asked.split(","))
+        requested = request.header("access-control-request-headers") or ""
+        names = (name.strip().lower() for name in requested.split(","))
         headers = {
             "access-control-allow-methods": METHODS,
             "access-control-max-age": MAX_AGE_SECONDS,

@@ -32,9 +32,9 @@ class Errors:
             "request_id": request_id,
             "doc_url": self.doc_url(refusal.code),
         }
-        told = {"code": refusal.code, "message": refusal.message, "metadata": metadata}
+        error_members = {"code": refusal.code, "message": refusal.message, "metadata": metadata}
         return JsonResponse(
-            orjson.dumps({"data": None, "error": told}),
+            orjson.dumps({"data": None, "error": error_members}),
             ERRORS[refusal.code].http_status,
             refusal.headers,
         )

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.management import actor_of, told
+from swap_api.http.management import actor_of, json_response
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
 from swap_api.management_ports import Period
@@ -23,7 +23,7 @@ class FigureEndpoints:
 
     async def figures(self, request: Request, context: Context) -> Response:
         found = await self._read_figures(id_of(request, "appId"), actor=actor_of(context))
-        return told(
+        return json_response(
             {
                 "live": found.live,
                 "day": _period(found.day),

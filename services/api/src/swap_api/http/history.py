@@ -40,7 +40,9 @@ class HistoryEndpoints:
         return enveloped(await self._read_history.ledger(context.caller, swap_id_of(request)))
 
     async def transaction_status(self, request: Request, context: Context) -> Response:
-        asked = parse_query(TransactionParameters, request.query)
+        parameters = parse_query(TransactionParameters, request.query)
         return enveloped(
-            await self._read_transaction_status(context.caller, asked.network, asked.transaction_id)
+            await self._read_transaction_status(
+                context.caller, parameters.network, parameters.transaction_id
+            )
         )

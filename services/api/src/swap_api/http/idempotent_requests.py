@@ -44,16 +44,16 @@ OPERATOR: Final = UUID(int=0)  # whose keys those of the internal port are
 def make_idempotent(endpoint: Endpoint) -> Endpoint:
     """Let a POST about a swap, or by who manages, be answered once; the rest is left as it is."""
     is_about_swap = "{swapId}" in endpoint.path
-    is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not KeyScope.NOBODY
+    is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not KeyScope.NO_KEY
     if endpoint.method != "POST" or not (is_about_swap or is_managing):
         return endpoint
     lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.makes else ()
-    told = {} if endpoint.shows_secret else REPLAYED_HEADERS
+    headers = {} if endpoint.shows_secret else REPLAYED_HEADERS
     return replace(
         endpoint,
         is_idempotent=True,
         refuses=(*endpoint.refuses, *REFUSALS, *lost),
-        headers={**endpoint.headers, **told},
+        headers={**endpoint.headers, **headers},
     )
 
 
@@ -95,8 +95,8 @@ class IdempotencyKeys:
         assert exchange.context is not None
         request = exchange.request
         content = None if self._endpoint.body is None else _content(await request.json_body())
-        asked = body_hash(request.path, content)
-        return Claim(_owner(exchange.context), key, asked, self._new_id())
+        request_hash = body_hash(request.path, content)
+        return Claim(_owner(exchange.context), key, request_hash, self._new_id())
 
     async def _answered(self, claim: Claim, scope: Scope, receive: Receive) -> CollectedResponse:
         makes, collected = self._endpoint.makes, CollectedResponse()
@@ -116,7 +116,7 @@ class IdempotencyKeys:
     async def _save(self, claim: Claim, request: Request, answer: bytes) -> None:
         swap_id = id_of(request, "swapId") if "swapId" in request.path_params else None
         try:
-            await self._idempotency.save(claim, swap_id, _kept(self._endpoint, answer))
+            await self._idempotency.save(claim, swap_id, _stored_answer(self._endpoint, answer))
         except Unavailable as error:  # it was done, and is told this once
             observe.answer_not_stored(error)
 
@@ -151,18 +151,18 @@ def _of_operator(actor: Actor) -> UUID:
     return uuid5(OPERATOR, actor.name)
 
 
-def _kept(endpoint: Endpoint, answer: bytes) -> bytes:
+def _stored_answer(endpoint: Endpoint, answer: bytes) -> bytes:
     """Return what is kept of an answer: of one with a secret, what it is about."""
     if not endpoint.shows_secret:
         return answer
     return orjson.dumps({"id": orjson.loads(answer)["data"]["id"]})
 
 
-def _again(endpoint: Endpoint, kept: bytes) -> JsonResponse:
+def _again(endpoint: Endpoint, stored: bytes) -> JsonResponse:
     """
     :raises ApiRefusal: when the answer had a secret, or there never was one.
     """
-    if not kept:
+    if not stored:
         raise ApiRefusal(
             ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,
             "The first request with this idempotency key was not answered; look whether it was "
@@ -173,9 +173,9 @@ def _again(endpoint: Endpoint, kept: bytes) -> JsonResponse:
             ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,
             "The first request with this idempotency key was done, and its secret was shown then; "
             "it is not kept. If it did not arrive, replace what `id` names",
-            metadata=orjson.loads(kept),
+            metadata=orjson.loads(stored),
         )
-    return JsonResponse(kept, headers={REPLAYED.lower(): "true"})
+    return JsonResponse(stored, headers={REPLAYED.lower(): "true"})
 
 
 def _content(body: bytes) -> Any:

@@ -15,7 +15,7 @@ from swap_api.domain.refusals import Invalid
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.history import HistoryEndpoints
-from swap_api.http.management import actor_of, told
+from swap_api.http.management import actor_of, json_response
 from swap_api.http.management_addresses import APP, doing, reading
 from swap_api.http.parameters import (
     LinkParameters,
@@ -79,7 +79,9 @@ class ManagedSwapEndpoints:
     async def webhooks(self, request: Request, context: Context) -> Response:
         caller = (await self._as_app(request, context)).caller
         swap_id = swap_id_of(request)
-        return told(await self._list_swap_messages(caller, swap_id, actor=actor_of(context)))
+        return json_response(
+            await self._list_swap_messages(caller, swap_id, actor=actor_of(context))
+        )
 
     async def create(self, request: Request, context: Context) -> Response:
         """Create a swap of a test app. One of a live app is created by its server alone."""

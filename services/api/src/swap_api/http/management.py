@@ -46,17 +46,19 @@ class ManagementEndpoints:
     async def organization(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         actor = actor_of(context)
-        return told(await self._partners.find_organization(organization_id, actor=actor))
+        return json_response(await self._partners.find_organization(organization_id, actor=actor))
 
     async def add_organization(self, request: Request, context: Context) -> Response:
         body = await read(OrganizationBody, request)
-        return told(await self._partners.add_organization(body.name, actor=actor_of(context)))
+        return json_response(
+            await self._partners.add_organization(body.name, actor=actor_of(context))
+        )
 
     async def rename_organization(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
         body = await read(OrganizationBody, request)
         actor = actor_of(context)
-        return told(
+        return json_response(
             await self._partners.rename_organization(organization_id, body.name, actor=actor)
         )
 
@@ -75,7 +77,9 @@ class ManagementEndpoints:
         return listed(request, part)
 
     async def app(self, request: Request, context: Context) -> Response:
-        return told(await self._partners.find_app(id_of(request, "appId"), actor=actor_of(context)))
+        return json_response(
+            await self._partners.find_app(id_of(request, "appId"), actor=actor_of(context))
+        )
 
     async def add_app(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
@@ -87,7 +91,7 @@ class ManagementEndpoints:
             allowances=LimitsBody().allowances(swap_lifetime=body.swap_lifetime),
             actor=actor_of(context),
         )
-        return told(row)
+        return json_response(row)
 
     async def change_app(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
@@ -95,12 +99,12 @@ class ManagementEndpoints:
         row = await self._partners.change_settings(
             app_id, name=body.name, swap_lifetime=body.swap_lifetime, actor=actor_of(context)
         )
-        return told(row)
+        return json_response(row)
 
     async def set_limits(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(LimitsBody, request)
-        return told(
+        return json_response(
             await self._partners.set_limits(app_id, body.allowances(), actor=actor_of(context))
         )
 
@@ -108,7 +112,9 @@ class ManagementEndpoints:
         app_id = id_of(request, "appId")
         body = await read(FeeBody, request)
         actor = actor_of(context)
-        return told(await self._partners.set_fee(app_id, body.fee_basis_points, actor=actor))
+        return json_response(
+            await self._partners.set_fee(app_id, body.fee_basis_points, actor=actor)
+        )
 
     async def keys(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
@@ -137,10 +143,14 @@ class ManagementEndpoints:
     async def expire_key(self, request: Request, context: Context) -> Response:
         key_id = id_of(request, "keyId")
         body = await read(ExpiryBody, request)
-        return told(await self._keys.expire(key_id, body.expires_at, actor=actor_of(context)))
+        return json_response(
+            await self._keys.expire(key_id, body.expires_at, actor=actor_of(context))
+        )
 
     async def revoke_key(self, request: Request, context: Context) -> Response:
-        return told(await self._keys.revoke(id_of(request, "keyId"), actor=actor_of(context)))
+        return json_response(
+            await self._keys.revoke(id_of(request, "keyId"), actor=actor_of(context))
+        )
 
 
 def actor_of(context: Context) -> Actor:
@@ -156,16 +166,16 @@ async def read(model: type[Model], request: Request) -> Model:
     return parse_body(model, await request.json_object())[0]
 
 
-def told(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Response:
+def json_response(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Response:
     return enveloped(orjson.dumps(content), NOT_KEPT if is_secret else {})
 
 
 def listed(request: Request, part: Part) -> Response:
-    asked = parse_query(PageParameters, request.query)
+    parameters = parse_query(PageParameters, request.query)
     return paged(
         request,
         orjson.dumps(list(part.rows)),
-        page=asked.page,
+        page=parameters.page,
         total=part.total,
         has_more=part.has_more,
     )
@@ -175,9 +185,9 @@ def window_of(request: Request) -> Window:
     """
     :raises Invalid: when it is no part of a list.
     """
-    asked = parse_query(PageParameters, request.query)
-    return Window(asked.page_size, (asked.page - 1) * asked.page_size)
+    parameters = parse_query(PageParameters, request.query)
+    return Window(parameters.page_size, (parameters.page - 1) * parameters.page_size)
 
 
 def _issued(issued: IssuedKey) -> Response:
-    return told({**issued.row, "key": issued.key}, is_secret=True)
+    return json_response({**issued.row, "key": issued.key}, is_secret=True)

@@ -60,7 +60,9 @@ def doing(
     makes: bool = False,
     shows_secret: bool = False,
 ) -> Endpoint:
-    asked = () if body is None else (ErrorCode.PAYLOAD_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
+    body_refusals = (
+        () if body is None else (ErrorCode.PAYLOAD_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
+    )
     permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
     return Endpoint(
         "POST",
@@ -71,7 +73,7 @@ def doing(
         kind=Kind.CREATE,
         scope=scope,
         body=body,
-        refuses=_found(path, (*permitted, *refuses, *asked)),
+        refuses=_found(path, (*permitted, *refuses, *body_refusals)),
         makes=makes or shows_secret,
         shows_secret=shows_secret,
     )

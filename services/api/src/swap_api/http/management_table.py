@@ -257,7 +257,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             "Take an invitation: become a member, with a first access token",
             JoinedModel,
             AcceptBody,
-            scope=Scope.NOBODY,
+            scope=Scope.NO_KEY,
             refuses=(ErrorCode.INVITATION_INVALID,),
             shows_secret=True,
         ),
@@ -296,7 +296,7 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
 
 
 def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
-    kept = (ErrorCode.DISABLED_BY_OPERATOR,)
+    refusals = (ErrorCode.DISABLED_BY_OPERATOR,)
     return [
         reading(
             f"{APP}/webhooks",
@@ -316,7 +316,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Add a webhook endpoint and show its secret, this once",
             NewWebhookModel,
             WebhookBody,
-            refuses=(*FULL, *kept),
+            refuses=(*FULL, *refusals),
             shows_secret=True,
         ),
         doing(
@@ -331,14 +331,14 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             webhooks.enable,
             "Send to an endpoint again, from now on",
             WebhookSwitchedModel,
-            refuses=kept,
+            refuses=refusals,
         ),
         doing(
             f"{WEBHOOK}/remove",
             webhooks.remove,
             "Remove an endpoint: nothing is sent there or kept for it any more",
             WebhookRemovedModel,
-            refuses=kept,
+            refuses=refusals,
         ),
         doing(
             f"{WEBHOOK}/disable",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.management import actor_of, listed, read, told, window_of
+from swap_api.http.management import actor_of, json_response, listed, read, window_of
 from swap_api.http.management_parameters import AcceptBody, InvitationBody, RoleBody, TokenBody
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
@@ -26,10 +26,14 @@ class MemberEndpoints:
     async def change_role(self, request: Request, context: Context) -> Response:
         member_id = id_of(request, "memberId")
         body = await read(RoleBody, request)
-        return told(await self._keep.change_role(member_id, body.role, actor=actor_of(context)))
+        return json_response(
+            await self._keep.change_role(member_id, body.role, actor=actor_of(context))
+        )
 
     async def remove(self, request: Request, context: Context) -> Response:
-        return told(await self._keep.remove(id_of(request, "memberId"), actor=actor_of(context)))
+        return json_response(
+            await self._keep.remove(id_of(request, "memberId"), actor=actor_of(context))
+        )
 
     async def invitations(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
@@ -49,7 +53,9 @@ class MemberEndpoints:
 
     async def revoke_invitation(self, request: Request, context: Context) -> Response:
         invitation_id = id_of(request, "invitationId")
-        return told(await self._keep.revoke_invitation(invitation_id, actor=actor_of(context)))
+        return json_response(
+            await self._keep.revoke_invitation(invitation_id, actor=actor_of(context))
+        )
 
     async def accept(self, request: Request, context: Context) -> Response:
         body = await read(AcceptBody, request)
@@ -58,7 +64,7 @@ class MemberEndpoints:
         )
 
     async def me(self, request: Request, context: Context) -> Response:
-        return told(await self._keep.about(actor=actor_of(context)))
+        return json_response(await self._keep.about(actor=actor_of(context)))
 
     async def tokens(self, request: Request, context: Context) -> Response:
         part = await self._keep.list_tokens(window_of(request), actor=actor_of(context))
@@ -74,8 +80,8 @@ class MemberEndpoints:
 
     async def revoke_token(self, request: Request, context: Context) -> Response:
         token_id = id_of(request, "tokenId")
-        return told(await self._keep.revoke_token(token_id, actor=actor_of(context)))
+        return json_response(await self._keep.revoke_token(token_id, actor=actor_of(context)))
 
 
 def _issued(issued: Issued) -> Response:
-    return told({**issued.row, "token": issued.token}, is_secret=True)
+    return json_response({**issued.row, "token": issued.token}, is_secret=True)

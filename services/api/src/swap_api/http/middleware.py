@@ -46,9 +46,9 @@ class RequestIds:
         if "//" in scope["path"]:
             scope["path"] = _SLASHES.sub("/", scope["path"])
         request = Request(scope, receive)
-        given = request.header(REQUEST_ID) or ""
-        is_id = _REQUEST_ID.fullmatch(given)
-        exchange = Exchange(request, given if is_id else self._new_request_id())
+        sent_id = request.header(REQUEST_ID) or ""
+        is_id = _REQUEST_ID.fullmatch(sent_id)
+        exchange = Exchange(request, sent_id if is_id else self._new_request_id())
         if scope["path"] not in self._cacheable:
             # A cache in between does not know that answers differ by our own header.
             exchange.headers[b"cache-control"] = b"no-store"

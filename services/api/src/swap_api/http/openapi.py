@@ -46,14 +46,14 @@ BY_TOKEN: Final = (ErrorCode.ACCESS_TOKEN_REQUIRED, ErrorCode.ACCESS_TOKEN_FORBI
 BY_SCOPE: Final = {
     Scope.ANY: BY_KEY,
     Scope.SECRET: BY_KEY,
-    Scope.NOBODY: (),
+    Scope.NO_KEY: (),
     Scope.MEMBER: BY_TOKEN,
     Scope.PERSON: BY_TOKEN,
 }
 WHO_MAY: Final = {
     Scope.ANY: "Any key opens it.",
     Scope.SECRET: "Needs a secret key.",
-    Scope.NOBODY: "Needs no key.",
+    Scope.NO_KEY: "Needs no key.",
     Scope.MEMBER: "Needs a member's access token.",
     Scope.PERSON: "Needs a member's access token.",
 }
@@ -117,7 +117,7 @@ IGNORED_HEADER: Final = {
 # Both families say the same; receivers read the one that they know.
 WEBHOOK_HEADERS: Final = {
     "webhook-event-type": "What happened",
-    **{f"{family}-{what}": said for family in ("webhook", "svix") for what, said in SIGNED.items()},
+    **{f"{family}-{what}": text for family in ("webhook", "svix") for what, text in SIGNED.items()},
 }
 
 
@@ -262,13 +262,13 @@ def _examples_of_each(answers: UnionType) -> dict[str, Any]:
 
 def _operation_id(endpoint: Endpoint) -> str:
     """Return the handler's name after its room's: `swap_read` of `SwapEndpoints.read`."""
-    room, _, name = endpoint.handler.__qualname__.rpartition(".")
-    return f"{room.removesuffix('Endpoints').lower()}_{name}"
+    group, _, name = endpoint.handler.__qualname__.rpartition(".")
+    return f"{group.removesuffix('Endpoints').lower()}_{name}"
 
 
 def _prose(endpoint: Endpoint) -> str:
-    said = ENDPOINTS.get(f"{endpoint.method} {endpoint.path}", f"{endpoint.summary}.")
-    return f"{said} {WHO_MAY[endpoint.scope]}"
+    text = ENDPOINTS.get(f"{endpoint.method} {endpoint.path}", f"{endpoint.summary}.")
+    return f"{text} {WHO_MAY[endpoint.scope]}"
 
 
 def _tags(document: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -341,7 +341,7 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.query is not None:
         parameters += query_of(endpoint.query)
     extra: dict[str, Any] = {"parameters": [*parameters, *_headers(endpoint)]}
-    if endpoint.scope is Scope.NOBODY:
+    if endpoint.scope is Scope.NO_KEY:
         extra["security"] = []
     elif endpoint.scope in (Scope.MEMBER, Scope.PERSON):
         extra["security"] = [{TOKEN_SCHEME: []}]

@@ -53,20 +53,20 @@ class OperatorRoutes:
     def _handler(self, endpoint: Endpoint) -> Handler:
         app = ErrorEnvelopes(self._apps.app_of(endpoint), errors=self._errors)
 
-        async def handle(asked: requests.Request) -> Response:
-            body = await asked.body()  # the log of orders has read it already
+        async def handle(outer: requests.Request) -> Response:
+            body = await outer.body()  # the log of orders has read it already
 
             async def receive() -> Message:
                 return {"type": "http.request", "body": body, "more_body": False}
 
             request_id = self._new_request_id()
-            exchange = Exchange(Request(asked.scope, receive), request_id)
+            exchange = Exchange(Request(outer.scope, receive), request_id)
             exchange.route = endpoint.path
-            actor = operator_actor(operator_of(asked).name).asking(request_id)
+            actor = operator_actor(operator_of(outer).name).asking(request_id)
             exchange.context = Context(self._anybody, "", request_id, actor)
-            asked.state.exchange = exchange
+            outer.state.exchange = exchange
             collected = CollectedResponse()
-            await app(asked.scope, receive, exchange.sending(collected))
+            await app(outer.scope, receive, exchange.sending(collected))
             return collected.response()
 
         return handle

@@ -370,7 +370,7 @@ def _validated(model: type[Model], values: Mapping[str, Any]) -> Model:
         faults = error.errors(include_url=False, include_input=False, include_context=False)
         fields: dict[str, str] = {}
         for fault in faults:
-            said = WORDS.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
-            fields.setdefault(str(fault["loc"][0]) if fault["loc"] else "body", said)
+            text = WORDS.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
+            fields.setdefault(str(fault["loc"][0]) if fault["loc"] else "body", text)
         name, why = next(iter(fields.items()))
         raise Invalid(f"{name}: {why}", fields=fields) from None

@@ -42,20 +42,20 @@ class PricingEndpoints:
         self._errors = errors.catalogue()
 
     async def quote(self, request: Request, context: Context) -> Response:
-        told = parse_query(QuoteParameters, request.query)
-        if told.explain:  # it tells what we hold and earn, which is not for every browser
+        parameters = parse_query(QuoteParameters, request.query)
+        if parameters.explain:  # it tells what we hold and earn, which is not for every browser
             context.caller.require(Scope.SECRET)
-        named = NamedParties(told.destination_address, told.source_address)
-        asked, caller = price_query(told), context.caller
-        return enveloped(await self._read_quote(caller, asked, named, explain=told.explain))
+        named = NamedParties(parameters.destination_address, parameters.source_address)
+        query, caller = price_query(parameters), context.caller
+        return enveloped(await self._read_quote(caller, query, named, explain=parameters.explain))
 
     async def limits(self, request: Request, context: Context) -> Response:
-        asked = price_query(parse_query(PriceParameters, request.query))
-        return enveloped(await self._read_limits(context.caller, asked))
+        query = price_query(parse_query(PriceParameters, request.query))
+        return enveloped(await self._read_limits(context.caller, query))
 
     async def detailed_quote(self, request: Request, context: Context) -> Response:
-        asked = price_query(parse_query(PriceParameters, request.query))
-        return enveloped(await self._read_ranges(context.caller, asked))
+        query = price_query(parse_query(PriceParameters, request.query))
+        return enveloped(await self._read_ranges(context.caller, query))
 
     async def rates(self, request: Request, context: Context) -> Response:
         body, _ = parse_body(RateBody, await request.json_object())
@@ -65,8 +65,8 @@ class PricingEndpoints:
             body.destination,
             body.destination_asset or body.source_asset,
         )
-        asked = PriceQuery(route, Funding(), refuel=body.refuel, amount=None, slippage=None)
-        return enveloped(await self._read_ranges.rates(context.caller, asked))
+        query = PriceQuery(route, Funding(), refuel=body.refuel, amount=None, slippage=None)
+        return enveloped(await self._read_ranges.rates(context.caller, query))
 
     async def errors(self, request: Request, context: Context) -> Response:
         return enveloped(self._errors)

@@ -94,12 +94,12 @@ class SwapEndpoints:
         return enveloped((await self._create_swap(creation)).data)
 
     async def read(self, request: Request, context: Context) -> Response:
-        asked = parse_query(SwapParameters, request.query)
+        parameters = parse_query(SwapParameters, request.query)
         data = await self._read_swap.by_id(
             context.caller,
             swap_id_of(request),
-            with_actions=not asked.exclude_deposit_actions,
-            source_address=asked.source_address,
+            with_actions=not parameters.exclude_deposit_actions,
+            source_address=parameters.source_address,
         )
         return conditional(request, data)
 
@@ -121,52 +121,54 @@ class SwapEndpoints:
         transaction_hash = request.path_params["transactionHash"]
         if not _HASH.fullmatch(transaction_hash):
             raise NotFound
-        asked = parse_query(StepsParameters, request.query)
+        parameters = parse_query(StepsParameters, request.query)
         found = await self._read_swap.by_transaction_hash(
-            context.caller, transaction_hash, asked.source_address
+            context.caller, transaction_hash, parameters.source_address
         )
         return conditional(request, found)
 
     async def read_next_action(self, request: Request, context: Context) -> Response:
-        asked = parse_query(StepsParameters, request.query)
+        parameters = parse_query(StepsParameters, request.query)
         return enveloped(
             await self._read_swap.with_next_action(
-                context.caller, swap_id_of(request), asked.source_address
+                context.caller, swap_id_of(request), parameters.source_address
             )
         )
 
     async def deposit_steps(self, request: Request, context: Context) -> Response:
-        asked = parse_query(StepsParameters, request.query)
+        parameters = parse_query(StepsParameters, request.query)
         return enveloped(
             await self._read_swap.deposit_steps(
-                context.caller, swap_id_of(request), asked.source_address
+                context.caller, swap_id_of(request), parameters.source_address
             )
         )
 
     async def list_all(self, request: Request, context: Context) -> Response:
-        asked = parse_query(ListParameters, request.query)
-        wanted = self._filter(asked, asked.address, context)
+        parameters = parse_query(ListParameters, request.query)
+        wanted = self._filter(parameters, parameters.address, context)
         if context.caller.is_publishable and not wanted.addresses:
             raise forbidden("A publishable key lists swaps by address only; send an address")
         return _listed(await self._list_swaps(wanted), wanted, request)
 
     async def list_behind(self, request: Request, context: Context) -> Response:
         """Answer the list of members, which may begin behind a swap."""
-        asked = parse_query(ManagedListParameters, request.query)
-        wanted = self._filter(asked, asked.address, context, starting_after=asked.starting_after)
+        parameters = parse_query(ManagedListParameters, request.query)
+        wanted = self._filter(
+            parameters, parameters.address, context, starting_after=parameters.starting_after
+        )
         return _listed(await self._list_swaps(wanted), wanted, request)
 
     async def list_by_addresses(self, request: Request, context: Context) -> Response:
         """Answer the alias that takes `addresses`, and nothing without one."""
-        asked = parse_query(AliasParameters, request.query)
-        wanted = self._filter(asked, asked.addresses, context)
+        parameters = parse_query(AliasParameters, request.query)
+        wanted = self._filter(parameters, parameters.addresses, context)
         if not wanted.addresses:
             return paged(request, EMPTY, page=wanted.page, total=0, has_more=False)
         return _listed(await self._list_swaps(wanted), wanted, request)
 
     def _filter(
         self,
-        asked: FilterParameters,
+        parameters: FilterParameters,
         addresses: Sequence[str],
         context: Context,
         *,
@@ -174,15 +176,15 @@ class SwapEndpoints:
     ) -> SwapFilter:
         return SwapFilter(
             app_id=context.caller.app_id,
-            page=asked.page,
-            page_size=asked.page_size,
+            page=parameters.page,
+            page_size=parameters.page_size,
             addresses=tuple(address.lower() for address in addresses),
-            statuses=to_statuses(asked.statuses),
-            include_expired=asked.include_expired,
-            networks=tuple(network_name(self._catalogue, name) for name in asked.networks),
-            reference_id=asked.reference_id,
-            created_after=asked.created_after,
-            created_before=asked.created_before,
+            statuses=to_statuses(parameters.statuses),
+            include_expired=parameters.include_expired,
+            networks=tuple(network_name(self._catalogue, name) for name in parameters.networks),
+            reference_id=parameters.reference_id,
+            created_after=parameters.created_after,
+            created_before=parameters.created_before,
             starting_after=starting_after,
         )
 
@@ -193,19 +195,21 @@ def network_name(catalogue: Catalogue, name_or_chain_id: str) -> str:
     return name_or_chain_id if network is None else network.name
 
 
-def price_query(asked: RouteParameters) -> PriceQuery:
+def price_query(parameters: RouteParameters) -> PriceQuery:
     return PriceQuery(
         route=RouteQuery(
-            asked.source_network,
-            asked.source_token,
-            asked.destination_network,
-            asked.destination_token,
+            parameters.source_network,
+            parameters.source_token,
+            parameters.destination_network,
+            parameters.destination_token,
         ),
-        funding=Funding(asked.use_depository, asked.use_deposit_address, asked.use_gasless),
-        refuel=asked.refuel,
-        amount=asked.amount,
-        slippage=asked.slippage,
-        receive_amount=asked.receive_amount,
+        funding=Funding(
+            parameters.use_depository, parameters.use_deposit_address, parameters.use_gasless
+        ),
+        refuel=parameters.refuel,
+        amount=parameters.amount,
+        slippage=parameters.slippage,
+        receive_amount=parameters.receive_amount,
     )
 
 

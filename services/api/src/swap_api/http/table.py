@@ -320,7 +320,7 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             "Read what a route costs, as clients of the first version ask",
             list[RateModel],
             kind=Kind.PRICE,
-            scope=Scope.NOBODY,
+            scope=Scope.NO_KEY,
             body=RateBody,
             refuses=(
                 ErrorCode.ROUTE_NOT_FOUND_ERROR,

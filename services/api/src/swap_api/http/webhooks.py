@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from swap_api.domain.refusals import NotFound
 from swap_api.http.endpoints import Context
-from swap_api.http.management import actor_of, listed, read, told, window_of
+from swap_api.http.management import actor_of, json_response, listed, read, window_of
 from swap_api.http.management_parameters import MessagesParameters, ReplayBody, WebhookBody
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.http.requests import Request
@@ -25,51 +25,55 @@ class WebhookEndpoints:
 
     async def webhooks(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
-        return told(await self._keep.list_all(app_id, actor=actor_of(context)))
+        return json_response(await self._keep.list_all(app_id, actor=actor_of(context)))
 
     async def figures(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
-        return told(await self._keep.figures(app_id, actor=actor_of(context)))
+        return json_response(await self._keep.figures(app_id, actor=actor_of(context)))
 
     async def add(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
         body = await read(WebhookBody, request)
         added = await self._keep.add(app_id, body.model_dump(), actor=actor_of(context))
-        return told(added, is_secret=True)
+        return json_response(added, is_secret=True)
 
     async def rotate(self, request: Request, context: Context) -> Response:
-        return told(await self._order("rotate", request, context), is_secret=True)
+        return json_response(await self._order("rotate", request, context), is_secret=True)
 
     async def enable(self, request: Request, context: Context) -> Response:
-        return told(await self._order("enable", request, context))
+        return json_response(await self._order("enable", request, context))
 
     async def disable(self, request: Request, context: Context) -> Response:
-        return told(await self._order("disable", request, context))
+        return json_response(await self._order("disable", request, context))
 
     async def remove(self, request: Request, context: Context) -> Response:
-        return told(await self._order("remove", request, context))
+        return json_response(await self._order("remove", request, context))
 
     async def test(self, request: Request, context: Context) -> Response:
-        return told(await self._order("test", request, context))
+        return json_response(await self._order("test", request, context))
 
     async def replay(self, request: Request, context: Context) -> Response:
         body = await read(ReplayBody, request)
-        return told(await self._order("replay", request, context, body))
+        return json_response(await self._order("replay", request, context, body))
 
     async def message(self, request: Request, context: Context) -> Response:
         webhook_id, message_id = id_of(request, "webhookId"), _message_id(request)
-        return told(await self._keep.message(webhook_id, message_id, actor=actor_of(context)))
+        return json_response(
+            await self._keep.message(webhook_id, message_id, actor=actor_of(context))
+        )
 
     async def replay_message(self, request: Request, context: Context) -> Response:
         webhook_id, message_id = id_of(request, "webhookId"), _message_id(request)
-        return told(await self._keep.replay(webhook_id, message_id, actor=actor_of(context)))
+        return json_response(
+            await self._keep.replay(webhook_id, message_id, actor=actor_of(context))
+        )
 
     async def messages(self, request: Request, context: Context) -> Response:
         webhook_id = id_of(request, "webhookId")
-        asked = parse_query(MessagesParameters, request.query)
+        parameters = parse_query(MessagesParameters, request.query)
         part = await self._keep.messages(
             webhook_id,
-            asked.model_dump(exclude_none=True, include={"since", "undelivered_only"}),
+            parameters.model_dump(exclude_none=True, include={"since", "undelivered_only"}),
             window_of(request),
             actor=actor_of(context),
         )
@@ -79,8 +83,8 @@ class WebhookEndpoints:
         self, what: str, request: Request, context: Context, body: Parameters | None = None
     ) -> Row:
         webhook_id = id_of(request, "webhookId")
-        asked = {} if body is None else body.model_dump()
-        return await self._keep.order(webhook_id, what, asked, actor=actor_of(context))
+        details = {} if body is None else body.model_dump()
+        return await self._keep.order(webhook_id, what, details, actor=actor_of(context))
 
 
 def _message_id(request: Request) -> str:

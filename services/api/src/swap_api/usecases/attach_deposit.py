@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.attach_ports import LoneTransfers, Wallets
-from swap_api.domain.attaching import LoneTransfer, TransferStatus
+from swap_api.attach_ports import UnmatchedTransfers, Wallets
+from swap_api.domain.attaching import TransferStatus, UnmatchedTransfer
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.ports import Clock, Swaps
@@ -35,7 +35,7 @@ class AttachDeposit:
         catalogue: Catalogue,
         *,
         swaps: Swaps,
-        transfers: LoneTransfers,
+        transfers: UnmatchedTransfers,
         wallets: Wallets,
         clock: Clock,
         one_provider_networks: Collection[str],
@@ -86,7 +86,7 @@ class AttachDeposit:
             )
         by_contract = await self._is_a_contracts(network, transfer, text, signed)
         status = transfer.status(swap_id)
-        if status is TransferStatus.TAKEN:
+        if status is TransferStatus.UNAVAILABLE:
             raise ApiRefusal(
                 ErrorCode.DEPOSIT_NOT_ATTACHABLE,
                 "This transfer is another swap's, was paid back, or is not what the swap takes",
@@ -110,7 +110,7 @@ class AttachDeposit:
 
     async def _found(
         self, caller: Caller, swap_id: UUID, transaction_hash: str
-    ) -> tuple[Destined, Network, Sequence[LoneTransfer]]:
+    ) -> tuple[Destined, Network, Sequence[UnmatchedTransfer]]:
         await find_own_swap(self._swaps, caller, swap_id)
         swap = await self._transfers.destined(swap_id)
         if swap is None:
@@ -125,7 +125,7 @@ class AttachDeposit:
         return swap, self._catalogue.network(name), found
 
     async def _is_a_contracts(
-        self, network: Network, transfer: LoneTransfer, text: str, signature: bytes
+        self, network: Network, transfer: UnmatchedTransfer, text: str, signature: bytes
     ) -> bool:
         """Tell whether the sender's code, and not its key, says that the signature is its own.
 
@@ -167,7 +167,7 @@ class AttachDeposit:
             )
 
 
-def _chosen(found: Sequence[LoneTransfer], transfer_id: UUID | None) -> LoneTransfer:
+def _chosen(found: Sequence[UnmatchedTransfer], transfer_id: UUID | None) -> UnmatchedTransfer:
     """
     :raises ApiRefusal: when it is not clear which of them is meant.
     """
@@ -182,7 +182,7 @@ def _chosen(found: Sequence[LoneTransfer], transfer_id: UUID | None) -> LoneTran
 
 
 def _is_over_an_earlier_text(
-    network: Network, transfer: LoneTransfer, swap: Destined, signature: bytes
+    network: Network, transfer: UnmatchedTransfer, swap: Destined, signature: bytes
 ) -> bool:
     """Tell whether the sender signed before the swap had its refund address."""
     if swap.refund_address is None:
@@ -191,7 +191,7 @@ def _is_over_an_earlier_text(
     return recover(personal_digest(earlier), signature) == transfer.from_address
 
 
-def _model(network: Network, transfer: LoneTransfer, swap: Destined) -> LoneTransferModel:
+def _model(network: Network, transfer: UnmatchedTransfer, swap: Destined) -> LoneTransferModel:
     return LoneTransferModel(
         transfer_id=str(transfer.deposit_id),
         status=transfer.status(swap.swap_id).value,

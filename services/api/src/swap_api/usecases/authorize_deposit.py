@@ -78,11 +78,11 @@ class AuthorizeDeposit:
         if swap is None:
             raise not_requested()
         signed = Signed(self._ask.checked(swap, signer), read_signature(signature))
-        asked = await self._requests.all_of(swap_id, signed.signer)
-        if not asked:
+        requests = await self._requests.all_of(swap_id, signed.signer)
+        if not requests:
             raise not_requested()
         await self._check_turn(stored, swap, swap_id)
-        request, relayed = self._meant(swap, signed, asked)
+        request, relayed = self._meant(swap, signed, requests)
         if not request.can_be_relayed(self._clock()):
             raise _expired()
         try:
@@ -104,13 +104,13 @@ class AuthorizeDeposit:
             )
 
     def _meant(
-        self, swap: GaslessSwap, signed: Signed, asked: list[SignRequest]
+        self, swap: GaslessSwap, signed: Signed, requests: list[SignRequest]
     ) -> tuple[SignRequest, RelayedDeposit]:
         """Return which of the requests was signed: the newest, unless a key signed another."""
         network = self._catalogue.network(swap.network)
         gasless = self._offer.require(network, network.token(swap.token))
         bare = relayed_for(network, gasless, swap, signer=signed.signer)
-        meant = [(request, windowed(bare, request)) for request in asked]
+        meant = [(request, windowed(bare, request)) for request in requests]
         for request, relayed in meant:
             if recover(relayed.digest(), signed.signature) == signed.signer:
                 return request, relayed

@@ -124,12 +124,12 @@ class CreateSwap:
 
     def _checked(self, creation: Creation) -> tuple[Route, Parties]:
         """Refuse what needs nobody else's word, before anything is counted or claimed."""
-        asked = creation.order.price
-        route = self._find_route(creation.caller.environment, asked.route)
-        asked.funding.check(route.source_network)
-        if not asked.is_open:
-            asked.amounts(route)
-        asked.slippage_ppm()
+        query = creation.order.price
+        route = self._find_route(creation.caller.environment, query.route)
+        query.funding.check(route.source_network)
+        if not query.is_open:
+            query.amounts(route)
+        query.slippage_ppm()
         return route, creation.order.parties.checked(route, self._addresses)
 
     async def _create(
@@ -208,15 +208,15 @@ class CreateSwap:
             at=request.created_at,
         )
         stored = StoredSwap.of(request.app_id, request.expires_at, row.rendered, row.gasless)
-        asked = None
+        draft = None
         if row.gasless is None:
             stored = await self._deposit.inline(stored, request.swap_id, wallet)
         elif wallet is not None:
-            asked = await self._request_signature.draft(
+            draft = await self._request_signature.draft(
                 row.gasless, request.swap_id, wallet, deadline=request.expires_at
             )
-        if asked is not None:
-            action = self._gasless_rendering.sign_action(stored, asked.relayed)
+        if draft is not None:
+            action = self._gasless_rendering.sign_action(stored, draft.relayed)
             stored = replace(stored, rendered=replace(stored.rendered, action=action))
         return NewSwap(
             row=row,
@@ -225,7 +225,7 @@ class CreateSwap:
             answer=self._rendering.prepared(
                 stored, {}, next_action=self._deposit.missing(stored, wallet)
             ),
-            sign_request=None if asked is None else asked.request,
+            sign_request=None if draft is None else draft.request,
         )
 
 

@@ -52,7 +52,7 @@ class FetchPrice:
     async def quote(
         self,
         route: Route,
-        asked: PriceQuery,
+        query: PriceQuery,
         *,
         fee: int,
         may_be_open: bool = False,
@@ -63,50 +63,56 @@ class FetchPrice:
         :param may_be_open: whether there need be no amount, where the funding method allows that.
         :raises ApiRefusal: when it cannot be priced, or the quoter is away.
         """
-        self._check_method(route, asked)
-        is_open = may_be_open and asked.is_open
-        paid_in, received = (0, None) if is_open else asked.amounts(route)
+        self._check_method(route, query)
+        is_open = may_be_open and query.is_open
+        paid_in, received = (0, None) if is_open else query.amounts(route)
         question = QuoteQuestion(
             source_network=route.source_network.name,
             source_token=route.source.address,
             destination_network=route.destination_network.name,
             destination_token=route.destination.address,
-            method=asked.funding.method,
-            refuel=asked.refuel,
+            method=query.funding.method,
+            refuel=query.refuel,
             partner_fee_basis_points=fee,
             base_units=str(paid_in),
             receive_base_units=None if received is None else str(received),
             is_open=is_open,
-            slippage_ppm=asked.slippage_ppm(),
+            slippage_ppm=query.slippage_ppm(),
             explain=explain,
         )
-        return await self._told(route, asked, self._pricing.quote(question))
+        return await self._answer_or_refusal(route, query, self._pricing.quote(question))
 
-    async def limits(self, route: Route, asked: PriceQuery, *, fee: int) -> LimitsAnswer:
+    async def limits(self, route: Route, query: PriceQuery, *, fee: int) -> LimitsAnswer:
         """
         :raises ApiRefusal: when the route has no limits, or the quoter is away.
         """
-        self._check_method(route, asked)
-        return await self._told(route, asked, self._pricing.limits(_question(route, asked, fee)))
+        self._check_method(route, query)
+        return await self._answer_or_refusal(
+            route, query, self._pricing.limits(_question(route, query, fee))
+        )
 
-    async def ranges(self, route: Route, asked: PriceQuery, *, fee: int) -> RangesAnswer:
+    async def ranges(self, route: Route, query: PriceQuery, *, fee: int) -> RangesAnswer:
         """
         :raises ApiRefusal: when the route has no price, or the quoter is away.
         """
-        self._check_method(route, asked)
-        return await self._told(route, asked, self._pricing.ranges(_question(route, asked, fee)))
+        self._check_method(route, query)
+        return await self._answer_or_refusal(
+            route, query, self._pricing.ranges(_question(route, query, fee))
+        )
 
-    def _check_method(self, route: Route, asked: PriceQuery) -> None:
-        if asked.funding.use_gasless:
+    def _check_method(self, route: Route, query: PriceQuery) -> None:
+        if query.funding.use_gasless:
             self._gasless.require(route.source_network, route.source)
-        elif asked.funding.use_depository:
+        elif query.funding.use_depository:
             self._depository.require(route.source_network)
 
-    async def _told(self, route: Route, asked: PriceQuery, answer: Awaitable[Answer]) -> Answer:
+    async def _answer_or_refusal(
+        self, route: Route, query: PriceQuery, answer: Awaitable[Answer]
+    ) -> Answer:
         try:
             return await answer
         except PriceRefused as refused:
-            raise self._refusal(route, asked, refused) from refused
+            raise self._refusal(route, query, refused) from refused
         except Unavailable as error:
             observe.quoter_unavailable(error)
             raise ApiRefusal(
@@ -115,13 +121,13 @@ class FetchPrice:
                 headers={"retry-after": "1"},
             ) from error
 
-    def _refusal(self, route: Route, asked: PriceQuery, refused: PriceRefused) -> ApiRefusal:
+    def _refusal(self, route: Route, query: PriceQuery, refused: PriceRefused) -> ApiRefusal:
         if refused.code not in ErrorCode.__members__:
             raise ValueError(f"the quoter refuses with {refused.code!r}") from refused
         code = ErrorCode[refused.code]
         metadata: dict[str, Any] = {}
         if code in AMOUNTS:
-            named = "amount" if asked.receive_amount is None else "receive_amount"
+            named = "amount" if query.receive_amount is None else "receive_amount"
             metadata |= at_fault(**{named: AMOUNTS[code]})
         limit, message = refused.limit_base_units, refused.message
         if limit is not None:
@@ -142,13 +148,13 @@ def _shown(base_units: int, route: Route, *, is_minimum: bool) -> str:
     return f"{decimal_text(inner, token.decimals)} {token.symbol}"
 
 
-def _question(route: Route, asked: PriceQuery, fee: int) -> RouteQuestion:
+def _question(route: Route, query: PriceQuery, fee: int) -> RouteQuestion:
     return RouteQuestion(
         source_network=route.source_network.name,
         source_token=route.source.address,
         destination_network=route.destination_network.name,
         destination_token=route.destination.address,
-        method=asked.funding.method,
-        refuel=asked.refuel,
+        method=query.funding.method,
+        refuel=query.refuel,
         partner_fee_basis_points=fee,
     )

@@ -34,8 +34,8 @@ class ListNetworks:
         wanted = types & self._types  # what nobody has is not kept apart
         if types and not wanted:
             return EMPTY
-        kept: tuple[int, bytes] | None = self._made.get((ListNetworks, wanted))
-        if kept is None or kept[0] != self._prices.revision:
+        cached: tuple[int, bytes] | None = self._made.get((ListNetworks, wanted))
+        if cached is None or cached[0] != self._prices.revision:
             ready = self._rendering.networks(self._prices.current, sorted(wanted))
-            kept = self._made[ListNetworks, wanted] = (self._prices.revision, ready)
-        return kept[1]
+            cached = self._made[ListNetworks, wanted] = (self._prices.revision, ready)
+        return cached[1]

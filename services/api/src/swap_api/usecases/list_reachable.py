@@ -23,19 +23,19 @@ class ListReachable:
         self._prices = prices
         self._rendering = rendering
 
-    def __call__(self, caller: Caller, side: Side, asked: ReachQuery) -> bytes:
+    def __call__(self, caller: Caller, side: Side, query: ReachQuery) -> bytes:
         """
         :raises ApiRefusal: when the other end is none of ours, or a token has no network.
         """
         if caller.environment != self._catalogue.environment:
             return EMPTY
         try:
-            reached = self._reach(side, asked)
+            reached = self._reach(side, query)
         except LookupError:
-            raise self._refusal(side, asked) from None
+            raise self._refusal(side, query) from None
         return self._rendering.reached(reached, self._prices.current)
 
-    def _refusal(self, side: Side, asked: ReachQuery) -> ApiRefusal:
-        if asked.network is None or self._catalogue.find_network(asked.network) is not None:
+    def _refusal(self, side: Side, query: ReachQuery) -> ApiRefusal:
+        if query.network is None or self._catalogue.find_network(query.network) is not None:
             return no_route()
-        return no_route(**{f"{side.other}_network": unserved(self._catalogue, asked.network)})
+        return no_route(**{f"{side.other}_network": unserved(self._catalogue, query.network)})

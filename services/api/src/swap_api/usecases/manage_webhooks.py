@@ -11,7 +11,7 @@ from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import Audit, Part, Partners, Row, WebhookEndpoints, Window
 from swap_api.ports import Clock
 
-NOBODY: Final = UUID(int=0)
+NO_MEMBER: Final = UUID(int=0)
 SWITCHES: Final = frozenset({"enable", "disable", "remove"})
 OWNER: Final = "owner"
 OPERATOR: Final = "operator"
@@ -43,7 +43,7 @@ class ManageWebhooks:
         await self._partners.find_app(app_id, actor)
         return list(await self._endpoints.list_all(app_id))
 
-    async def add(self, app_id: UUID, asked: Row, *, actor: Actor) -> Row:
+    async def add(self, app_id: UUID, settings: Row, *, actor: Actor) -> Row:
         """Add an endpoint; its secret is in the answer, this once.
 
         :raises ApiRefusal: when there is no such app, the role is too low, the app has as many
@@ -51,13 +51,13 @@ class ManageWebhooks:
         """
         organization_id = await self._permitted(app_id, actor)
         bound = self._bounds.of(Bounded.WEBHOOKS, actor)
-        added = await self._endpoints.add(app_id, asked, bound=bound)
+        added = await self._endpoints.add(app_id, settings, bound=bound)
         await self._note(
-            organization_id, "added", UUID(added["id"]), {"app_id": app_id, **asked}, actor
+            organization_id, "added", UUID(added["id"]), {"app_id": app_id, **settings}, actor
         )
         return added
 
-    async def order(self, endpoint_id: UUID, what: str, asked: Row, *, actor: Actor) -> Row:
+    async def order(self, endpoint_id: UUID, what: str, details: Row, *, actor: Actor) -> Row:
         """Have something done with an endpoint.
 
         :raises ApiRefusal: when there is no such endpoint, the role is too low, or an operator
@@ -66,18 +66,18 @@ class ManageWebhooks:
         app_id = await self._app_of(endpoint_id)
         organization_id = await self._permitted(app_id, actor)
         who = {"by": OPERATOR if actor.is_operator else OWNER} if what in SWITCHES else {}
-        done = await self._endpoints.order(endpoint_id, what, {**asked, **who})
-        await self._note(organization_id, what, endpoint_id, {"app_id": app_id, **asked}, actor)
+        done = await self._endpoints.order(endpoint_id, what, {**details, **who})
+        await self._note(organization_id, what, endpoint_id, {"app_id": app_id, **details}, actor)
         return done
 
     async def messages(
-        self, endpoint_id: UUID, asked: Row, window: Window, *, actor: Actor
+        self, endpoint_id: UUID, filters: Row, window: Window, *, actor: Actor
     ) -> Part:
         """
         :raises NotFound: when there is no such endpoint.
         """
         await self._partners.find_app(await self._app_of(endpoint_id), actor)
-        return await self._endpoints.messages(endpoint_id, asked, window)
+        return await self._endpoints.messages(endpoint_id, filters, window)
 
     async def message(self, endpoint_id: UUID, message_id: str, *, actor: Actor) -> Row:
         """
@@ -126,7 +126,7 @@ class ManageWebhooks:
         try:
             return UUID((await self._endpoints.find(endpoint_id))["app_id"])
         except NotFound:
-            return NOBODY
+            return NO_MEMBER
 
     async def _note(
         self, organization_id: UUID, what: str, endpoint_id: UUID, details: Row, actor: Actor

@@ -29,7 +29,7 @@ class OfferGasless:
         self._chains = chains
         self._public = public
         self._known: dict[AssetKey, Gasless] = {}
-        self._said: dict[AssetKey, tuple[str, ...]] = {}
+        self._reported: dict[AssetKey, tuple[str, ...]] = {}
         for network in catalogue.networks.values():
             for token in network.tokens:
                 public.offer_gasless(network.name, token.address, None)
@@ -72,11 +72,11 @@ class OfferGasless:
         else:
             self._known[key] = gasless
         self._public.offer_gasless(network, token, None if findings else gasless.standard.value)
-        if self._said.get(key) != findings:
-            self._said[key] = findings
+        if self._reported.get(key) != findings:
+            self._reported[key] = findings
             observe.gasless_offered(network, token, findings)
 
 
 def _offered(network: Network) -> Mapping[str, Gasless]:
-    told = {token.address: network.gasless(token) for token in network.tokens}
-    return {address: gasless for address, gasless in told.items() if gasless is not None}
+    standards = {token.address: network.gasless(token) for token in network.tokens}
+    return {address: gasless for address, gasless in standards.items() if gasless is not None}

@@ -37,8 +37,8 @@ class ReadAuthorization:
         if stored.gasless is None:
             raise not_requested()
         held = await self._requests.submitted(swap_id)
-        asked = await self._requests.last_asked(swap_id)
-        status = status_of(stored.gasless, held, asked, self._clock())
+        request = await self._requests.last_asked(swap_id)
+        status = status_of(stored.gasless, held, request, self._clock())
         if status is None:
             raise not_requested()
         known = stored.gasless.authorization

@@ -58,8 +58,8 @@ class ReadHistory:
             except Unavailable:
                 return  # the client comes again, and names the last event it heard
             fresh = [event for event in events if event.sequence > last]
-            for event, told in zip(fresh, self._rendering.events(fresh), strict=True):
-                yield b"id: %d\ndata: %b\n\n" % (event.sequence, told)
+            for event, rendered in zip(fresh, self._rendering.events(fresh), strict=True):
+                yield b"id: %d\ndata: %b\n\n" % (event.sequence, rendered)
                 last = event.sequence
             if not fresh and look % ALIVE_EVERY == 0:
                 yield ALIVE

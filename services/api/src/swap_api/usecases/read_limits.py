@@ -15,14 +15,14 @@ class ReadLimits:
         self._fetch_price = fetch_price
         self._rendering = rendering
 
-    async def __call__(self, caller: Caller, asked: PriceQuery) -> bytes:
+    async def __call__(self, caller: Caller, query: PriceQuery) -> bytes:
         """
         :raises ApiRefusal: when the route or the method is not served.
         """
-        route = find_route(self._catalogue, caller.environment, asked.route)
-        asked.funding.check(route.source_network)
-        asked.check_numbers(route)
+        route = find_route(self._catalogue, caller.environment, query.route)
+        query.funding.check(route.source_network)
+        query.check_numbers(route)
         answer = await self._fetch_price.limits(
-            route, asked, fee=caller.allowances.fee_basis_points
+            route, query, fee=caller.allowances.fee_basis_points
         )
         return self._rendering.limits(answer, route.source, native=route.source.is_native)

@@ -28,7 +28,7 @@ class ReadQuote:
     async def __call__(
         self,
         caller: Caller,
-        asked: PriceQuery,
+        query: PriceQuery,
         named: NamedParties | None = None,
         *,
         explain: bool = False,
@@ -38,14 +38,14 @@ class ReadQuote:
         :raises ApiRefusal: when the route, the amount or the method is not served, or an address
             is none that a swap could have.
         """
-        route = self._find_route(caller.environment, asked.route)
-        asked.funding.check(route.source_network)
+        route = self._find_route(caller.environment, query.route)
+        query.funding.check(route.source_network)
         if named is not None:
             named.check(route, self._addresses)
             await self._screen_parties(named.on(route))
         answer = await self._fetch_price.quote(
-            route, asked, fee=caller.allowances.fee_basis_points, explain=explain
+            route, query, fee=caller.allowances.fee_basis_points, explain=explain
         )
         if answer.explanation is None:
             return self._rendering.quoted(answer.quote)
-        return self._rendering.explained(answer.quote, answer.explanation, asked.read_amount(route))
+        return self._rendering.explained(answer.quote, answer.explanation, query.read_amount(route))

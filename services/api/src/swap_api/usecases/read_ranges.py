@@ -15,26 +15,26 @@ class ReadRanges:
         self._fetch_price = fetch_price
         self._rendering = rendering
 
-    async def __call__(self, caller: Caller, asked: PriceQuery) -> bytes:
+    async def __call__(self, caller: Caller, query: PriceQuery) -> bytes:
         """
         :raises ApiRefusal: when the route or the method is not served.
         """
-        route = self._route(caller, asked)
-        asked.check_numbers(route)
+        route = self._route(caller, query)
+        query.check_numbers(route)
         fee = caller.allowances.fee_basis_points
-        answer = await self._fetch_price.ranges(route, asked, fee=fee)
+        answer = await self._fetch_price.ranges(route, query, fee=fee)
         return self._rendering.ranges(answer, route.source)
 
-    async def rates(self, caller: Caller, asked: PriceQuery) -> bytes:
+    async def rates(self, caller: Caller, query: PriceQuery) -> bytes:
         """
         :raises ApiRefusal: when the route is not served.
         """
-        route = self._route(caller, asked)
+        route = self._route(caller, query)
         fee = caller.allowances.fee_basis_points
-        answer = await self._fetch_price.ranges(route, asked, fee=fee)
+        answer = await self._fetch_price.ranges(route, query, fee=fee)
         return self._rendering.rates(answer, route.source)
 
-    def _route(self, caller: Caller, asked: PriceQuery) -> Route:
-        route = find_route(self._catalogue, caller.environment, asked.route)
-        asked.funding.check(route.source_network)
+    def _route(self, caller: Caller, query: PriceQuery) -> Route:
+        route = find_route(self._catalogue, caller.environment, query.route)
+        query.funding.check(route.source_network)
         return route

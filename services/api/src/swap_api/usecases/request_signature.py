@@ -93,13 +93,13 @@ class RequestSignature:
         if known is not None and known.can_be_signed(self._clock()):
             network = self._catalogue.network(swap.network)
             gasless = self._offer.require(network, network.token(swap.token))
-            told = windowed(relayed_for(network, gasless, swap, signer=signer), known)
-            if not (await self._chains.signer_state(network, told)).is_nonce_used:
-                return SignatureDraft(known, told)
+            relayed_again = windowed(relayed_for(network, gasless, swap, signer=signer), known)
+            if not (await self._chains.signer_state(network, relayed_again)).is_nonce_used:
+                return SignatureDraft(known, relayed_again)
         issue = 1 if known is None else known.issue + 1
         drafted = await self.draft(swap, swap_id, signer, deadline=deadline, issue=issue)
         if drafted is None:
             return None
         # Who asks at the same time gets what was written first.
-        kept = await self._requests.keep(drafted.request)
-        return SignatureDraft(kept, windowed(drafted.relayed, kept))
+        stored = await self._requests.keep(drafted.request)
+        return SignatureDraft(stored, windowed(drafted.relayed, stored))

@@ -77,9 +77,9 @@ class ResolveDeposit:
             if stored.gasless is None:
                 raise
             return stored, self._rendering.asks_for_more("sign", refusal.message)
-        told = self._rendering.next_of(steps)
-        action = self._rendering.action_of(told)
-        return replace(stored, rendered=replace(stored.rendered, action=action)), told
+        next_action = self._rendering.next_of(steps)
+        action = self._rendering.action_of(next_action)
+        return replace(stored, rendered=replace(stored.rendered, action=action)), next_action
 
     async def _approval(self, stored: StoredSwap, source_address: str | None) -> bytes | None:
         """Return the approval that a deposit needs first, as far as a chain tells.

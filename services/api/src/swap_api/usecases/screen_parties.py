@@ -18,11 +18,11 @@ class ScreenParties:
         :param parties: network and address, by the field that names them.
         :raises ApiRefusal: with the field of the first that is blocked, or that nobody can tell of.
         """
-        asked = {field: Party(*party) for field, party in parties.items() if party is not None}
-        if not asked:
+        named = {field: Party(*party) for field, party in parties.items() if party is not None}
+        if not named:
             return
-        told = await self._screening.screen(set(asked.values()))
-        verdicts = {field: told.get(party, Verdict.UNKNOWN) for field, party in asked.items()}
+        screened = await self._screening.screen(set(named.values()))
+        verdicts = {field: screened.get(party, Verdict.UNKNOWN) for field, party in named.items()}
         for field, verdict in verdicts.items():
             if verdict is Verdict.BLOCKED:
                 why = "cannot be served"

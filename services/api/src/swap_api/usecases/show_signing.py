@@ -40,12 +40,12 @@ class ShowSigning:
             if not steps.asks_to_sign:
                 return stored
             signer = self._ask.checked(stored.gasless, source_address)
-            asked = await self._ask(stored.gasless, swap_id, signer, deadline=stored.expires_at)
+            draft = await self._ask(stored.gasless, swap_id, signer, deadline=stored.expires_at)
         except (ApiRefusal, Unavailable):
             return stored  # a swap can be read although nobody can be asked
-        if asked is None:
+        if draft is None:
             return stored
-        action = self._rendering.sign_action(stored, asked.relayed)
+        action = self._rendering.sign_action(stored, draft.relayed)
         return replace(stored, rendered=replace(stored.rendered, action=action))
 
     async def steps(
@@ -62,15 +62,15 @@ class ShowSigning:
         if source_address is None:
             raise ApiRefusal(ErrorCode.SOURCE_ADDRESS_REQUIRED, SIGNER_UNKNOWN)
         signer = self._ask.checked(swap, source_address)
-        asked = await self._ask(swap, swap_id, signer, deadline=stored.expires_at)
-        if asked is None:
+        draft = await self._ask(swap, swap_id, signer, deadline=stored.expires_at)
+        if draft is None:
             over = Steps(
                 StepStatus.FAILED,
                 StepStatus.PENDING,
                 "This signer used or cancelled what the swap asks for; create another swap",
             )
             return self._rendering.sign_steps(stored, over, None)
-        return self._rendering.sign_steps(stored, steps, asked.relayed)
+        return self._rendering.sign_steps(stored, steps, draft.relayed)
 
     async def _steps(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> Steps:
         held = await self._requests.submitted(swap_id)

@@ -38,5 +38,5 @@ class SpeedUpDeposit:
             trace_id=trace_id_of(swap_id),
         )
         outgoing = Outgoing.of(DEPOSIT_HINTED, envelope)
-        is_told = await self._hints.add(swap_id, known_as, outgoing)
-        observe.deposit_hinted(swap_id, network, is_told=is_told)
+        is_sent = await self._hints.add(swap_id, known_as, outgoing)
+        observe.deposit_hinted(swap_id, network, is_sent=is_sent)

@@ -36,7 +36,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "referrer-policy": "no-referrer",
 }
 SCRIPT: Final = "text/javascript; charset=utf-8"
-KEPT: Final = "public, max-age=3600"
+CACHED: Final = "public, max-age=3600"
 
 
 def reference_pages() -> Mapping[str, Callable[[], Response]]:
@@ -59,5 +59,5 @@ def _file(name: str, content_type: str, **headers: str) -> Response:
 
 def _compressed(name: str, content_type: str) -> Response:
     """Return what only browsers ask for: they all take gzip."""
-    headers = {"content-encoding": "gzip", "cache-control": KEPT}
+    headers = {"content-encoding": "gzip", "cache-control": CACHED}
     return _file(name, content_type, **headers)

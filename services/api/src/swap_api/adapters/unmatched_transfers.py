@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.attaching import LoneTransfer
+from swap_api.domain.attaching import UnmatchedTransfer
 from swap_chains.evm.codec import checksum_address
 from swap_domain.attaching import Destined
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
@@ -49,7 +49,7 @@ RETURNING submission
 """)
 
 
-class PostgresLoneTransfers:
+class PostgresUnmatchedTransfers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -69,7 +69,7 @@ class PostgresLoneTransfers:
 
     async def of_transaction(
         self, swap_id: UUID, network: str, transaction_hash: str
-    ) -> Sequence[LoneTransfer]:
+    ) -> Sequence[UnmatchedTransfer]:
         values = {
             "swap_id": swap_id,
             "network": network,
@@ -79,7 +79,7 @@ class PostgresLoneTransfers:
         async with reading(self._engine) as connection:
             rows = await connection.execute(OF_TRANSACTION, values)
         found = [row._asdict() for row in rows]
-        return [LoneTransfer(**{**row, "base_units": int(row["base_units"])}) for row in found]
+        return [UnmatchedTransfer(**{**row, "base_units": int(row["base_units"])}) for row in found]
 
     async def submit(
         self,
@@ -95,8 +95,8 @@ class PostgresLoneTransfers:
             others = await connection.scalar(COUNT, values)
             if others >= PER_SWAP_MAX:
                 return False
-            told = {**values, "now": now, "again_before": now - AGAIN_AFTER}
-            row = (await connection.execute(SUBMIT, told)).one_or_none()
+            parameters = {**values, "now": now, "again_before": now - AGAIN_AFTER}
+            row = (await connection.execute(SUBMIT, parameters)).one_or_none()
             if row is not None:
                 add_to_outbox(connection, [message(row.submission)])
         return True
