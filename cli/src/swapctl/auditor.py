@@ -1,4 +1,4 @@
-"""Reads the database as somebody who may change nothing."""
+"""Reads the database with a role that can change nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Auditor:
 
     def rows(self, query: LiteralString | bytes, values: Sequence[object] = ()) -> list[Row]:
         """
-        :raises Failed: when the query cannot be answered.
+        :raises RequestFailed: when the query cannot be answered.
         """
         try:
             return self._connection.execute(query, values or None).fetchall()
@@ -30,7 +30,7 @@ class Auditor:
             raise RequestFailed(f"the database says: {error}".strip()) from error
 
     def use_schema(self, schema: str) -> None:
-        """Find tables that are named without a schema in this one."""
+        """Set the schema of tables that are named without one."""
         self._connection.execute("SELECT set_config('search_path', %s, false)", [schema])
 
     def has_table(self, name: str) -> bool:
@@ -41,7 +41,7 @@ class Auditor:
 @contextmanager
 def open_auditor(url: str) -> Iterator[Auditor]:
     """
-    :raises Failed: when the database cannot be reached.
+    :raises RequestFailed: when the database cannot be reached.
     """
     try:
         connection = psycopg.connect(

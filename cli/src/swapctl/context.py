@@ -1,4 +1,4 @@
-"""What every command gets from the root: where things are."""
+"""What every command gets from the root: addresses and tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def internal(context: typer.Context, service: ServiceName) -> Internal:
 def known_services(
     context: typer.Context, services: Sequence[ServiceName]
 ) -> Iterator[ServiceName]:
-    """Yield the services that have an address here; of a single one it is required."""
+    """Yield the services with a known address; a service that is named must have one."""
     for service in services:
         try:
             known = bool(get_endpoints(context).url(service))

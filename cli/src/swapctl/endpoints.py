@@ -1,4 +1,4 @@
-"""Where the services and the database are: told by options, by the environment, or by a stack."""
+"""Addresses of the services and the database: from options, the environment or a stack file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NotConfigured(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """What was told, the more explicit before the less."""
+    """Known addresses and tokens. Options win over the environment, and that over a stack file."""
 
     environment: Mapping[str, str]
     stack: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Endpoints:
     def url(self, service: ServiceName) -> str:
         """Return the address of a service's internal port.
 
-        :raises NotConfigured: when nobody said it.
+        :raises NotConfigured: when it is not known.
         """
         variable = URL_VARIABLES[service]
         for row in self.stack.get("services", ()):
@@ -77,23 +77,23 @@ class Endpoints:
 
     @property
     def access_token(self) -> str | None:
-        """Return the token of the member who asks; None when it is the operator who does."""
+        """Return a member's access token; None for an operator."""
         return self.environment.get(ACCESS_VARIABLE)
 
     @property
     def public_url(self) -> str:
         """Return the address that partners use.
 
-        :raises NotConfigured: when nobody said it.
+        :raises NotConfigured: when it is not known.
         """
         default = self.stack.get("gateway", {}).get("url")
         return self._required(PUBLIC_VARIABLE, default, "the public address").rstrip("/")
 
     @property
     def auditor_url(self) -> str:
-        """Return the address of the database for somebody who only reads.
+        """Return the address of the database for a role that only reads.
 
-        :raises NotConfigured: when nobody said it.
+        :raises NotConfigured: when it is not known.
         """
         postgres = self.stack.get("postgres", {})
         default = postgres.get("auditor_url") or postgres.get("url")
@@ -110,7 +110,7 @@ class Endpoints:
 
 
 def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> Endpoints:
-    """Collect what is known; a stack file in its usual place is taken without being named.
+    """Collect what is known; a stack file in its usual place is read without being named.
 
     :param overrides: options of the command line by the variable that each stands for.
     :raises NotConfigured: when a stack file is named that is not there, or two operators are named.

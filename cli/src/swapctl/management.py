@@ -35,7 +35,7 @@ class Management:
 
     def get(self, path: str, **query: str | None) -> Any:
         """
-        :raises Failed: with the service's own words.
+        :raises RequestFailed: with the service's own words.
         """
         parameters = {name: value for name, value in query.items() if value is not None}
         return self._ask("GET", path, params=parameters)
@@ -43,13 +43,13 @@ class Management:
     def list_all(self, path: str) -> list[dict[str, Any]]:
         """Return every page of a list.
 
-        :raises Failed: with the service's own words.
+        :raises RequestFailed: with the service's own words.
         """
         return list(self._pages(path))
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """
-        :raises Failed: with the service's own words.
+        :raises RequestFailed: with the service's own words.
         """
         content = {name: value for name, value in (body or {}).items() if value is not None}
         return self._ask("POST", path, json=content)

@@ -1,4 +1,4 @@
-"""Which messages belong to one swap, and what each says in a line. Pure: rows in, rows out."""
+"""The messages of one swap, each as one line. Pure: rows in, rows out."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class OutboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class SwapMarks:
-    """By what the messages of others can be known as this swap's."""
+    """Values by which messages with another key belong to the swap."""
 
     swap_id: str
     sequence_numbers: frozenset[int]
     transaction_hashes: frozenset[str]
 
     def needles(self) -> list[bytes]:
-        """Return bytes of which every message of the swap holds at least one."""
+        """Return byte strings; every message of the swap contains at least one."""
         numbers = [f'"sequence_number":{number}' for number in self.sequence_numbers]
         return [text.encode() for text in (*numbers, *self.transaction_hashes)]
 

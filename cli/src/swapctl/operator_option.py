@@ -1,4 +1,4 @@
-"""An option that older scripts give, and that says nothing any more."""
+"""An option of older scripts; it has no effect."""
 
 from __future__ import annotations
 

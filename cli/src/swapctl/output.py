@@ -26,7 +26,7 @@ def show(row: Mapping[str, Any], *, as_json: bool) -> None:
 def show_all(
     rows: Sequence[Mapping[str, Any]], *, as_json: bool, columns: Sequence[str] = ()
 ) -> None:
-    """Print many things, the named members of each where there are too many."""
+    """Print rows as a table of `columns`, or as JSON with all members."""
     if as_json:
         typer.echo(json.dumps(list(rows), default=str))
         return

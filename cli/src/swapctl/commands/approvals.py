@@ -24,25 +24,25 @@ Id = Annotated[str, typer.Argument(help="As it is listed.")]
 
 @approvals.command("list")
 def list_approvals(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the orders that wait for another operator, what they are about, and until when."""
+    """List the orders that need a second operator, with their reason and expiry."""
     show_all(_list(context), as_json=as_json, columns=COLUMNS)
 
 
 @approvals.command("approve")
 def approve(context: typer.Context, id: Id, *, as_json: Json = False) -> None:
-    """Carry an order out that another operator gave; the guards are those of this moment."""
+    """Approve an order of another operator and carry it out; its guards are checked again."""
     show(_decide(context, id, "approve"), as_json=as_json)
 
 
 @approvals.command("reject")
 def reject(context: typer.Context, id: Id, *, as_json: Json = False) -> None:
-    """End an order that waits; it is not carried out."""
+    """Reject an order; it is not carried out."""
     show(_decide(context, id, "reject"), as_json=as_json)
 
 
 def _decide(context: typer.Context, id: str, verb: str) -> Any:
     """
-    :raises Failed: when no service has it, or with the service's own words.
+    :raises RequestFailed: when no service has it, or with the service's own words.
     """
     for row in _list(context):
         if row["id"] == id:

@@ -25,7 +25,7 @@ def list_orders(
     limit: Annotated[int, typer.Option(min=1, max=500, help="The newest of each service.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """List what operators ordered, the newest first: who, what, why, and what became of it."""
+    """List the orders of operators, newest first: who, what, why, and the outcome."""
     rows: list[dict[str, Any]] = []
     for one in known_services(context, [service] if service else tuple(ServiceName)):
         found = internal(context, one).get("/audit", limit=str(limit))["orders"]

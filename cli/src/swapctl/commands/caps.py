@@ -1,4 +1,4 @@
-"""How much may leave a network in a while."""
+"""Caps: how much may leave a network in a span of time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Why = Annotated[str, typer.Option(prompt="Why", help="Kept with the cap.")]
 
 @caps.command("list")
 def list_caps(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the caps, with what left under each in the span that ends now."""
+    """List the caps, each with the amount of the current span."""
     result = internal(context, ServiceName.SETTLER).get("/caps")["caps"]
     show_all(result, as_json=as_json, columns=COLUMNS)
 
@@ -56,7 +56,7 @@ def set_cap(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Set a cap, or another limit for it. What waits goes as soon as there is room."""
+    """Set a cap or change its limit. Queued payments leave as soon as the cap allows them."""
     body = {
         "network": network,
         "token": token,
@@ -80,7 +80,7 @@ def lift_cap(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Take a cap away; what waits for it goes."""
+    """Remove a cap; payments that it held are sent."""
     body = {"network": network, "token": token, "app_id": app_id, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post("/caps/lift", body)["caps"]
     show_all(result, as_json=as_json, columns=COLUMNS)

@@ -1,4 +1,4 @@
-"""Money that waits for its owner: what could not be sent, and what came without a match."""
+"""Claimable money: what could not be sent, and what came without a match."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = ("id", "kind", "network", "token", "base_units", "swap_id", "deposit_i
 
 @claimable.callback()
 def list_claimable(context: typer.Context, *, as_json: Json = False) -> None:
-    """List what is owed and to be paid by hand; `suspense` is what no swap asked for."""
+    """List balances that an operator has to pay; `suspense` belongs to no swap."""
     if context.invoked_subcommand is not None:
         return
     result = internal(context, ServiceName.SETTLER).get("/claimable")["claimable"]
@@ -38,7 +38,7 @@ def sweep(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Have a token swept that no swap asked for, so that its owner can be paid."""
+    """Sweep a token that belongs to no swap, so that its owner can be paid."""
     body = {"network": network, "address": address, "token": token, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post("/sweeps", body), as_json=as_json)
 
@@ -56,7 +56,7 @@ def pay_claimable(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Pay a balance that waits for its owner. Asked twice, it is paid once."""
+    """Pay a claimable balance. A repeated command pays it once."""
     body = {"to_address": to, "base_units": base_units, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
     show(result, as_json=as_json)
@@ -75,7 +75,7 @@ def attach_claimable(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Give a transfer that named no swap to one. From now on it is an ordinary deposit of it."""
+    """Attach a transfer without a swap to one. It becomes an ordinary deposit."""
     body = {"swap_id": swap, "base_units": base_units, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/attach", body)
     show(result, as_json=as_json)

@@ -1,4 +1,4 @@
-"""Checks every part of a deployment and says what to do about what is not well."""
+"""Checks every part of a deployment and says what to do about each problem."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FROM {}.outbox WHERE published_at IS NULL
 """
 CHECKOUT_VARIABLE: Final = "CHECKOUT"  # `make env` sets it
 NODES_VARIABLE: Final = "SWAP_NODES"
-# What is connected to, by what it is called: variable, and where a stack's description has it.
+# Servers by name: their variable, and their place in a stack's description.
 ENDPOINTS: Final = {
     "broker": ("SWAP_KAFKA__BOOTSTRAP_SERVERS", "kafka", "bootstrap_servers"),
     "Valkey": ("SWAP_REDIS__URL", "redis", "url"),
@@ -73,7 +73,7 @@ def _findings(context: typer.Context) -> Iterator[Finding]:
 
 
 def _guarded(part: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """Yield the findings; a part that cannot be asked is a finding, not the end."""
+    """Yield the findings. A part that does not answer is a finding."""
     try:
         yield from check()
     except NotConfigured as error:

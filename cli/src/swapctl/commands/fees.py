@@ -1,4 +1,4 @@
-"""What apps earned by their own fees: list what is owed, and pay it."""
+"""Fees of apps: list what is owed, and pay it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def pay_fees(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Pay what is owed to an app in one asset. Asked twice, it is paid once."""
+    """Pay what is owed to an app in one asset. A repeated command pays it once."""
     body = {"to_address": to, "base_units": base_units, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post(f"/fees/{id}/pay", body), as_json=as_json)

@@ -1,4 +1,4 @@
-"""The sentences about money that must always be true, as queries that find their violations."""
+"""Invariants of money, as queries that return violations."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_invariants(
 def read_queries(path: Path) -> dict[str, str]:
     """Return the queries of a file by their names.
 
-    :raises Failed: when it cannot be read or names none.
+    :raises RequestFailed: when it cannot be read or names none.
     """
     try:
         _, *parts = NAMED.split(path.read_text())

@@ -36,7 +36,7 @@ def invite(
     of: Of = None,
     as_json: Json = False,
 ) -> None:
-    """Invite somebody, and show what lets them in, this once."""
+    """Invite a member and show the invitation token. It is shown once."""
     manage = management(context)
     path = f"/organizations/{partner_id(manage, of)}/invitations"
     show(manage.post(path, {"name": name, "role": role.value}), as_json=as_json)
@@ -44,7 +44,7 @@ def invite(
 
 @member.command("invitations")
 def list_invitations(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
-    """List invitations that nobody took yet."""
+    """List open invitations."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/invitations")
     show_all(rows, as_json=as_json, columns=MEMBER_COLUMNS)
@@ -54,7 +54,7 @@ def list_invitations(context: typer.Context, *, of: Of = None, as_json: Json = F
 def revoke_invitation(
     context: typer.Context, invitation_id: UUID, *, as_json: Json = False
 ) -> None:
-    """Take an invitation back."""
+    """Revoke an invitation."""
     show(management(context).post(f"/invitations/{invitation_id}/revoke"), as_json=as_json)
 
 
@@ -66,7 +66,7 @@ def join(
     label: Annotated[str, typer.Option(help="What the access token is for.")] = "swapctl",
     as_json: Json = False,
 ) -> None:
-    """Take an invitation, and show the access token for SWAPCTL_ACCESS_TOKEN, this once."""
+    """Accept an invitation and show the access token for SWAPCTL_ACCESS_TOKEN. It is shown once."""
     manage = management(context, as_member=True)
     body = {"token": invitation, "label": label}
     show(manage.post("/invitations/accept", body), as_json=as_json)
@@ -74,7 +74,7 @@ def join(
 
 @member.command("list")
 def list_members(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
-    """List a partner's members."""
+    """List the members of an organization."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/members")
     show_all(rows, as_json=as_json, columns=INVITATION_COLUMNS)
@@ -91,7 +91,7 @@ def change_role(
 
 @member.command("remove")
 def remove(context: typer.Context, member_id: UUID, *, as_json: Json = False) -> None:
-    """Let a member go, with every access token."""
+    """Remove a member with all access tokens."""
     show(management(context).post(f"/members/{member_id}/remove"), as_json=as_json)
 
 
@@ -109,7 +109,7 @@ def create_token(
     expires: Annotated[datetime | None, typer.Option(help="In UTC.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """Make an access token and show it, this once."""
+    """Create an access token. It is shown once."""
     body = {"label": label, "expires_at": None if expires is None else moment(expires)}
     show(management(context, as_member=True).post("/me/tokens", body), as_json=as_json)
 
@@ -123,6 +123,6 @@ def list_tokens(context: typer.Context, *, as_json: Json = False) -> None:
 
 @token.command("revoke")
 def revoke_token(context: typer.Context, token_id: UUID, *, as_json: Json = False) -> None:
-    """Make an access token worthless, at once."""
+    """Revoke an access token at once."""
     manage = management(context, as_member=True)
     show(manage.post(f"/me/tokens/{token_id}/revoke"), as_json=as_json)

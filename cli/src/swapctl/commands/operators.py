@@ -32,7 +32,7 @@ def new_operator(
     days: Annotated[int | None, typer.Option(min=1, help="How long the token is valid.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a token, and the entry of SWAP_OPERATORS that knows it. Nothing is stored."""
+    """Create a token and its entry of SWAP_OPERATORS. Nothing is stored."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
     entry: dict[str, Any] = {
         "name": name,

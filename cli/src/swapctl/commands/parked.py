@@ -1,4 +1,4 @@
-"""Messages that could not work, set aside for a person."""
+"""Parked messages: those that failed and wait for an operator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def list_parked(
     service: Annotated[ServiceName | None, typer.Option(help="Only this one's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List what stands aside, of every service or of one."""
+    """List parked messages of every service or of one."""
     rows: list[dict[str, Any]] = []
     for one in known_services(context, [service] if service else tuple(ServiceName)):
         found = internal(context, one).get("/parked")["parked"]
@@ -35,7 +35,7 @@ def list_parked(
 def release_parked(
     context: typer.Context, parked_id: int, *, service: Service, as_json: Json = False
 ) -> None:
-    """Try a message again, and then what waits behind it."""
+    """Try a message again, then the later messages of its key."""
     show(internal(context, service).post(f"/parked/{parked_id}/release"), as_json=as_json)
 
 
@@ -43,5 +43,5 @@ def release_parked(
 def drop_parked(
     context: typer.Context, parked_id: int, *, service: Service, as_json: Json = False
 ) -> None:
-    """Give a message up for good."""
+    """Drop a message for good."""
     show(internal(context, service).post(f"/parked/{parked_id}/drop"), as_json=as_json)

@@ -1,4 +1,4 @@
-"""Organizations, their apps and the API keys of those."""
+"""Organizations, their apps and API keys."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def set_app(
     swap_lifetime: Lifetime = None,
     as_json: Json = False,
 ) -> None:
-    """Set an app's settings; without a lifetime its swaps live as promised."""
+    """Set an app's settings; without a lifetime its swaps have the usual one."""
     manage = management(context)
     named = name or manage.get(f"/apps/{app_id}")["name"]
     body = {"name": named, "swap_lifetime_seconds": swap_lifetime}
@@ -133,7 +133,7 @@ def limit_app(
     lifted: Annotated[bool, typer.Option("--lifted", help="No limits at all.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Set all limits of an app, what is not named as the deployment has it; the operator does."""
+    """Set all limits of an app; unnamed ones are the deployment's. Operators only."""
     body = {
         "reads_per_minute": reads,
         "prices_per_minute": prices,
@@ -153,7 +153,7 @@ def set_fee(
     *,
     as_json: Json = False,
 ) -> None:
-    """Set what an app takes of its swaps for itself; the operator does."""
+    """Set the fee that an app takes of its swaps. Operators only."""
     body = {"fee_basis_points": basis_points}
     show(management(context).post(f"/apps/{app_id}/fee", body), as_json=as_json)
 
@@ -174,7 +174,7 @@ def create_key(
     expires: Annotated[datetime | None, typer.Option(help="In UTC.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """Make an API key and show it, this once."""
+    """Create an API key. It is shown once."""
     body = {
         "kind": kind.value,
         "label": label,
@@ -207,7 +207,7 @@ def rotate_key(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key in another's place and show it; the old one goes on for a while."""
+    """Replace a key and show the new one; the old one stays valid for a while."""
     body = {"overlap_seconds": overlap}
     show(management(context).post(f"/keys/{key_id}/rotate", body), as_json=as_json)
 
@@ -220,21 +220,21 @@ def expire_key(
     at: Annotated[datetime, typer.Option(help="In UTC: 2026-01-31 or 2026-01-31T12:00:00.")],
     as_json: Json = False,
 ) -> None:
-    """Let a key end at a moment."""
+    """Set the time at which a key expires."""
     body = {"expires_at": moment(at)}
     show(management(context).post(f"/keys/{key_id}/expire", body), as_json=as_json)
 
 
 @key.command("revoke")
 def revoke_key(context: typer.Context, key_id: UUID, *, as_json: Json = False) -> None:
-    """Make a key worthless, at once."""
+    """Revoke a key at once."""
     show(management(context).post(f"/keys/{key_id}/revoke"), as_json=as_json)
 
 
 def partner_id(manage: Management, id_or_name: str | None) -> str:
-    """Return the id of an organization that is named by it or by its name, or that alone is seen.
+    """Return an organization's id, found by id or name, or because it is the only one.
 
-    :raises Failed: when it is none, or several.
+    :raises RequestFailed: when none or several match.
     """
     try:
         return str(UUID(id_or_name))
@@ -248,7 +248,7 @@ def partner_id(manage: Management, id_or_name: str | None) -> str:
 
 
 def moment(when: datetime) -> str:
-    """Return a moment with its zone; without one it is UTC."""
+    """Return a time with its zone; UTC is the default."""
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).isoformat()
 
 

@@ -1,4 +1,4 @@
-"""The kill switch."""
+"""Stops of signing, and the queue of payments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def stop(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Let no process sign anything from now on. Chains are watched and questions answered still."""
+    """Stop signing. Chains are still watched and requests answered."""
     body = {"network": network, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post("/payouts/stop", body)
     show_all(result["stops"], as_json=as_json, columns=COLUMNS)
@@ -61,7 +61,7 @@ def go(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Let signing go on where it was stopped; what waited is sent."""
+    """Resume signing where it was stopped; queued payments are sent."""
     body: dict[str, object] = {"network": network, "reason": reason}
     if losses:
         body["is_of_losses"] = True
@@ -71,7 +71,7 @@ def go(
 
 @payouts.command("queue")
 def list_queue(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the payments that a cap has no room for, the longest waiting first, and why."""
+    """List the payments that a cap holds, oldest first, with the reason."""
     result = internal(context, ServiceName.SETTLER).get("/payouts/queue")["waiting"]
     show_all(result, as_json=as_json, columns=QUEUE)
 
@@ -104,7 +104,7 @@ def explain(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Tell the ends of payments whose ids at the Treasury were taken by what was not signed here.
+    """Reconcile payments whose ids at the Treasury an external transaction spent.
 
     The settler asks the nodes for the proof. What was paid as ordered is made; what was not can
     never be made by its id: it fails, and its money is claimable. What its own recipient got as

@@ -1,4 +1,4 @@
-"""Who must not be paid."""
+"""Blocked addresses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
 
 @policy.command("list")
 def list_blocked(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the addresses that are not paid, and why."""
+    """List blocked addresses with their reason."""
     result = internal(context, ServiceName.SETTLER).get("/blocked")["blocked"]
     show_all(result, as_json=as_json, columns=COLUMNS)
 
@@ -37,7 +37,7 @@ def block(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Offer these addresses nothing and pay them nothing; their money waits for an operator."""
+    """Block addresses: no swap is offered or paid to them; their money becomes claimable."""
     lines = [] if file is None else file.read_text().split()
     body = {
         "addresses": [*(addresses or ()), *lines],
@@ -57,6 +57,6 @@ def lift(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Take addresses from the list, where they were put on it."""
+    """Remove addresses from the list that an operator added."""
     body = {"addresses": list(addresses or ()), "network": network, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post("/blocked/lift", body), as_json=as_json)

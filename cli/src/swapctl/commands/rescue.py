@@ -1,4 +1,4 @@
-"""Tokens that came to an address of ours and that no swap has."""
+"""Tokens at the service's addresses that belong to no swap."""
 
 from __future__ import annotations
 

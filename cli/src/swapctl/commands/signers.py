@@ -20,7 +20,7 @@ COLUMNS = (
 
 @signer.command("list")
 def list_signers(context: typer.Context, *, as_json: Json = False) -> None:
-    """List each signer: what it has out, whether it is halted, and what is to be done then."""
+    """List each signer: its open nonces, whether it is halted, and what to do."""
     signers = internal(context, ServiceName.SETTLER).get("/signers")["signers"]
     show_all(signers, as_json=as_json, columns=COLUMNS)
 
@@ -43,9 +43,10 @@ def resume_signers(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let a network's halted signers sign again, once their reason is understood.
+    """Resume a network's halted signers once the reason is understood.
 
-    With --used-by the settler asks the nodes for the proof, and frees what waited on the nonces.
+    With --used-by the settler verifies at the nodes which transactions used the nonces, and
+    reassigns their payments.
     """
     body: dict[str, object] = {"reason": reason, "address": address}
     if used_by:

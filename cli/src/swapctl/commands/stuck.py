@@ -1,4 +1,4 @@
-"""Swaps that are longer in a status than they may be."""
+"""Stuck swaps: longer in one status than docs/endings.md allows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ COLUMNS = ("swap_id", "status", "since")
 
 
 def list_stuck(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the swaps that nothing moves in time: none, if all is well."""
+    """List stuck swaps."""
     result = internal(context, ServiceName.SETTLER).get("/stuck")["stuck"]
     show_all(result, as_json=as_json, columns=COLUMNS)

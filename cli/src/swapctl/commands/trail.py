@@ -1,4 +1,4 @@
-"""What the services told each other about one swap."""
+"""The messages of all services about one swap."""
 
 from __future__ import annotations
 

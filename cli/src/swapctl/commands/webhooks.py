@@ -35,7 +35,7 @@ def add_webhook(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Add an endpoint and show its secret, this once."""
+    """Add an endpoint. Its secret is shown once."""
     body = {"url": url, "wants_updates": updates, "wants_notices": notices}
     show(management(context).post(f"/apps/{app_id}/webhooks", body), as_json=as_json)
 
@@ -47,7 +47,7 @@ def list_webhooks(
     app_id: Annotated[UUID | None, typer.Option("--app", help="Only this app's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List endpoints and how they are doing; only the operator sees those of all apps."""
+    """List endpoints with their state; operators see those of all apps."""
     if app_id is not None:
         endpoints = management(context).get(f"/apps/{app_id}/webhooks")
     else:
@@ -57,31 +57,31 @@ def list_webhooks(
 
 @webhook.command("rotate")
 def rotate_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
-    """Give an endpoint a new secret; the old one signs beside it for a day."""
+    """Rotate an endpoint's secret; the old one signs as well for a day."""
     show(management(context).post(f"/webhooks/{endpoint_id}/rotate"), as_json=as_json)
 
 
 @webhook.command("disable")
 def disable_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
-    """Send nothing more to an endpoint."""
+    """Disable an endpoint."""
     show(management(context).post(f"/webhooks/{endpoint_id}/disable"), as_json=as_json)
 
 
 @webhook.command("enable")
 def enable_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
-    """Send to an endpoint again, from now on; what it missed can be replayed."""
+    """Enable an endpoint; missed messages can be replayed."""
     show(management(context).post(f"/webhooks/{endpoint_id}/enable"), as_json=as_json)
 
 
 @webhook.command("remove")
 def remove_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
-    """Remove an endpoint: nothing is sent there or kept for it any more."""
+    """Remove an endpoint with its stored messages."""
     show(management(context).post(f"/webhooks/{endpoint_id}/remove"), as_json=as_json)
 
 
 @webhook.command("messages")
 def list_messages(context: typer.Context, swap_id: UUID, *, as_json: Json = False) -> None:
-    """List the messages of a swap and how far each got."""
+    """List the messages of a swap with their delivery state."""
     messages = internal(context, ServiceName.NOTIFIER).get("/messages", swap_id=str(swap_id))
     show_all(messages["messages"], as_json=as_json, columns=MESSAGE_COLUMNS)
 
@@ -102,7 +102,7 @@ def replay_since(
     undelivered: Undelivered = False,
     as_json: Json = False,
 ) -> None:
-    """Send an endpoint everything since then again, what it missed while disabled included."""
+    """Send all messages since a time again, including those of a disabled endpoint."""
     body = {"since": moment(since), "undelivered_only": undelivered}
     show(management(context).post(f"/webhooks/{endpoint_id}/replay", body), as_json=as_json)
 
