@@ -99,7 +99,7 @@ class AsyncClient:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> Quoted:
-        """Price a swap. Nothing is kept of it."""
+        """Price a swap. The service stores nothing."""
         return await self._ask(calls.quote(route, amount, _parameters(options)))
 
     async def explained_quote(
@@ -109,7 +109,7 @@ class AsyncClient:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> ExplainedQuote:
-        """Price a swap and say why: prices with their ages, every step, what is not offered.
+        """Price a swap with an explanation: prices and their ages, every step, what is not offered.
 
         It needs a secret key.
         """
@@ -122,7 +122,7 @@ class AsyncClient:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> Limits:
-        """Return how little and how much a route takes."""
+        """Return the smallest and the largest amount of a route."""
         return await self._ask(calls.limits(route, amount, _parameters(options)))
 
     async def create_swap(
@@ -134,9 +134,9 @@ class AsyncClient:
         idempotency_key: str | None = None,
         **route: Unpack[Route],
     ) -> PreparedSwap:
-        """Create a swap, once: whatever gets lost on the way, every attempt is about the same one.
+        """Create a swap once. All attempts of a call share an idempotency key.
 
-        :param idempotency_key: to give the same swap also to a later call, for 24 hours.
+        :param idempotency_key: with the same key a later call returns the same swap, for 24 hours.
         """
         return await self._ask(
             calls.create_swap(
@@ -187,11 +187,11 @@ class AsyncClient:
     async def deposit_actions(
         self, swap_id: str, *, source_address: str | None = None
     ) -> list[DepositActionItem]:
-        """Return what the user has to do, step by step."""
+        """Return the steps that the user has to take."""
         return await self._ask(calls.deposit_actions(swap_id, source_address=source_address))
 
     async def set_refund_address(self, swap_id: str, refund_address: str) -> PreparedSwap:
-        """Say where the money may go back to, while nobody has."""
+        """Set the refund address of a swap that has none."""
         return await self._ask(calls.set_refund_address(swap_id, refund_address))
 
     async def detailed_quote(
@@ -201,37 +201,37 @@ class AsyncClient:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> list[DetailedQuote]:
-        """Return what a route costs between which amounts."""
+        """Return the costs of a route, by ranges of amounts."""
         return await self._ask(calls.price("detailed_quote", route, amount, _parameters(options)))
 
     async def sources(self, **options: Unpack[SourceOptions]) -> list[ReachableNetwork]:
-        """Return what a swap can start from."""
+        """Return the networks and tokens that a swap can start from."""
         return await self._ask(calls.reachable("sources", _parameters(options)))
 
     async def destinations(self, **options: Unpack[DestinationOptions]) -> list[ReachableNetwork]:
-        """Return what a swap can end at."""
+        """Return the networks and tokens that a swap can end at."""
         return await self._ask(calls.reachable("destinations", _parameters(options)))
 
     async def next_action(self, swap_id: str, *, source_address: str | None = None) -> PreparedSwap:
-        """Read a swap with the one thing to do now (experimental)."""
+        """Read a swap with its next action (experimental)."""
         return await self._ask(calls.next_action(swap_id, source_address=source_address))
 
     async def authorize(
         self, swap_id: str, *, signature: str, signer_address: str
     ) -> Authorization:
-        """Hand in what the user signed."""
+        """Submit the user's signature."""
         return await self._ask(calls.authorize(swap_id, signature, signer_address))
 
     async def authorization(self, swap_id: str) -> Authorization:
-        """Return how far the signed deposit is."""
+        """Return the state of the signed deposit."""
         return await self._ask(calls.authorization(swap_id))
 
     async def speed_up_deposit(self, swap_id: str, transaction_id: str) -> None:
-        """Say which transaction pays, so that it is looked for now."""
+        """Name the transaction that pays, so that it is looked up at once."""
         return await self._ask(calls.speed_up_deposit(swap_id, transaction_id))
 
     async def lone_transfers(self, swap_id: str, transaction_id: str) -> list[LoneTransfer]:
-        """Return transfers that named no swap, each with the text that its sender signs."""
+        """Return transfers without a swap, each with the text that its sender signs."""
         return await self._ask(calls.lone_transfers(swap_id, transaction_id))
 
     async def attach_transfer(
@@ -242,17 +242,17 @@ class AsyncClient:
         signature: str,
         transfer_id: str | None = None,
     ) -> LoneTransfer:
-        """Give a transfer that named no swap to this one, by its sender's signature."""
+        """Attach a transfer without a swap to this one, by its sender's signature."""
         return await self._ask(
             calls.attach_transfer(swap_id, transaction_id, signature, transfer_id)
         )
 
     async def events(self, swap_id: str) -> list[SwapEvent]:
-        """Return what happened to a swap, in its order."""
+        """Return the events of a swap in order."""
         return await self._ask(calls.events(swap_id))
 
     async def follow(self, swap_id: str, *, after: int = 0) -> AsyncIterator[SwapEvent]:
-        """Yield what happens to a swap as it happens, until nothing more becomes of it.
+        """Yield the events of a swap as they happen, until it is closed.
 
         :param after: the sequence number of the last event that is known already.
         :raises SwapError: when the service does not answer for longer than the retries allow.
@@ -291,27 +291,27 @@ class AsyncClient:
             yield answer.aiter_lines()
 
     async def ledger(self, swap_id: str) -> list[LedgerTransaction]:
-        """Return what was booked for a swap."""
+        """Return the ledger transactions of a swap."""
         return await self._ask(calls.ledger(swap_id))
 
     async def transaction_status(self, network: str, transaction_id: str) -> TransactionStatus:
         return await self._ask(calls.transaction_status(network, transaction_id))
 
     async def status(self) -> Status:
-        """Return how every network is."""
+        """Return the state of every network."""
         return await self._ask(calls.status())
 
     async def errors(self) -> list[ErrorFacts]:
-        """Return every error code that there is."""
+        """Return all error codes."""
         return await self._ask(calls.errors())
 
     async def health(self) -> Mapping[str, str]:
         return await self._ask(calls.health())
 
     async def wait_until_closed(self, swap_id: str, *, within: float) -> PreparedSwap:
-        """Read a swap until nothing more becomes of it.
+        """Read a swap until it is closed.
 
-        :raises TimeoutError: when that is not so `within` as many seconds.
+        :raises TimeoutError: when it is not closed `within` as many seconds.
         """
         until = time.monotonic() + within
         while (read := await self.swap(swap_id))["swap"]["status"] not in CLOSED:

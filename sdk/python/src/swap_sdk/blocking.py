@@ -98,7 +98,7 @@ class Client:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> Quoted:
-        """Price a swap. Nothing is kept of it."""
+        """Price a swap. The service stores nothing."""
         return self._ask(calls.quote(route, amount, _parameters(options)))
 
     def explained_quote(
@@ -108,7 +108,7 @@ class Client:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> ExplainedQuote:
-        """Price a swap and say why: prices with their ages, every step, what is not offered.
+        """Price a swap with an explanation: prices and their ages, every step, what is not offered.
 
         It needs a secret key.
         """
@@ -121,7 +121,7 @@ class Client:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> Limits:
-        """Return how little and how much a route takes."""
+        """Return the smallest and the largest amount of a route."""
         return self._ask(calls.limits(route, amount, _parameters(options)))
 
     def create_swap(
@@ -133,9 +133,9 @@ class Client:
         idempotency_key: str | None = None,
         **route: Unpack[Route],
     ) -> PreparedSwap:
-        """Create a swap, once: whatever gets lost on the way, every attempt is about the same one.
+        """Create a swap once. All attempts of a call share an idempotency key.
 
-        :param idempotency_key: to give the same swap also to a later call, for 24 hours.
+        :param idempotency_key: with the same key a later call returns the same swap, for 24 hours.
         """
         return self._ask(
             calls.create_swap(
@@ -186,11 +186,11 @@ class Client:
     def deposit_actions(
         self, swap_id: str, *, source_address: str | None = None
     ) -> list[DepositActionItem]:
-        """Return what the user has to do, step by step."""
+        """Return the steps that the user has to take."""
         return self._ask(calls.deposit_actions(swap_id, source_address=source_address))
 
     def set_refund_address(self, swap_id: str, refund_address: str) -> PreparedSwap:
-        """Say where the money may go back to, while nobody has."""
+        """Set the refund address of a swap that has none."""
         return self._ask(calls.set_refund_address(swap_id, refund_address))
 
     def detailed_quote(
@@ -200,35 +200,35 @@ class Client:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> list[DetailedQuote]:
-        """Return what a route costs between which amounts."""
+        """Return the costs of a route, by ranges of amounts."""
         return self._ask(calls.price("detailed_quote", route, amount, _parameters(options)))
 
     def sources(self, **options: Unpack[SourceOptions]) -> list[ReachableNetwork]:
-        """Return what a swap can start from."""
+        """Return the networks and tokens that a swap can start from."""
         return self._ask(calls.reachable("sources", _parameters(options)))
 
     def destinations(self, **options: Unpack[DestinationOptions]) -> list[ReachableNetwork]:
-        """Return what a swap can end at."""
+        """Return the networks and tokens that a swap can end at."""
         return self._ask(calls.reachable("destinations", _parameters(options)))
 
     def next_action(self, swap_id: str, *, source_address: str | None = None) -> PreparedSwap:
-        """Read a swap with the one thing to do now (experimental)."""
+        """Read a swap with its next action (experimental)."""
         return self._ask(calls.next_action(swap_id, source_address=source_address))
 
     def authorize(self, swap_id: str, *, signature: str, signer_address: str) -> Authorization:
-        """Hand in what the user signed."""
+        """Submit the user's signature."""
         return self._ask(calls.authorize(swap_id, signature, signer_address))
 
     def authorization(self, swap_id: str) -> Authorization:
-        """Return how far the signed deposit is."""
+        """Return the state of the signed deposit."""
         return self._ask(calls.authorization(swap_id))
 
     def speed_up_deposit(self, swap_id: str, transaction_id: str) -> None:
-        """Say which transaction pays, so that it is looked for now."""
+        """Name the transaction that pays, so that it is looked up at once."""
         return self._ask(calls.speed_up_deposit(swap_id, transaction_id))
 
     def lone_transfers(self, swap_id: str, transaction_id: str) -> list[LoneTransfer]:
-        """Return transfers that named no swap, each with the text that its sender signs."""
+        """Return transfers without a swap, each with the text that its sender signs."""
         return self._ask(calls.lone_transfers(swap_id, transaction_id))
 
     def attach_transfer(
@@ -239,15 +239,15 @@ class Client:
         signature: str,
         transfer_id: str | None = None,
     ) -> LoneTransfer:
-        """Give a transfer that named no swap to this one, by its sender's signature."""
+        """Attach a transfer without a swap to this one, by its sender's signature."""
         return self._ask(calls.attach_transfer(swap_id, transaction_id, signature, transfer_id))
 
     def events(self, swap_id: str) -> list[SwapEvent]:
-        """Return what happened to a swap, in its order."""
+        """Return the events of a swap in order."""
         return self._ask(calls.events(swap_id))
 
     def follow(self, swap_id: str, *, after: int = 0) -> Iterator[SwapEvent]:
-        """Yield what happens to a swap as it happens, until nothing more becomes of it.
+        """Yield the events of a swap as they happen, until it is closed.
 
         :param after: the sequence number of the last event that is known already.
         :raises SwapError: when the service does not answer for longer than the retries allow.
@@ -284,27 +284,27 @@ class Client:
             yield answer.iter_lines()
 
     def ledger(self, swap_id: str) -> list[LedgerTransaction]:
-        """Return what was booked for a swap."""
+        """Return the ledger transactions of a swap."""
         return self._ask(calls.ledger(swap_id))
 
     def transaction_status(self, network: str, transaction_id: str) -> TransactionStatus:
         return self._ask(calls.transaction_status(network, transaction_id))
 
     def status(self) -> Status:
-        """Return how every network is."""
+        """Return the state of every network."""
         return self._ask(calls.status())
 
     def errors(self) -> list[ErrorFacts]:
-        """Return every error code that there is."""
+        """Return all error codes."""
         return self._ask(calls.errors())
 
     def health(self) -> Mapping[str, str]:
         return self._ask(calls.health())
 
     def wait_until_closed(self, swap_id: str, *, within: float) -> PreparedSwap:
-        """Read a swap until nothing more becomes of it.
+        """Read a swap until it is closed.
 
-        :raises TimeoutError: when that is not so `within` as many seconds.
+        :raises TimeoutError: when it is not closed `within` as many seconds.
         """
         until = time.monotonic() + within
         while (read := self.swap(swap_id))["swap"]["status"] not in CLOSED:

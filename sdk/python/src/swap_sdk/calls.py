@@ -1,4 +1,4 @@
-"""Every call of the service, as data: the two clients send the same ones."""
+"""The calls of the service as data, for both clients."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Route(TypedDict):
 
 
 class FundingOptions(TypedDict, total=False):
-    """What decides what a swap costs."""
+    """Options that decide the price of a swap."""
 
     source_address: str
     slippage: str
@@ -108,7 +108,7 @@ class Call(Generic[Answer]):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
-        """Return what httpx is to send."""
+        """Return the arguments for httpx."""
         return {
             "method": self.method,
             "url": self.path,
@@ -286,7 +286,7 @@ def _post(swap_id: str, what: str, body: Mapping[str, Any]) -> Call[Any]:
 
 
 def _once(key: str | None = None) -> Mapping[str, str]:
-    """One key for all attempts: whatever gets lost on the way, it is done once."""
+    """One idempotency key for all attempts of a call."""
     return {"Idempotency-Key": key or token_hex(16)}
 
 
@@ -296,7 +296,7 @@ def _of(swap_id: str, what: str) -> str:
 
 def _ends(route: Route) -> dict[str, str]:
     """
-    :raises TypeError: for what is no end: an option that stands here would be lost in silence.
+    :raises TypeError: for anything else: an option given here would be lost without an error.
     """
     if others := sorted(set(route) - Route.__required_keys__):
         raise TypeError(f"{', '.join(others)}: give it in `options`")

@@ -1,4 +1,4 @@
-"""Answers that are kept, so that what has not changed is not sent again."""
+"""A cache of answers: what has not changed is not sent again."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NOT_MODIFIED: Final = 304
 
 
 class CachedAnswers:
-    """The last answers with an `ETag`, by what was asked."""
+    """The last answers with an `ETag`, by request."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, httpx.Response] = OrderedDict()
         self._turn = threading.Lock()
 
     def naming(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a request that names the answer which is already here, if one is."""
+        """Return the request with `If-None-Match`, if its answer is cached."""
         known = self._answers.get(_cache_key(request))
         if known is None:
             return request
@@ -28,7 +28,7 @@ class CachedAnswers:
         return {**request, "headers": headers}
 
     def fresh(self, request: dict[str, Any], answer: httpx.Response) -> httpx.Response:
-        """Return the answer itself, or the one that it says is still right."""
+        """Return the answer, or the cached one that it confirms (304)."""
         key = _cache_key(request)
         with self._turn:
             if answer.status_code == NOT_MODIFIED and key in self._answers:

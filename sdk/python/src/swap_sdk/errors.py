@@ -1,4 +1,4 @@
-"""What a call can end with: the service said no, or nobody of the service answered."""
+"""Errors of a call: the service refused, or did not answer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import httpx
 
 
 class SwapError(Exception):
-    """A call did not bring what it was for."""
+    """A call failed."""
 
 
 class ApiError(SwapError):
     """The service answered with an error.
 
     :ivar code: one of the codes of `GET /errors`.
-    :ivar request_id: what to name to whoever runs the service.
+    :ivar request_id: what to name to the operator of the service.
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class ApiError(SwapError):
 
     @property
     def field_errors(self) -> Mapping[str, str]:
-        """Return what is wrong with which parameter, where that is the trouble."""
+        """Return the error of each parameter; empty if no parameter is wrong."""
         return dict(self.metadata.get("field_errors") or {})
 
 
 class Unreachable(SwapError):
-    """Nobody answered, or something in between did."""
+    """No answer, or one that is not the service's."""
 
 
 def error_of(answer: httpx.Response) -> SwapError:
-    """Return what an answer that is no success says."""
+    """Return the error of an answer."""
     try:
         problem = answer.json()["error"]
         code, message, metadata = problem["code"], problem["message"], problem["metadata"] or {}
@@ -63,7 +63,7 @@ def error_of(answer: httpx.Response) -> SwapError:
 
 
 def as_failure(error: Exception) -> SwapError:
-    """Return what went wrong below HTTP as an error of the client."""
+    """Return a failure below HTTP as an error of the client."""
     if isinstance(error, SwapError):
         return error
     return Unreachable(f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""When a call that failed is made again. POSTs have idempotency keys, so every call may be."""
+"""When a failed call is repeated. POSTs have idempotency keys, so every call can be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swap_sdk.errors import ApiError, SwapError, Unreachable
 
 AWAY: Final = frozenset({429, 500, 502, 503, 504})
 IN_PROGRESS: Final = "IDEMPOTENCY_KEY_IN_PROGRESS"
-# To ask again does not help before somebody pays for a swap, or pays out again.
+# A retry does not help before a swap is paid, or payouts go on.
 NOT_BY_WAITING: Final = frozenset({"TOO_MANY_PENDING_SWAPS", "PAYOUTS_PAUSED"})
 
 
@@ -25,7 +25,7 @@ class Retries:
     def pause_after(
         self, attempts: int, failure: SwapError, random: Callable[[], float]
     ) -> float | None:
-        """Return how long to wait; None when it is not to be tried again.
+        """Return the pause in seconds; None when the call is not repeated.
 
         :param random: between 0 and 1, so that many clients do not come back at once.
         """

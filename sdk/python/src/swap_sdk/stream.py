@@ -10,14 +10,14 @@ import httpx
 from swap_sdk.models import SwapEvent
 
 ACCEPT: Final = "text/event-stream"
-# The service ends a stream after a while; a client comes again and names what it heard last.
+# The service ends a stream after a while; a client connects again and names its last event.
 COME_AGAIN_SECONDS: Final = 1.0
-# It says at least every ten seconds that it is there.
+# A stream carries a line at least every ten seconds.
 TIMEOUT: Final = httpx.Timeout(10.0, read=30.0)
 
 
 class EventReader:
-    """What was heard of one swap so far."""
+    """Reads one swap's events, each once."""
 
     def __init__(self, after: int) -> None:
         self.last = after
@@ -26,7 +26,7 @@ class EventReader:
         return {"Accept": ACCEPT, "Last-Event-ID": str(self.last)}
 
     def read(self, line: str) -> SwapEvent | None:
-        """Return the event of a line; None where it has none, or one that was heard already."""
+        """Return the event of a line; None where it has none, or a repeated one."""
         if not line.startswith("data:"):
             return None
         event: Any = json.loads(line.removeprefix("data:"))

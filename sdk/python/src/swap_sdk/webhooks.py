@@ -1,8 +1,8 @@
-"""Verifies what the service pushes.
+"""Verifies webhooks of the service.
 
     event = verify(raw_body, headers, secret)
 
-`raw_body` must be the bytes as they came: they are parsed here, once they are known to be genuine.
+`raw_body` must be the bytes as received: they are parsed here, after the signature is verified.
 During a rotation give both secrets.
 """
 
@@ -22,7 +22,7 @@ ENDPOINT_DISABLED: Final = "endpoint.disabled"
 
 
 class NotGenuine(Exception):
-    """It does not come from the service, was changed on the way, or is five minutes off."""
+    """The signature is not the service's, the body was changed, or the time is five minutes off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Event:
     @property
     def payload(self) -> WebhookPayload:
         """
-        :raises ValueError: when it is about no swap.
+        :raises ValueError: when the event is not about a swap.
         """
         if "swap" not in self.content:
-            raise ValueError(f"{self.type} is about no swap")
+            raise ValueError(f"{self.type} is not about a swap")
         return cast(WebhookPayload, self.content)
 
     @property
@@ -57,7 +57,7 @@ class Event:
 
 
 def verify(body: bytes, headers: Mapping[str, str], secrets: str | Sequence[str]) -> Event:
-    """Return what is said, if one of the secrets signed it in the last five minutes.
+    """Return the event, if one of the secrets signed it in the last five minutes.
 
     :raises NotGenuine: if none did.
     """
