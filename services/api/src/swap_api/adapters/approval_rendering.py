@@ -74,7 +74,7 @@ class JsonApprovalRendering:
         return None if next_step is None else orjson.dumps(next_step["action"])
 
     def asks_for_more(self, step: str, detail: str) -> bytes:
-        """Return what is to be done when it is not known by whom."""
+        """Return the next action while its signer is unknown."""
         members = {"step": step, "status": StepStatus.ACTION_REQUIRED, "signing_standard": None}
         return orjson.dumps({**members, "action": None, "expires_at": None, "detail": detail})
 

@@ -19,7 +19,7 @@ from swap_runtime.postgres.database import Connection, Engine, Transaction, read
 from swap_runtime.postgres.sql import Rows, Statement, sql
 
 COUNTED_MAX: Final = 10_000
-# Whoever changes an organization or its members waits here for who does the same, before any
+# Changes of one organization or its members are serialized here, before any
 # member's row is held. Rows that refer to the organization need not wait.
 LOCK_ORGANIZATION: Final = sql("SELECT id FROM partner WHERE id = :id FOR NO KEY UPDATE")
 # Who is removed or gets another role meanwhile waits until the change is made, or is seen here.
@@ -46,7 +46,7 @@ SELECT * FROM changed
 
 
 class AuditActor(TypedDict):
-    """Who makes a change, and when."""
+    """The actor and the time of a change."""
 
     actor: Actor
     at: datetime
@@ -61,7 +61,7 @@ async def change(
     details: Mapping[str, Any],
     **audit: Unpack[AuditActor],
 ) -> dict[str, Any]:
-    """Run an audited statement for who may still do so, and return what it changed, by column.
+    """Run an audited statement if the actor still may, and return what it changed, by column.
 
     :raises NotFound: when it changed nothing.
     :raises ApiRefusal: when the actor was removed, or got another role, since the request came.
@@ -79,10 +79,10 @@ async def enforce_bound(
     lock: Statement,
     beyond: int = 0,
 ) -> None:
-    """Have whoever adds one too wait until this one is there, or is not, and count what is there.
+    """Serialize additions by a lock, and count the existing rows.
 
     :param lock: holds the row below which they are counted, and is given the same values.
-    :raises ApiRefusal: when there is no room for one more.
+    :raises ApiRefusal: when the limit is reached.
     """
     if bound is None:
         return
@@ -114,7 +114,7 @@ async def record(
     details: Mapping[str, Any],
     **audit: Unpack[AuditActor],
 ) -> dict[str, Any]:
-    """Run an audited statement whoever the actor is by now.
+    """Run an audited statement without a check of the actor.
 
     :raises NotFound: when it changed nothing.
     """
@@ -179,7 +179,7 @@ class Listing(NamedTuple):
 
     async def part(self, engine: Engine, values: Mapping[str, Any], window: Window) -> Part:
         async with reading(engine) as connection:
-            # One row more, which tells whether another part follows.
+            # One row more shows whether another part follows.
             bounds = {"limit": window.limit + 1, "offset": window.offset}
             rows, [(total,)] = await connection.ask(
                 (self.rows, {**values, **bounds}), (self.total, values)

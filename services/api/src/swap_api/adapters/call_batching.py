@@ -14,8 +14,8 @@ Answer = TypeVar("Answer")
 class CallBatcher(Generic[Question, Answer]):
     """Runs calls in batches: while one is under way, the next ones gather.
 
-    A lone call goes at once, so nobody waits for company; under load a batch is as large as what
-    arrived meanwhile. The batch answers each of its calls with a value or with an error.
+    A single call runs at once; under load a batch is as large as what arrived meanwhile.
+    The batch answers each of its calls with a value or with an error.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CallBatcher(Generic[Question, Answer]):
         return await answer
 
     async def _run_batches(self) -> None:
-        """Fly until nobody waits. It counts as landed in the same step that finds nobody."""
+        """Run batches until no call waits. It ends in the same step that finds none."""
         try:
             while self._pending:
                 await self._run_batch()

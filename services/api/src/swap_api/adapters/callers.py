@@ -1,4 +1,4 @@
-"""Whose key it is: looked up by a keyed hash, remembered for a few seconds."""
+"""Callers by API key: looked up by a keyed hash, cached for a few seconds."""
 
 from __future__ import annotations
 

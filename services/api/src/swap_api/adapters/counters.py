@@ -20,7 +20,7 @@ from swap_api.domain.rate_limits import Count, Quota, admit
 from swap_api.ports import Clock, Counters
 
 ANSWER_SECONDS: Final = 0.1
-# After a failure Redis is not asked for so long: only one request in a second waits for it.
+# After a failure no request is sent to Redis for this time.
 AWAY_SECONDS: Final = 1.0
 LOCAL_KEYS_MAX: Final = 10_000
 # Requests that come while so many questions are under way go together with the next.
@@ -61,7 +61,7 @@ Counted = Sequence[Count] | None  # None while Redis is away
 
 
 class LocalCounters:
-    """Counters of this process alone. Full, it forgets who was heard of longest ago."""
+    """Counters of this process alone. When full, the least recently used is dropped."""
 
     def __init__(self, *, clock: Clock, keys_max: int = LOCAL_KEYS_MAX) -> None:
         self._clock = clock

@@ -45,7 +45,7 @@ class PostgresCreations:
         except Exception as error:
             if len(batch) == 1:
                 return [error]
-            # One of them cannot be saved: alone it harms nobody else.
+            # One of them cannot be saved; alone it does not affect the others.
             return [outcome for new in batch for outcome in await self._add_batch([new])]
         crashpoint("api.after_create_commit")
         left = [new for new in batch if new.row.swap.swap_id not in added]
@@ -69,7 +69,7 @@ class PostgresCreations:
         return frozenset(row.id for row in rows)
 
     async def _why_not(self, left: Sequence[NewSwap]) -> Mapping[UUID, Exception]:
-        """Say what kept swaps from being created, which is seldom asked."""
+        """Return the reasons why swaps were not created."""
         claims = [new.claim for new in left if new.claim is not None]
         claimed = {
             "app_id": [claim.app_id for claim in claims],

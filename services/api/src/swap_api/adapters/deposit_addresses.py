@@ -1,4 +1,4 @@
-"""Whether the factories compute deposit addresses as we do: asked before one is shown."""
+"""Checks that factories compute deposit addresses as we do, before one is shown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NODE_SECONDS: Final = 3.0
 
 
 class CheckedDepositAddresses:
-    """Asks each network's factory once; what it has computed like us it always will."""
+    """Checks each network's factory once; its code does not change."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class CheckedDepositAddresses:
         self._verified: set[str] = set()
 
     async def verify_all(self) -> None:
-        """Ask every factory; a network whose nodes do not answer is asked when it is needed.
+        """Check every factory; one whose nodes do not answer is checked when it is needed.
 
         :raises ChainMismatch: when an address that we would show were not the factory's.
         """
@@ -48,7 +48,7 @@ class CheckedDepositAddresses:
 
     async def verify(self, network: Network) -> None:
         """
-        :raises ApiRefusal: while no node tells, or when the factory computes others.
+        :raises ApiRefusal: while no node answers, or when the factory computes other addresses.
         """
         if network.name in self._verified:
             return

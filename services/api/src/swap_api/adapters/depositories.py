@@ -1,4 +1,4 @@
-"""Whether Depositories take deposits now, asked at the head through whichever node answers."""
+"""Whether Depositories take deposits now, read at the head from any node that answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a signer is asked and told, as bytes."""
+"""Requests for signatures and their states, as bytes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class JsonGaslessRendering:
 
 
 def sign_template(swap: SwapChanged, prices: Prices, network: Network) -> bytes:
-    """Return what is the same for every signer."""
+    """Return the members that are the same for every signer."""
     source, units = swap.source, swap.quote.requested_base_units
     dynamic = ("valid_after", "valid_before", "nonce", "typed_data")
     return orjson.dumps(

@@ -1,4 +1,4 @@
-"""Which transactions callers said to pay for a swap: each once, and a few."""
+"""Transactions that callers name for a swap: each once, and a limited number."""
 
 from __future__ import annotations
 

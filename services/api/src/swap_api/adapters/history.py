@@ -13,7 +13,7 @@ from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresHistory:
-    """Those who follow many swaps live share one lookup."""
+    """Live streams of many swaps share one lookup."""
 
     def __init__(self, engine: Engine, *, batch_max: int = 256) -> None:
         self._engine = engine

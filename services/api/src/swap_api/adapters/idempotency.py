@@ -70,7 +70,7 @@ class PostgresIdempotency:
         return [lost.get(claim.token) for claim in claims]
 
     async def _outcomes(self, lost: Sequence[Claim]) -> Mapping[UUID, Outcome | Exception]:
-        """Return what those are told whose key is held; their failures are not the winners'."""
+        """Return the results for claims whose key is held; their failures are not the holders'."""
         try:
             held = await self._find_held(lost) if lost else {}
         except Unavailable as error:

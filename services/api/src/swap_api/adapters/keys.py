@@ -1,4 +1,4 @@
-"""API keys on Postgres, for those who manage them."""
+"""Management of API keys on Postgres."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _values(key: NewKey) -> dict[str, Any]:
 
 
 def _log_details(key: NewKey) -> dict[str, Any]:
-    """Return what the log says of a key, which is not the key."""
+    """Return the details of a key for the log, without the key."""
     return {
         "app_id": key.app_id,
         "kind": key.kind,

@@ -25,7 +25,7 @@ Filled = tuple[Statement, Mapping[str, Any]]
 
 
 def page_statement(wanted: SwapFilter) -> Filled:
-    """Return one page of swaps and one row more, which tells whether another page follows."""
+    """Return one page of swaps and one row more, which shows whether another page follows."""
     values = _values(wanted)
     values |= {"offset": wanted.offset, "limit": wanted.page_size + 1}
     values["reach"] = wanted.offset + wanted.page_size + 1

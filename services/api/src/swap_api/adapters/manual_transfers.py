@@ -10,7 +10,7 @@ from swap_api.adapters.gasless_rendering import WITHOUT_DATA
 from swap_api.domain.deposit_actions import MANUAL_TRANSFER, TRANSFER, payment_uri
 from swap_api.ports import StoredSwap
 
-# How a swap's answer says that its deposit is a manual transfer.
+# Marks of a deposit by manual transfer in a swap's answer.
 HAS_ADDRESS: Final = b'"use_deposit_address":true'
 
 

@@ -1,4 +1,4 @@
-"""Members on Postgres: who they are by their token, who is invited, who leaves."""
+"""Members on Postgres: lookup by token, invitations, removal."""
 
 from __future__ import annotations
 

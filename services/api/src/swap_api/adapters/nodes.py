@@ -1,4 +1,4 @@
-"""The nodes that the api asks: one look and no second round, for somebody waits for the answer."""
+"""The nodes of the api: one attempt at each and no second round, because a request waits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Nodes = Mapping[str, tuple[str, ...]]  # by network; the network's public ones w
 def open_nodes(
     catalogue: Catalogue, nodes: Nodes, session: aiohttp.ClientSession, *, timeout_seconds: float
 ) -> Mapping[str, Rpc]:
-    """Return what asks each network of the catalogue."""
+    """Return a client for each network of the catalogue."""
     return {
         network.name: Rpc.to_urls(
             network.name,

@@ -212,7 +212,7 @@ class PostgresPartners:
     ) -> None:
         values = {"subject_id": subject_id, "partner_id": organization_id}
         audit: AuditActor = {"actor": actor, "at": at}
-        # What was done elsewhere is written down, even of who is gone by now.
+        # What another service did is logged, even if the actor has left since.
         async with transaction(self._engine) as connection:
             await record(connection, NOTE, values, action=action, details=details, **audit)
 

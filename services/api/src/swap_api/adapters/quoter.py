@@ -74,7 +74,7 @@ class HttpPricing:
         self, method: str, path: str, question: BaseModel | None, answer: type[Answer]
     ) -> Answer:
         """
-        :raises PriceRefused: when the quoter says no.
+        :raises PriceRefused: when the quoter refuses.
         :raises Unavailable: when it is away, too slow, or makes an error.
         """
         forbid_open_transaction("quoter")

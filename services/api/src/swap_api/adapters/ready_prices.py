@@ -10,7 +10,7 @@ from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.rendering import Fragment, Prices
 from swap_contracts.quoting import Quote
 
-# Prices change every few seconds, and with them all of what is kept.
+# Prices change every few seconds, and with them all cached entries.
 CACHED_MAX: Final = 1024
 
 

@@ -1,4 +1,4 @@
-"""Where money may go back to: the first address stays, and is told to the settler."""
+"""Refund addresses: the first one stays and is published to the settler."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class JsonRendering:
         self._public = public
 
     def new_swap(self, request: SwapRequested) -> SwapRow:
-        """Return row 0: what the settler will say first, said at once."""
+        """Return row 0: the settler's first message about the swap, in advance."""
         members = request.__dict__
         values = {name: members[name] for name in TERMS}
         values |= FIRST

@@ -54,7 +54,7 @@ def value_usd_micros(quote: Quote) -> int:
 
 
 def _payer(swap: SwapChanged) -> str | None:
-    """Return by whose address a swap is found: a gasless one by who signed last."""
+    """Return the address by which a swap is found; of a gasless one, its last signer."""
     signed = swap.authorization
     return swap.source_address if signed is None else signed.signer
 
@@ -119,7 +119,7 @@ def to_stored(row: Row) -> StoredSwap:
 
 
 def to_compared(row: Row) -> StoredSwap:
-    """Return a swap with how far it is here and at the settler, who may not know of it yet."""
+    """Return a swap with its sequence here and at the settler, which may not have it yet."""
     return replace(to_stored(row), sequence=row.sequence, decided_sequence=row.decided or 0)
 
 

@@ -1,4 +1,4 @@
-"""What signers were asked to sign, and which of it was submitted, on Postgres."""
+"""Requests for signatures and submitted signatures, on Postgres."""
 
 from __future__ import annotations
 

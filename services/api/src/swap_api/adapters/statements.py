@@ -65,7 +65,7 @@ SELECT source_network FROM (
   SELECT source_network, app_id FROM swap WHERE id = :id OFFSET 0) AS found
 WHERE app_id = :app_id
 """)
-# Shown at once; the settler's word comes later, and says the same of the first one.
+# Shown at once; the settler's message follows and is the same for the first one.
 SET_REFUND_ADDRESS: Final = sql("""
 UPDATE swap SET refund_address = :refund_address WHERE id = :id AND refund_address IS NULL
 """)
@@ -264,7 +264,7 @@ SELECT transaction_id, reason, at, network, block_number, account, asset_network
 FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
 """)
 
-# What two services say of their networks; neither waits for the other to say something.
+# States of networks of two services; each row is there without the other.
 
 NETWORK_STATES: Final = sql("""
 SELECT network, progress.block_number, progress.block_time, state.tokens, state.payable_tokens,

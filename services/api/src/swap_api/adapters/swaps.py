@@ -82,7 +82,7 @@ class PostgresSwaps:
 
 
 class PostgresReadModel:
-    """What the settler says about swaps, saved for reading."""
+    """The read model: swaps as the settler publishes them."""
 
     def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
@@ -90,7 +90,7 @@ class PostgresReadModel:
 
     async def apply(self, message_ids: Sequence[UUID], rows: Sequence[SwapRow]) -> None:
         hashes = [found for row in rows for found in hash_rows(row)]
-        # Sorted, so that two batches with the same swaps wait for each other.
+        # Sorted, so that two batches with the same swaps do not deadlock.
         ordered = sorted((swap_row(row) for row in rows), key=lambda row: str(row["id"]))
         async with transaction(self._engine) as connection:
             await mark_seen(connection, self._consumer, message_ids)

@@ -16,7 +16,7 @@ from swap_runtime.postgres.sql import sql
 
 PER_SWAP_MAX: Final = 10
 AGAIN_AFTER: Final = timedelta(minutes=1)
-# Several may come in one transaction; nobody pays for a swap with more than these.
+# Several may come in one transaction; more than these do not pay for one swap.
 PER_TRANSACTION_MAX: Final = 100
 DESTINED: Final = sql("""
 SELECT source_network, destination_network, destination_address, refund_address
@@ -33,7 +33,7 @@ FROM settler.lone_transfer AS transfer
 WHERE transaction_hash = :transaction_hash AND transfer.network = :network
 ORDER BY transfer.deposit_id LIMIT :most
 """)
-# The swap's row is held: messages of one swap are told in the order in which they commit.
+# The swap's row is locked, so messages of one swap are published in commit order.
 LOCK_SWAP: Final = sql("SELECT id FROM swap WHERE id = :swap_id FOR UPDATE")
 COUNT: Final = sql("""
 SELECT count(*) AS others FROM deposit_attachment

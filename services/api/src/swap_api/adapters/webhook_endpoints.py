@@ -34,7 +34,7 @@ class Conflict(Unavailable):
 class NotifierEndpoints:
     def __init__(self, url: str | None, token: SecretStr) -> None:
         """
-        :param url: where the notifier's internal port is; None where nobody may manage webhooks.
+        :param url: where the notifier's internal port is; None where webhooks are not managed.
         """
         self._url = url and f"{url.rstrip('/')}/admin"
         self._token = token
@@ -110,7 +110,7 @@ class NotifierEndpoints:
         body: Row | None = None,
     ) -> Any:
         """
-        :raises ApiRefusal: when the notifier says no.
+        :raises ApiRefusal: when the notifier refuses.
         :raises Unavailable: when it is away, too slow, or makes an error.
         """
         if self._url is None:

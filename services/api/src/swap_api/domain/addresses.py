@@ -27,7 +27,7 @@ class AddressRefused(ApiRefusal):
 
 
 def refuse_own(fields: Mapping[str, str | None], own: frozenset[str]) -> None:
-    """Refuse what is a deposit address of a swap's: it gives to nobody but us.
+    """Refuse deposit addresses of swaps: they pay to the Treasury alone.
 
     :param own: in lower case.
     :raises AddressRefused: with the first field at fault.
@@ -38,7 +38,7 @@ def refuse_own(fields: Mapping[str, str | None], own: frozenset[str]) -> None:
 
 
 class AddressRules:
-    """Tells a user's address from those that would swallow money or confuse our own books."""
+    """Separates users' addresses from those that would lose money or confuse the ledger."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._ours = frozenset(

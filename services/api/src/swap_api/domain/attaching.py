@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from swap_domain.attaching import Given
+from swap_domain.attaching import ReceivedTransfer
 
 
 class TransferStatus(StrEnum):
     ATTACHABLE = "attachable"
     SUBMITTED = "submitted"  # a signature was taken; the settler decides
-    ATTACHED = "attached"  # to the swap that was asked about
+    ATTACHED = "attached"  # to the swap of the request
     UNAVAILABLE = "taken"  # another swap's, or paid back
 
 
 @dataclass(frozen=True, slots=True)
-class UnmatchedTransfer(Given):
+class UnmatchedTransfer(ReceivedTransfer):
     """What came to a Treasury by a transfer that named no swap."""
 
     swap_id: UUID | None  # that it was attached to
     is_free: bool
-    is_submitted: bool  # for the swap that was asked about
+    is_submitted: bool  # for the swap of the request
     is_its_token: bool  # that the swap is paid with
 
     def status(self, swap_id: UUID) -> TransferStatus:

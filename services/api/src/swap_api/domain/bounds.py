@@ -1,4 +1,4 @@
-"""How much of everything members may make, so that nobody multiplies what an app may."""
+"""Limits of what members may create, so that apps do not multiply their limits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Bound:
 
 
 class Bounds:
-    """The deployment's bounds. Whoever runs it may go beyond them."""
+    """The deployment's bounds. Operators may exceed them."""
 
     def __init__(self, most: Mapping[str, int]) -> None:
         self._bounds = {what: Bound(what, most[what]) for what in Bounded}

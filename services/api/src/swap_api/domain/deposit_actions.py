@@ -91,7 +91,7 @@ def depository_action(
 def direct_action(
     source: Network, token: Token, *, sequence_number: int, base_units: int
 ) -> TransferAction:
-    """Return the transfer to the Treasury that funds the swap: what it is for says its memo."""
+    """Return the transfer to the Treasury that funds the swap; its memo names the swap."""
     treasury, memo = source.contracts.treasury, encode_memo(sequence_number)
     if token.is_native:
         return TransferAction(

@@ -26,7 +26,7 @@ IN_PROGRESS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KnownAuthorization:
-    """What the settler said last about a swap's signature."""
+    """The settler's last message about a swap's signature."""
 
     submission: int
     status: AuthorizationStatus
@@ -50,7 +50,7 @@ class GaslessSwap:
 
 @dataclass(frozen=True, slots=True)
 class SignRequest:
-    """What one signer was asked to sign; the same answer until it can be used no more."""
+    """A request for one signer's signature; the same until it expires."""
 
     swap_id: UUID
     signer: str
@@ -71,7 +71,7 @@ class SignRequest:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The newest signature of a swap that was taken, whoever signed."""
+    """The newest accepted signature of a swap, by any signer."""
 
     submission: int
     valid_before: int
@@ -130,7 +130,7 @@ def window(now: datetime, deadline: datetime) -> int:
 
 
 def windowed(relayed: RelayedDeposit, request: SignRequest) -> RelayedDeposit:
-    """Return the deposit exactly as it was asked for."""
+    """Return the deposit exactly as it was requested."""
     return replace(
         relayed,
         nonce=request.nonce,
@@ -142,7 +142,7 @@ def windowed(relayed: RelayedDeposit, request: SignRequest) -> RelayedDeposit:
 def status_of(
     swap: GaslessSwap, held: Submission | None, request: SignRequest | None, now: datetime
 ) -> AuthorizationStatus | None:
-    """Return the public status; None while nobody was asked to sign.
+    """Return the public status; None while no signature was requested.
 
     :param held: the newest submission.
     :param request: the last request for a signature.

@@ -32,7 +32,7 @@ class Scope(StrEnum):
     SECRET = "secret"
     NO_KEY = "nobody"  # no key at all
     MEMBER = "member"  # an access token of a member, or an operator
-    PERSON = "person"  # an access token of a member, whose own it is about
+    PERSON = "person"  # an access token of the member whose data it is
     OPERATOR = "operator"  # never on the public port
 
 
@@ -52,7 +52,7 @@ class Allowances:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose request it is."""
+    """The app and the key of a request."""
 
     key_id: UUID
     app_id: UUID
@@ -74,7 +74,7 @@ class Caller:
 
 
 def idempotency_owner(caller: Caller, client: str) -> UUID:
-    """Return who owns the idempotency keys of a request: an app, or one of its clients.
+    """Return the owner of the idempotency keys of a request: an app, or one of its clients.
 
     All users of a web page share its publishable key. One user's idempotency key must neither
     replay another's answer nor block it.
@@ -85,7 +85,7 @@ def idempotency_owner(caller: Caller, client: str) -> UUID:
 
 
 def anybody(environment: Environment) -> Caller:
-    """Return who asks without a key: told apart by address, like users of one web page."""
+    """Return the caller without a key; clients are separated by address, as of one web page."""
     no_id = UUID(int=0)
     return Caller(no_id, no_id, environment, KeyKind.PUBLISHABLE, Allowances(), None)
 

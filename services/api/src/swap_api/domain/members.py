@@ -1,4 +1,4 @@
-"""Who manages an organization's apps and keys, and what each of them may."""
+"""Members who manage an organization's apps and keys, and their roles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPERATOR_NAME: Final = "operator"
 
 
 class Role(StrEnum):
-    """From the one who may most to the one who only looks."""
+    """From the highest role to the lowest."""
 
     OWNER = "owner"  # everything, other owners included
     ADMIN = "admin"  # everything but owners
@@ -30,7 +30,7 @@ class Role(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Return more for who may more."""
+        """Return a rank: higher for more rights."""
         return -list(Role).index(self)
 
 

@@ -1,4 +1,4 @@
-"""Who may call an endpoint, and how often: by key, by access token, or anybody."""
+"""Admission to an endpoint: by API key, by access token or without one, within the rate limit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Admission:
 
     async def admit(self, exchange: Exchange, endpoint: Endpoint) -> Context:
         """
-        :raises ApiRefusal: without a key that opens the endpoint, and when it is asked too often.
+        :raises ApiRefusal: without a key that opens the endpoint, or above the rate limit.
         """
         request = exchange.request
         if endpoint.scope in FOR_MEMBERS:
@@ -67,18 +67,18 @@ class Admission:
         try:
             caller = await self._identify_caller(key, from_memory=False)
         except (ApiRefusal, Unavailable):
-            return  # that nothing is there is true whoever asks
+            return  # the answer 404 is the same for every caller
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.add_standing(await self._limit_requests(caller, client, Kind.READ))
 
     async def _admit_member(self, exchange: Exchange, endpoint: Endpoint) -> Context:
         """
-        :raises ApiRefusal: without a member's access token, and when it is asked too often.
+        :raises ApiRefusal: without a member's access token, or above the rate limit.
         """
         request = exchange.request
         token = bearer(request)
         if token and endpoint.body is not None:
-            await request.json_body()  # first: who is removed while it comes is nobody after it
+            await request.json_body()  # first: a member removed meanwhile is refused
         actor = await self._identify_member(token)
         caller, client = member_caller(actor, self._anybody.environment)
         exchange.add_standing(

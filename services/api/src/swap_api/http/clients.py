@@ -1,4 +1,4 @@
-"""Which client a request comes from, believed only as far as trusted proxies say it."""
+"""The client of a request: its peer, or what trusted proxies report."""
 
 from __future__ import annotations
 

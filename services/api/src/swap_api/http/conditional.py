@@ -1,4 +1,4 @@
-"""Answers that need not be sent again to who has them already."""
+"""Conditional answers: 304 for callers that have the current one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from swap_api.http.responses import enveloped
 
 NOT_MODIFIED: Final = 304
 TAG_BYTES: Final = 12
-# Kept by whoever asked and nobody in between, and asked for anew every time.
+# Only the client stores it, and it asks again every time.
 REVALIDATED: Final = "private, no-cache"
 
 
 def conditional(request: Request, data: bytes) -> Response:
-    """Return what is asked for, or only that it is what the caller has."""
+    """Return the data, or 304 if the caller has it."""
     tag = f'"{blake2b(data, digest_size=TAG_BYTES).hexdigest()}"'
     headers = {"etag": tag, "cache-control": REVALIDATED}
     known = request.header("if-none-match")

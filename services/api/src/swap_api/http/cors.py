@@ -1,4 +1,4 @@
-"""Which web pages may read our answers: said on every answer, or a browser hides its body."""
+"""CORS: which web pages may read answers. Every answer has the headers, refusals too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPOSED: Final = (
 ALLOW_ORIGIN: Final = b"access-control-allow-origin"
 FOR_ANY: Final = {ALLOW_ORIGIN: ANY.encode(), b"access-control-expose-headers": EXPOSED}
 FOR_NONE: Final = {b"vary": b"origin"}
-# A dashboard sends `authorization`, who follows a swap live `last-event-id`, and some browser
+# A dashboard sends `authorization`, a live stream `last-event-id`, and some browser
 # clients the last one, as a request header.
 ALLOWED: Final = (
     "authorization",
@@ -54,7 +54,7 @@ class CorsRules:
         return {**FOR_ANY, **FOR_NONE, ALLOW_ORIGIN: origin.encode()}
 
     def preflight(self, request: Request) -> dict[str, str]:
-        """Return what a browser asks before the request itself: no more than is allowed."""
+        """Return the headers of a preflight, with those requested headers that are allowed."""
         requested = request.header("access-control-request-headers") or ""
         names = (name.strip().lower() for name in requested.split(","))
         headers = {

@@ -21,12 +21,12 @@ API: Final = "/api/v2"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Who asks, and by which name the request goes in logs and errors."""
+    """The caller of a request, and its id in logs and errors."""
 
     caller: Caller
-    client: str  # the address requests of publishable keys are told apart by
+    client: str  # the address that separates clients of a publishable key
     request_id: str
-    actor: Actor | None = None  # who manages something, where that is what it is about
+    actor: Actor | None = None  # the member or operator, on management endpoints
 
 
 Handler = Callable[[Request, Context], Awaitable[Response]]
@@ -50,7 +50,7 @@ class Endpoint:
     is_idempotent: bool = False  # with an idempotency key: the first answer again
     makes: bool = False  # something new each time: with an idempotency key at most once
     shows_secret: bool = False  # in its answer, which is not kept to be given again
-    is_live: bool = False  # also as server-sent events, for who asks for those
+    is_live: bool = False  # also as server-sent events, on request
     is_frequent: bool = False  # its route is tried before those that are not
     is_conditional: bool = False  # answered with 304 where the caller has it already
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document

@@ -30,7 +30,7 @@ CODE: Final = re.compile("`([^`]+)`")
 
 
 def error_page() -> HTMLResponse:
-    """Return the page; it asks nobody for anything."""
+    """Return the page; it loads nothing else."""
     text = HEAD + "".join(_section(code) for code in ErrorCode)
     return HTMLResponse(text)
 

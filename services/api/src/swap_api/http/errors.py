@@ -1,4 +1,4 @@
-"""From what went wrong to the envelope; the only place that knows HTTP statuses."""
+"""Maps errors to the error envelope; the only place with HTTP statuses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_DOCS: Final = "/docs/errors"
 
 
 class Errors:
-    """Says no in the one form that every client can read."""
+    """Renders errors in the one form of all endpoints."""
 
     def __init__(self, docs_url: str = DEFAULT_DOCS) -> None:
         self._docs_url = docs_url
@@ -25,7 +25,7 @@ class Errors:
         return f"{self._docs_url}#{anchor_of(code)}"
 
     def answer(self, error: BaseException, request_id: str) -> JsonResponse:
-        """Return the refusal's answer; whatever is no refusal says nothing of itself."""
+        """Return the answer of an error; the text of an unexpected one is not shown."""
         refusal = _refusal(error)
         metadata = {
             **refusal.metadata,

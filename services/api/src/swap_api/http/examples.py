@@ -202,7 +202,7 @@ def example_of(answers: Any) -> Any:
 
 
 def refusal_example(code: ErrorCode, doc_url: str) -> dict[str, Any]:
-    """Return an answer that says no."""
+    """Return an answer with an error."""
     metadata: dict[str, Any] = {"request_id": REQUEST_ID, "doc_url": doc_url}
     if code is ErrorCode.VALIDATION_ERROR:
         metadata["field_errors"] = {"amount": "must be a number"}

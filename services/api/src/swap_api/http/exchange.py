@@ -1,4 +1,4 @@
-"""What is known of one request so far: each middleware adds what it finds out."""
+"""The state of one request; each middleware adds to it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Exchange:
         self.status: int | None = None  # of the answer, once it has started
 
     def add_standing(self, standing: Standing) -> None:
-        """Tell the caller how many requests are left."""
+        """Add the headers of the rate limit."""
         self.headers[b"ratelimit-limit"] = b"%d" % standing.limit
         self.headers[b"ratelimit-remaining"] = b"%d" % standing.remaining
         self.headers[b"ratelimit-reset"] = b"%d" % standing.reset_seconds
 
     def facts(self) -> dict[str, object]:
-        """Return what a log line about the request says; ids only where they are ids."""
+        """Return the fields of a log line; a swap id only if it is a UUID."""
         facts: dict[str, object] = {"request_id": self.request_id, "route": self.route}
         if self.app_id is not None:
             facts["app_id"] = self.app_id

@@ -1,9 +1,9 @@
 """Requests that may be sent again with the same idempotency key.
 
-What is done about a swap is done once by itself; the key gives the first answer again, where the
-state has moved on meanwhile. A creation keeps its answer with the swap, in
-`swap_api.usecases.create_swap`. Who manages makes something new with every request: with a key at
-most once, also where nobody knows whether it was done. A secret is not kept to be told again.
+A POST about a swap changes it once anyway; the key repeats the first answer after the state has
+moved on. A creation stores its answer with the swap (`swap_api.usecases.create_swap`). A management
+POST creates something with every request: with a key at most once, even if its outcome is unknown.
+Secrets are not stored, so an answer with one is not repeated.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 REPLAYED: Final = "Idempotent-Replayed"
 REPLAYED_HEADERS: Final = {REPLAYED: "true when this is the first answer again"}
 REFUSALS: Final = (ErrorCode.IDEMPOTENCY_KEY_REUSED, ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS)
-OPERATOR: Final = UUID(int=0)  # whose keys those of the internal port are
+OPERATOR: Final = UUID(int=0)  # owner of the keys of the internal port
 
 
 def make_idempotent(endpoint: Endpoint) -> Endpoint:
-    """Let a POST about a swap, or by who manages, be answered once; the rest is left as it is."""
+    """Make a POST about a swap, or a management POST, idempotent; leave others as they are."""
     is_about_swap = "{swapId}" in endpoint.path
     is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not KeyScope.NO_KEY
     if endpoint.method != "POST" or not (is_about_swap or is_managing):
@@ -108,7 +108,7 @@ class IdempotencyKeys:
             await self._idempotency.release(claim)
             raise
         except Unavailable:
-            if not makes:  # otherwise nobody knows whether it was done
+            if not makes:  # otherwise it may have been done
                 await self._idempotency.release(claim)
             raise
         return collected
@@ -117,7 +117,7 @@ class IdempotencyKeys:
         swap_id = id_of(request, "swapId") if "swapId" in request.path_params else None
         try:
             await self._idempotency.save(claim, swap_id, _stored_answer(self._endpoint, answer))
-        except Unavailable as error:  # it was done, and is told this once
+        except Unavailable as error:  # it was done; only the repetition is lost
             observe.answer_not_stored(error)
 
 
@@ -134,13 +134,13 @@ def idempotency_key(request: Request) -> str | None:
 
 
 def body_hash(path: str, content: Any) -> bytes:
-    """Hash what was asked: the order of members and the space between them do not matter."""
+    """Hash a request; the order of members and blanks between them do not matter."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return sha256(f"{path}\n{canonical}".encode()).digest()
 
 
 def _owner(context: Context) -> UUID:
-    """Return whose idempotency keys they are: an app's, its client's, or those of who manages."""
+    """Return the owner of the idempotency keys: an app, a client of it, a member or an operator."""
     if context.actor is None:
         return idempotency_owner(context.caller, context.client)
     actor = context.actor
@@ -152,7 +152,7 @@ def _of_operator(actor: Actor) -> UUID:
 
 
 def _stored_answer(endpoint: Endpoint, answer: bytes) -> bytes:
-    """Return what is kept of an answer: of one with a secret, what it is about."""
+    """Return the stored part of an answer; of one with a secret, the id."""
     if not endpoint.shows_secret:
         return answer
     return orjson.dumps({"id": orjson.loads(answer)["data"]["id"]})
@@ -179,7 +179,7 @@ def _again(endpoint: Endpoint, stored: bytes) -> JsonResponse:
 
 
 def _content(body: bytes) -> Any:
-    """Return the body as JSON; what is none is refused by whoever reads it."""
+    """Return the body as JSON, or in hex; the endpoint refuses what is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Organizations, apps and API keys over HTTP, for those who manage them."""
+"""Management of organizations, apps and API keys over HTTP."""
 
 from __future__ import annotations
 
@@ -154,14 +154,14 @@ class ManagementEndpoints:
 
 
 def actor_of(context: Context) -> Actor:
-    """Return who asks; only addresses that ask for one have handlers that call this."""
+    """Return the actor; only endpoints of members and operators have one."""
     assert context.actor is not None
     return context.actor
 
 
 async def read(model: type[Model], request: Request) -> Model:
     """
-    :raises ApiRefusal: when the body is not what was asked for.
+    :raises ApiRefusal: when the body does not fit the model.
     """
     return parse_body(model, await request.json_object())[0]
 

@@ -30,7 +30,7 @@ class OrganizationBody(Parameters):
 
 
 class LimitsBody(Parameters):
-    """What an app may; what is absent is as the deployment's settings say."""
+    """Limits of an app; absent ones are the deployment's settings."""
 
     reads_per_minute: Rate | None = None
     prices_per_minute: Rate | None = None

@@ -42,7 +42,7 @@ ALWAYS: Final = (
 )
 BY_KEY: Final = (ErrorCode.API_KEY_REQUIRED, ErrorCode.API_KEY_FORBIDDEN)
 BY_TOKEN: Final = (ErrorCode.ACCESS_TOKEN_REQUIRED, ErrorCode.ACCESS_TOKEN_FORBIDDEN)
-# What is refused for who asks.
+# Refusals that depend on the caller.
 BY_SCOPE: Final = {
     Scope.ANY: BY_KEY,
     Scope.SECRET: BY_KEY,
@@ -129,7 +129,7 @@ class ErrorEnvelope(BaseModel):
 
 
 class ErrorAlone(BaseModel):
-    """What is answered where there is nothing to tell but that it was heard."""
+    """The answer without data."""
 
     error: None
 
@@ -284,7 +284,7 @@ def _tags(document: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _describe_webhooks(app: Any) -> None:
-    """Add what is pushed: one entry for each type, all signed in the same way."""
+    """Add the webhooks: one entry for each type, all signed in the same way."""
     for name, model in PUSHED.items():
 
         async def pushed(body: Any) -> None:

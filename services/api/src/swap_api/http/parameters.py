@@ -52,7 +52,7 @@ def _split(value: object) -> object:
 
 
 def _unblanked(value: object) -> object:
-    """Take an offset whose `+` nobody encoded: in a query that is a blank."""
+    """Take an offset with a `+` that was not encoded: in a query that is a blank."""
     return _BLANK.sub(r"\1+\2", value) if isinstance(value, str) else value
 
 
@@ -122,7 +122,7 @@ class QuoteParameters(PriceParameters):
 
 
 class RateBody(Parameters):
-    """What the legacy rate endpoint is asked."""
+    """The body of the legacy rate endpoint."""
 
     source: Text = Field(description="Network: name, or chain id", examples=["ETHEREUM_DEVNET"])
     destination: Text = Field(description="Network: name, or chain id", examples=["BASE_DEVNET"])

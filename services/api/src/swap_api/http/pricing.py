@@ -43,7 +43,7 @@ class PricingEndpoints:
 
     async def quote(self, request: Request, context: Context) -> Response:
         parameters = parse_query(QuoteParameters, request.query)
-        if parameters.explain:  # it tells what we hold and earn, which is not for every browser
+        if parameters.explain:  # it shows inventory and margins, which browsers must not see
             context.caller.require(Scope.SECRET)
         named = NamedParties(parameters.destination_address, parameters.source_address)
         query, caller = price_query(parameters), context.caller
@@ -72,5 +72,5 @@ class PricingEndpoints:
         return enveloped(self._errors)
 
     async def health(self, request: Request, context: Context) -> Response:
-        """Answer from the process alone: what it needs is asked at /readyz."""
+        """Answer from the process alone; /readyz checks its dependencies."""
         return enveloped(WELL)

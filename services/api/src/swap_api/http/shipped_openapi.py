@@ -17,7 +17,7 @@ TOKEN_SCHEME: Final = "AccessToken"
 
 
 def shipped_openapi(*, key_headers: Sequence[str], version: str) -> bytes:
-    """Return the document with what this deployment says of itself."""
+    """Return the document with this deployment's key headers and version."""
     document = orjson.loads(files("swap_api.http").joinpath(FILE).read_bytes())
     return finished(document, key_headers=key_headers, version=version)
 

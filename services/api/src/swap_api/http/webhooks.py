@@ -1,4 +1,4 @@
-"""Webhook endpoints over HTTP. The notifier keeps them; whose they are is known here."""
+"""Webhook endpoints over HTTP. The notifier stores them, the api knows their apps."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class AttachDeposit:
     ) -> Sequence[LoneTransferModel]:
         """Return the transfers of a transaction, each with its text for this swap.
 
-        :raises NotFound: for somebody else's swap, or when there is no such transfer.
+        :raises NotFound: for another tenant's swap, or when there is no such transfer.
         """
         swap, network, found = await self._found(caller, swap_id, transaction_hash)
         return [_model(network, one, swap) for one in found]
@@ -70,8 +70,8 @@ class AttachDeposit:
         signature: str,
     ) -> LoneTransferModel:
         """
-        :raises NotFound: for somebody else's swap, or when there is no such transfer.
-        :raises ApiRefusal: when it cannot be attached, or somebody else signed.
+        :raises NotFound: for another tenant's swap, or when there is no such transfer.
+        :raises ApiRefusal: when it cannot be attached, or another account signed.
         :raises Unavailable: when nodes have to be asked, and none answers, or two providers do not
             report the same.
         """
@@ -127,9 +127,9 @@ class AttachDeposit:
     async def _is_a_contracts(
         self, network: Network, transfer: UnmatchedTransfer, text: str, signature: bytes
     ) -> bool:
-        """Tell whether the sender's code, and not its key, says that the signature is its own.
+        """Return whether the sender's code, and not its key, accepts the signature.
 
-        :raises ApiRefusal: when neither does, or nobody but an operator can say.
+        :raises ApiRefusal: when neither does, or only an operator can decide.
         :raises Unavailable: when no node answers, or two providers do not report the same.
         """
         digest, sender = personal_digest(text), transfer.from_address

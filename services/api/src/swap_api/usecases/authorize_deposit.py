@@ -69,8 +69,8 @@ class AuthorizeDeposit:
 
     async def __call__(self, caller: Caller, swap_id: UUID, signature: str, signer: str) -> None:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
-        :raises ApiRefusal: when it is not taken; then nothing of it is kept.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
+        :raises ApiRefusal: when it is not accepted; then nothing is stored.
         :raises Unavailable: when no node answers.
         """
         stored = await find_own_swap(self._swaps, caller, swap_id)

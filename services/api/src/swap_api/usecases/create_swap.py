@@ -41,7 +41,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.outbox import Outgoing
 
 NUMBERS_TRIED_MAX: Final = 5
-REQUESTED: Final = "requested"  # what tells this message from the others about a swap
+REQUESTED: Final = "requested"  # distinguishes this message from others about the swap
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Creation:
     """One request, with what is around its body."""
 
     caller: Caller
-    client: str | None  # who of a publishable key's users it is
+    client: str | None  # the client of a publishable key
     order: SwapOrder
     idempotency_key: str | None
     body_hash: bytes
@@ -123,7 +123,7 @@ class CreateSwap:
             raise
 
     def _checked(self, creation: Creation) -> tuple[Route, Parties]:
-        """Refuse what needs nobody else's word, before anything is counted or claimed."""
+        """Refuse what can be refused without I/O, before anything is counted or claimed."""
         query = creation.order.price
         route = self._find_route(creation.caller.environment, query.route)
         query.funding.check(route.source_network)
@@ -180,7 +180,7 @@ class CreateSwap:
                 "method": method,
                 "source": quote.source,
                 "destination": quote.destination,
-                # Who signs is known when somebody has: until then an address is a claim.
+                # The signer is known after the signature; until then an address is a claim.
                 "source_address": None if method == "gasless" else parties.source_address,
                 "destination_address": parties.destination_address,
                 "refund_address": parties.refund_address,
@@ -231,7 +231,7 @@ class CreateSwap:
 
 def _require_refund_address(answer: QuoteAnswer, parties: Parties) -> None:
     """
-    :raises ApiRefusal: when somebody else's provider takes part and could fail.
+    :raises ApiRefusal: when an external provider takes part and could fail.
     """
     has_provider = any(step.provider != OWN_INVENTORY for step in answer.quote.path)
     if has_provider and parties.refund_address is None:

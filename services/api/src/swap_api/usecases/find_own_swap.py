@@ -8,9 +8,9 @@ from swap_api.ports import StoredSwap, Swaps
 
 
 async def find_own_swap(swaps: Swaps, caller: Caller, swap_id: UUID) -> StoredSwap:
-    """Return a swap of the caller's: the one place that keeps tenants apart by id.
+    """Return a swap of the caller's app: the one place that separates tenants by id.
 
-    :raises NotFound: for an unknown id and for somebody else's alike.
+    :raises NotFound: for an unknown id and for one of another tenant alike.
     """
     stored = await swaps.find(swap_id)
     if stored is None or stored.app_id != caller.app_id:

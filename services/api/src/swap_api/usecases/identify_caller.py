@@ -8,7 +8,7 @@ from swap_runtime.errors import Unavailable
 
 
 class IdentifyCaller:
-    """Tell whose request it is by its key."""
+    """Find the caller of a request by its API key."""
 
     def __init__(self, callers: Callers, *, header: str) -> None:
         """

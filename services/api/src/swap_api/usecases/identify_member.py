@@ -13,7 +13,7 @@ LENGTH_MAX: Final = 256
 
 
 class IdentifyMember:
-    """Tell who manages an organization by their access token."""
+    """Find a member by the access token."""
 
     def __init__(
         self, members: Members, *, hash_token: Callable[[str], bytes], clock: Clock
@@ -24,7 +24,7 @@ class IdentifyMember:
 
     async def __call__(self, token: str | None) -> Actor:
         """
-        :raises ApiRefusal: when there is no token, or it is nobody's.
+        :raises ApiRefusal: when there is no token, or it is not valid.
         :raises Unavailable: when tokens cannot be looked up.
         """
         if not token:

@@ -31,7 +31,7 @@ class ListNetworks:
         """
         if caller.environment != self._environment:
             return EMPTY
-        wanted = types & self._types  # what nobody has is not kept apart
+        wanted = types & self._types  # types without a network share one entry
         if types and not wanted:
             return EMPTY
         cached: tuple[int, bytes] | None = self._made.get((ListNetworks, wanted))

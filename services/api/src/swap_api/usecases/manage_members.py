@@ -123,18 +123,18 @@ class ManageMembers:
 
     async def change_role(self, member_id: UUID, role: Role, *, actor: Actor) -> Row:
         """
-        :raises ApiRefusal: when there is no such member, the actor's role is too low, or nobody
-            would own the organization.
+        :raises ApiRefusal: when there is no such member, the actor's role is too low, or no
+            owner would be left.
         """
         member = await self._members.find(member_id, actor)
         actor.require_over(member.role, role)
         return await self._members.change_role(member, role, actor, self._clock())
 
     async def remove(self, member_id: UUID, *, actor: Actor) -> Row:
-        """Let a member go, with every token. Everybody may go by themselves.
+        """Remove a member with all tokens. Every member may leave.
 
-        :raises ApiRefusal: when there is no such member, the actor's role is too low, or nobody
-            would own the organization.
+        :raises ApiRefusal: when there is no such member, the actor's role is too low, or no
+            owner would be left.
         """
         member = await self._members.find(member_id, actor)
         if member.id != actor.member_id:
@@ -142,7 +142,7 @@ class ManageMembers:
         return await self._members.change_role(member, None, actor, self._clock())
 
     async def about(self, *, actor: Actor) -> Row:
-        """Return who the actor is."""
+        """Return the actor's own data."""
         organization = await self._partners.find_organization(_organization_of(actor), actor)
         return {
             "id": actor.member_id,

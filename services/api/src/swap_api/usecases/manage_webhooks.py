@@ -58,7 +58,7 @@ class ManageWebhooks:
         return added
 
     async def order(self, endpoint_id: UUID, what: str, details: Row, *, actor: Actor) -> Row:
-        """Have something done with an endpoint.
+        """Carry out an order about an endpoint.
 
         :raises ApiRefusal: when there is no such endpoint, the role is too low, or an operator
             disabled what somebody else would enable.
@@ -122,7 +122,7 @@ class ManageWebhooks:
         return organization_id
 
     async def _app_of(self, endpoint_id: UUID) -> UUID:
-        """Return whose it is. What nobody has is looked up like what somebody else has."""
+        """Return the owner's id; unknown ids take the same statements as those of other tenants."""
         try:
             return UUID((await self._endpoints.find(endpoint_id))["app_id"])
         except NotFound:

@@ -30,8 +30,8 @@ class ReadAuthorization:
 
     async def __call__(self, caller: Caller, swap_id: UUID) -> bytes:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
-        :raises ApiRefusal: when nobody was asked to sign.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
+        :raises ApiRefusal: when no signature was requested.
         """
         stored = await self._decided.by_id(caller, swap_id)
         if stored.gasless is None:

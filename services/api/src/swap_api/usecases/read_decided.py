@@ -54,7 +54,7 @@ class ReadDecided:
 
     async def by_id(self, caller: Caller, swap_id: UUID) -> StoredSwap:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         """
         return await self._decided(swap_id, await find_own_swap(self._swaps, caller, swap_id))
 

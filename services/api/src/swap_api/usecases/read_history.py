@@ -12,9 +12,9 @@ from swap_api.ports import Rendering, Swaps
 from swap_api.usecases.find_own_swap import find_own_swap
 from swap_runtime.errors import Unavailable
 
-LOOKS: Final = 100  # at most, before the client is asked to come again
+LOOKS: Final = 100  # at most, then the client connects again
 LOOK_INTERVAL: Final = timedelta(milliseconds=250)
-ALIVE_EVERY: Final = 40  # looks without news until the client hears that we are there
+ALIVE_EVERY: Final = 40  # lookups without news until a keep-alive line
 ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"
 
@@ -29,7 +29,7 @@ class ReadHistory:
 
     async def events(self, caller: Caller, swap_id: UUID) -> bytes:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         """
         await find_own_swap(self._swaps, caller, swap_id)
         events = self._rendering.events(await self._history.events(swap_id))
@@ -38,14 +38,14 @@ class ReadHistory:
     async def follow(self, caller: Caller, swap_id: UUID, *, after: int) -> AsyncIterator[bytes]:
         """Return the events after a sequence number, as server-sent events, for a while.
 
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         """
         await find_own_swap(self._swaps, caller, swap_id)
         return self._follow(swap_id, after)
 
     async def ledger(self, caller: Caller, swap_id: UUID) -> bytes:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         """
         await find_own_swap(self._swaps, caller, swap_id)
         return self._rendering.ledger(await self._history.postings(swap_id))
@@ -56,7 +56,7 @@ class ReadHistory:
             try:
                 events = await self._history.events(swap_id)
             except Unavailable:
-                return  # the client comes again, and names the last event it heard
+                return  # the client connects again with the last event's id
             fresh = [event for event in events if event.sequence > last]
             for event, rendered in zip(fresh, self._rendering.events(fresh), strict=True):
                 yield b"id: %d\ndata: %b\n\n" % (event.sequence, rendered)

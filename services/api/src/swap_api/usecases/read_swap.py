@@ -30,7 +30,7 @@ class ReadSwap:
         source_address: str | None = None,
     ) -> bytes:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         """
         stored = await self._decided.by_id(caller, swap_id)
         if with_actions:
@@ -53,7 +53,7 @@ class ReadSwap:
         try:
             stored, action = await self._deposit.now(stored, swap_id, source_address)
         except Unavailable:
-            action = b"null"  # a swap can be read although nobody can be asked
+            action = b"null"  # a swap can be read while no node answers
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, next_action=action)
 
@@ -61,8 +61,8 @@ class ReadSwap:
         self, caller: Caller, swap_id: UUID, source_address: str | None = None
     ) -> bytes:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
-        :raises ApiRefusal: when somebody has to sign, and nobody can be asked now.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
+        :raises ApiRefusal: when a signature is needed and cannot be requested now.
         """
         stored = await self._decided.by_id(caller, swap_id)
         return await self._deposit.steps(stored, swap_id, source_address)
@@ -70,9 +70,9 @@ class ReadSwap:
     async def with_next_action(
         self, caller: Caller, swap_id: UUID, source_address: str | None = None
     ) -> bytes:
-        """Return the swap with the one thing that is to be done now in place of its actions.
+        """Return the swap with its next action in place of its actions.
 
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         :raises ApiRefusal: for an address that is none.
         """
         stored = await self._decided.by_id(caller, swap_id)

@@ -58,7 +58,7 @@ class RequestSignature:
     async def draft(
         self, swap: GaslessSwap, swap_id: UUID, signer: str, *, deadline: datetime, issue: int = 1
     ) -> SignatureDraft | None:
-        """Make what the signer is asked next; None when the chain takes nothing more of him.
+        """Draft the next request for a signature; None when the chain accepts no further one.
 
         :raises ApiRefusal: when the token is not offered like that now.
         :raises Unavailable: when no node answers.
@@ -84,7 +84,7 @@ class RequestSignature:
     async def __call__(
         self, swap: GaslessSwap, swap_id: UUID, signer: str, *, deadline: datetime
     ) -> SignatureDraft | None:
-        """Return what the signer was asked before, or is asked from now on.
+        """Return the signer's open request, or a new one that is stored.
 
         :raises ApiRefusal: when the token is not offered like that now.
         :raises Unavailable: when no node answers.
@@ -100,6 +100,6 @@ class RequestSignature:
         drafted = await self.draft(swap, swap_id, signer, deadline=deadline, issue=issue)
         if drafted is None:
             return None
-        # Who asks at the same time gets what was written first.
+        # Concurrent requests get the one that was stored first.
         stored = await self._requests.keep(drafted.request)
         return SignatureDraft(stored, windowed(drafted.relayed, stored))

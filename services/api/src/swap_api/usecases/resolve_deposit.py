@@ -15,9 +15,9 @@ from swap_runtime.errors import Unavailable
 
 
 class ResolveDeposit:
-    """Say what the user has to do now to fund a swap: the one answer that every view is made of.
+    """Decide what the user has to do now to fund a swap; every view uses this answer.
 
-    What has to be asked of a chain, an allowance or what a signer may sign, is asked once.
+    Allowances and requests for signatures are read from a chain once.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class ResolveDeposit:
     async def now(
         self, stored: StoredSwap, swap_id: UUID, source_address: str | None
     ) -> tuple[StoredSwap, bytes]:
-        """Return the swap with its action, and the single thing to do; null when there is none.
+        """Return the swap with its action, and the next action; null when there is none.
 
-        Both are of one look: the chain is not asked twice, and they never contradict each other.
+        Both come from one lookup, so they never contradict each other.
 
         :raises ApiRefusal: for an address that is none.
         """
@@ -82,7 +82,7 @@ class ResolveDeposit:
         return replace(stored, rendered=replace(stored.rendered, action=action)), next_action
 
     async def _approval(self, stored: StoredSwap, source_address: str | None) -> bytes | None:
-        """Return the approval that a deposit needs first, as far as a chain tells.
+        """Return the approval that a deposit needs first, if the chain reports one.
 
         :raises ApiRefusal: for an address that is none.
         """
@@ -99,5 +99,5 @@ class ResolveDeposit:
             )
         except Unavailable as error:
             observe.allowance_unknown(network.name, error)
-            return None  # the deposit says itself, on chain, that it lacks an approval
+            return None  # the deposit reverts on chain if it lacks an approval
         return None if allowed >= pull.base_units else self._rendering.approval(stored, pull)

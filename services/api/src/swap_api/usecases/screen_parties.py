@@ -16,7 +16,7 @@ class ScreenParties:
     async def __call__(self, parties: Mapping[str, tuple[str, str] | None]) -> None:
         """
         :param parties: network and address, by the field that names them.
-        :raises ApiRefusal: with the field of the first that is blocked, or that nobody can tell of.
+        :raises ApiRefusal: with the field of the first that is blocked or cannot be screened.
         """
         named = {field: Party(*party) for field, party in parties.items() if party is not None}
         if not named:

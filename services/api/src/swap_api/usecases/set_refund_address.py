@@ -18,7 +18,7 @@ FIELD = "refund_address"
 
 
 class SetRefundAddress:
-    """Say where the money of a swap may go back to, while nobody has said so."""
+    """Set the refund address of a swap that has none."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class SetRefundAddress:
 
     async def __call__(self, caller: Caller, swap_id: UUID, address: str) -> None:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         :raises Invalid: when another address was set before.
         :raises ApiRefusal: when it is no address on the source network.
         """

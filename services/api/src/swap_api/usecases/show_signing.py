@@ -42,7 +42,7 @@ class ShowSigning:
             signer = self._ask.checked(stored.gasless, source_address)
             draft = await self._ask(stored.gasless, swap_id, signer, deadline=stored.expires_at)
         except (ApiRefusal, Unavailable):
-            return stored  # a swap can be read although nobody can be asked
+            return stored  # a swap can be read while no node answers
         if draft is None:
             return stored
         action = self._rendering.sign_action(stored, draft.relayed)
@@ -53,7 +53,7 @@ class ShowSigning:
     ) -> bytes:
         """Return the list of steps; what is to be signed with them.
 
-        :raises ApiRefusal: when it is not known who will sign, or nobody can now.
+        :raises ApiRefusal: when the signer is unknown, or no signature can be requested now.
         :raises Unavailable: when no node answers.
         """
         steps = await self._steps(stored, swap, swap_id)

@@ -13,7 +13,7 @@ from swap_runtime.messaging.outbox import Outgoing
 
 
 class SpeedUpDeposit:
-    """Let the watcher look now, because somebody says that a transaction pays for a swap.
+    """Make the watcher look up a transaction that is said to pay for a swap.
 
     It is a hint and no more: what is not there yet is found when it comes, as without it. One
     transaction is told once, and of one swap a few.
@@ -25,7 +25,7 @@ class SpeedUpDeposit:
 
     async def __call__(self, caller: Caller, swap_id: UUID, transaction_hash: str) -> None:
         """
-        :raises NotFound: for an unknown id and for somebody else's alike.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         """
         network = await self._hints.source_network(caller.app_id, swap_id)
         if network is None:

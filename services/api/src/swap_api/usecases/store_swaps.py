@@ -10,7 +10,7 @@ from swap_contracts.swaps import SwapChanged
 
 
 class StoreSwaps:
-    """Take over what the settler says about swaps, one transaction per batch."""
+    """Save the settler's messages about swaps, one transaction per batch."""
 
     def __init__(self, read_model: ReadModel, rendering: Rendering) -> None:
         self._read_model = read_model
