@@ -109,14 +109,14 @@ def definitions() -> list[Path]:
 
 
 def of_module(module: str, folder: str) -> list[Path]:
-    asked = subprocess.run(
+    module = subprocess.run(
         ["go", "mod", "download", "-json", module],
         cwd=CACHE,
         check=True,
         stdout=subprocess.PIPE,
         text=True,
     )
-    return sorted((Path(json.loads(asked.stdout)["Dir"]) / folder).glob("*.yaml"))
+    return sorted((Path(json.loads(module.stdout)["Dir"]) / folder).glob("*.yaml"))
 
 
 def of_strimzi() -> list[Path]:

@@ -16,6 +16,7 @@ LEFT: Final = Path("tools/words_left.txt")
 TESTS: Final = ("test_", "Test")  # their names are sentences
 COLUMNS: Final = 4  # term, meaning, avoid, class
 WITHOUT_ENTRY: Final = "## Classes without an entry"
+PUBLIC: Final = "## Public names"  # kept for those who use them, though the glossary avoids them
 SEGMENT: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # In `model/`, beside the data of decisions.
 NOT_PURE: Final = ("batch_ports", "batch_state", "observe_changes", "ports")
@@ -42,6 +43,7 @@ class Glossary:
     avoided: tuple[Avoided, ...]
     classes: frozenset[str]
     without_entry: frozenset[str]
+    public: frozenset[str] = frozenset()
 
 
 def segments_of(identifier: str) -> tuple[str, ...]:
@@ -50,6 +52,7 @@ def segments_of(identifier: str) -> tuple[str, ...]:
 
 def read_glossary(text: str) -> Glossary:
     tables, _, rest = text.partition(WITHOUT_ENTRY)
+    tables, _, public = tables.partition(PUBLIC)
     avoided: list[Avoided] = []
     classes: set[str] = set()
     for line in tables.splitlines():
@@ -61,7 +64,10 @@ def read_glossary(text: str) -> Glossary:
         ]
         classes |= {name for name, _ in QUOTED.findall(cells[3])}
     return Glossary(
-        tuple(avoided), frozenset(classes), frozenset(name for name, _ in QUOTED.findall(rest))
+        tuple(avoided),
+        frozenset(classes),
+        frozenset(name for name, _ in QUOTED.findall(rest)),
+        frozenset(name for name, _ in QUOTED.findall(public)),
     )
 
 
@@ -99,9 +105,9 @@ def package_of(path: PurePath) -> str:
 
 
 def is_domain(path: PurePath) -> bool:
-    rooms = path.parts[3:-1]
-    is_model = rooms[-1:] == ("model",) and path.stem not in NOT_PURE
-    is_pure = is_model or any(room in rooms for room in ("domain", "decide", "ledger"))
+    folders = path.parts[3:-1]
+    is_model = folders[-1:] == ("model",) and path.stem not in NOT_PURE
+    is_pure = is_model or any(folder in folders for folder in ("domain", "decide", "ledger"))
     return "src" in path.parts and (is_pure or "swap_domain" in path.parts)
 
 
@@ -167,7 +173,11 @@ def tracked() -> list[Path]:
 
 def main(arguments: Sequence[str]) -> int:
     paths, glossary = tracked(), read_glossary(GLOSSARY.read_text())
-    found = avoided_names(paths, glossary.avoided)
+    found = {
+        entry
+        for entry in avoided_names(paths, glossary.avoided)
+        if entry.rpartition(" ")[2] not in glossary.public
+    }
     left = set(LEFT.read_text().splitlines())
     if "--prune" in arguments:
         left &= found

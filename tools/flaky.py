@@ -34,18 +34,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--load", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     folder = STORED / _commit()
     folder.mkdir(parents=True, exist_ok=True)
-    seeds = range(given.seed, given.seed + given.times)
+    seeds = range(options.seed, options.seed + options.times)
     reports = {
-        (stage, seed): folder / f"{stage}-{given.load}-{seed}.xml"
+        (stage, seed): folder / f"{stage}-{options.load}-{seed}.xml"
         for seed in seeds
-        for stage in given.stages
+        for stage in options.stages
     }
     for (stage, seed), report in reports.items():
         if not report.exists():
-            _repeat(stage, seed, report, load=given.load)
+            _repeat(stage, seed, report, load=options.load)
     return _summarize(reports)
 
 

@@ -128,8 +128,8 @@ def url(path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
         for one in operation.get("parameters", ())
         if one["in"] == "query"
     ]
-    asked = "&".join(f"{one['key']}={one['value']}" for one in query if not one["disabled"])
-    raw = "{{baseUrl}}/" + "/".join(parts) + (f"?{asked}" if asked else "")
+    parameters = "&".join(f"{one['key']}={one['value']}" for one in query if not one["disabled"])
+    raw = "{{baseUrl}}/" + "/".join(parts) + (f"?{parameters}" if parameters else "")
     return {"raw": raw, "host": ["{{baseUrl}}"], "path": parts, "query": query}
 
 

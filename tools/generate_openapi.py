@@ -15,9 +15,11 @@ from swap_api.settings import ApiGroup
 
 def document() -> str:
     # The table names handlers; which objects they belong to is no part of the document.
-    rooms = {name: room for name, room in get_type_hints(endpoints).items() if name != "return"}
+    handlers = {
+        name: handler for name, handler in get_type_hints(endpoints).items() if name != "return"
+    }
     key_headers = ApiGroup.model_fields["key_headers"].get_default(call_default_factory=True)
-    made = openapi_document(endpoints(**rooms), key_headers=key_headers, version="0.1.0")
+    made = openapi_document(endpoints(**handlers), key_headers=key_headers, version="0.1.0")
     return json.dumps(json.loads(made), indent=1) + "\n"
 
 

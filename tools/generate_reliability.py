@@ -10,7 +10,7 @@ from typing import Any
 from generating import generated
 
 TARGET = "docs/reliability.md"
-KEPT = Path("tests/soak/kept")
+REPORTS = Path("tests/soak/kept")
 RESULTS = Path("tests/mutation/results.json")
 SOAK, MUTATION = "soak reports", "mutation results"
 NONE = "No report is stored yet: `make soak SEED=1 MINUTES=10 BROKER=kafka KEEP=1` stores one."
@@ -139,7 +139,7 @@ def _row(*cells: object) -> str:
 
 
 if __name__ == "__main__":
-    reports = [json.loads(path.read_text()) for path in sorted(KEPT.glob("*.json"))]
+    reports = [json.loads(path.read_text()) for path in sorted(REPORTS.glob("*.json"))]
     results = json.loads(RESULTS.read_text())
     sections = {SOAK: soak_section(reports), MUTATION: mutation_section(results)}
     generated({TARGET: page(Path(TARGET).read_text(), sections)})

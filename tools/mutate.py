@@ -117,27 +117,27 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--children", type=int, default=2, help="how many run at once")
     parser.add_argument("--report", action="store_true", help="run nothing, report what is stored")
     parser.add_argument("--save", action="store_true", help="write tests/mutation/results.json")
-    given = parser.parse_args(arguments)
-    names = given.parts or [part.name for part in PARTS.values() if part.threshold_percent]
+    options = parser.parse_args(arguments)
+    names = options.parts or [part.name for part in PARTS.values() if part.threshold_percent]
     unknown = sorted(set(names) - set(PARTS))
     if unknown:
         parser.error(f"unknown part {unknown[0]}; there are: {', '.join(PARTS)}")
-    failed = [name for name in names if not run_part(PARTS[name], given)]
+    failed = [name for name in names if not run_part(PARTS[name], options)]
     return 1 if failed else 0
 
 
-def run_part(part: Part, given: argparse.Namespace) -> bool:
+def run_part(part: Part, options: argparse.Namespace) -> bool:
     """Mutate one part and report; True when it reaches its threshold."""
-    if not given.report:
+    if not options.report:
         copy_sources(part)
-        if given.again:
+        if options.again:
             forget_survivors(part)
-        run_mutmut(part, given.only, given.children)
+        run_mutmut(part, options.only, options.children)
     mutants = list(stored_mutants(part))
     judged = judge(part, [mutant for mutant in mutants if mutant.status == "survived"])
     summary = summarize(part, mutants, judged)
     print_summary(summary, [m for m in mutants if m.status == "survived" and m.name not in judged])
-    if given.save:
+    if options.save:
         save(summary)
     return part.threshold_percent is None or summary["percent"] >= part.threshold_percent
 

@@ -41,13 +41,13 @@ def main() -> int:
             print(f"{packed.name} is not what is pinned: {digest}")
             return 1
         with tarfile.open(packed) as files:
-            for name, kept in {**COMPRESSED, **AS_IT_IS}.items():
+            for name, target in {**COMPRESSED, **AS_IT_IS}.items():
                 member = files.extractfile(f"package/{name}")
                 assert member is not None, name
                 content = member.read()
                 if name in COMPRESSED:
                     content = gzip.compress(content, 9, mtime=0)
-                (FOLDER / kept).write_bytes(content)
+                (FOLDER / target).write_bytes(content)
     return 0
 
 

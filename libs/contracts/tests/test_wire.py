@@ -187,8 +187,8 @@ def test_who_measures_a_swap_reads_the_same_message() -> None:
 
     read = topics.SWAP_TIMING.envelope.model_validate_json(raw)
 
-    told = swap.model_dump()
+    members = swap.model_dump()
     transactions = [{"type": t.type, "at": t.at} for t in swap.transactions]
-    whole = {**told, "transactions": tuple(transactions)}
+    whole = {**members, "transactions": tuple(transactions)}
     assert read.body.model_dump() == {name: whole[name] for name in SwapTiming.model_fields}
     assert topics.SWAP_TIMING.key(read.body) == topics.SWAP_CHANGED.key(swap)

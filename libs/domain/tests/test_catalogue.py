@@ -180,5 +180,5 @@ class TestGasless:
 
 def offered(catalogue: Catalogue) -> list[str | None]:
     network = catalogue.network("ETHEREUM_DEVNET")
-    told = [network.gasless(token) for token in network.tokens]
-    return [gasless and gasless.standard.value for gasless in told]
+    standards = [network.gasless(token) for token in network.tokens]
+    return [gasless and gasless.standard.value for gasless in standards]

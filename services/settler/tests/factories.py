@@ -18,7 +18,7 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import AssetRef, FundingMethod, Quote
 from swap_contracts.swaps import DepositAttached, RefundAddressSet, SwapRequest, SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
-from swap_domain.attaching import Destined, Given, text_of
+from swap_domain.attaching import Destined, ReceivedTransfer, text_of
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_settler.model.chain_facts import DepositFact, PayoutFact
@@ -190,7 +190,7 @@ def an_attachment(
 
 
 def a_text(body: DepositChanged, *, number: int = 7, refund_address: str | None = None) -> str:
-    transfer = Given(
+    transfer = ReceivedTransfer(
         body.deposit_id,
         network=body.network,
         transaction_hash=body.transaction_hash or "",

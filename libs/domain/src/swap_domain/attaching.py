@@ -12,7 +12,7 @@ from swap_domain.catalogue import NATIVE
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ReceivedTransfer:
     """A transfer to a Treasury, as the chain has it."""
 
     deposit_id: UUID
@@ -38,7 +38,7 @@ class Destined:
         return replace(self, refund_address=None)
 
 
-def text_of(transfer: Given, swap: Destined, *, chain_id: int) -> str:
+def text_of(transfer: ReceivedTransfer, swap: Destined, *, chain_id: int) -> str:
     """Return what the sender signs: it can mean this transfer, this swap and this service only.
 
     The Treasury is the service's own contract: no other service has it. Whoever made the swap said

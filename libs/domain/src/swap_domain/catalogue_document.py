@@ -338,10 +338,10 @@ def _token(network: str, members: _Members) -> Token:
 
 
 def _gasless(token: _Members) -> Gasless | None:
-    told = token.take("gasless", None)
-    if told is None:
+    document = token.take("gasless", None)
+    if document is None:
         return None
-    members = token.inside(told, "gasless")
+    members = token.inside(document, "gasless")
     standard, salt = members.text("standard"), members.text_or_none("salt")
     if standard not in set(GaslessStandard):
         raise CatalogueInvalid(f"{members.path}.standard", "must be eip3009 or eip2612")

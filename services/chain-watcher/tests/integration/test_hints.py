@@ -56,16 +56,16 @@ class Blind(FakeReader):
 @contextmanager
 def listening(world: World) -> Iterator[Callable[[], int]]:
     """Yield what counts how often the network's follower was woken since it was asked last."""
-    said: list[str] = []
-    world.engine.wake_listener = said.extend
+    channels: list[str] = []
+    world.engine.wake_listener = channels.extend
 
-    def heard() -> int:
-        assert set(said) <= {hint_channel(NETWORK), OUTBOX}
-        times = said.count(hint_channel(NETWORK))
-        said.clear()
+    def wakes() -> int:
+        assert set(channels) <= {hint_channel(NETWORK), OUTBOX}
+        times = channels.count(hint_channel(NETWORK))
+        channels.clear()
         return times
 
-    yield heard
+    yield wakes
     world.engine.wake_listener = lambda _: None
 
 
@@ -148,10 +148,10 @@ class TestHints:
             trace_id="t",
         )
         record_hints = RecordHints(world.work, networks=[NETWORK], patience=PATIENCE)
-        with listening(world) as heard:
+        with listening(world) as wakes:
             await record_hints([envelope])
             await record_hints([envelope])
-            assert heard() == 1
+            assert wakes() == 1
 
     async def test_are_repeated_ever_more_rarely_until_the_transaction_is_seen(
         self, world: World
@@ -160,14 +160,14 @@ class TestHints:
         await self._hinted(world, sent.transaction_hash)
         repeat_hints = RepeatHints(world.work, patience=PATIENCE)
 
-        with listening(world) as heard:
+        with listening(world) as wakes:
             await repeat_hints()
-            assert heard() == 0  # not due yet
+            assert wakes() == 0  # not due yet
             pauses = []
             for _ in range(4):
                 await self._change(world, "UPDATE hint SET due_at = now()")
                 await repeat_hints()
-                assert heard() == 1
+                assert wakes() == 1
                 pauses += await self._pauses(world)
             assert pauses == [1, 2, 3, 3]
 
@@ -176,7 +176,7 @@ class TestHints:
                 await world.says(("seen", 1))
             await self._change(world, "UPDATE hint SET due_at = now()")
             await repeat_hints()
-            assert heard() == 0
+            assert wakes() == 0
         assert await self._pauses(world) == []
 
     async def test_are_forgotten_when_nobody_has_seen_the_transaction_for_long(
@@ -185,9 +185,9 @@ class TestHints:
         await self._hinted(world, "0xabc")
         await self._change(world, "UPDATE hint SET due_at = now(), ends_at = now()")
 
-        with listening(world) as heard:
+        with listening(world) as wakes:
             await RepeatHints(world.work, patience=PATIENCE)()
-            assert heard() == 0
+            assert wakes() == 0
         assert await self._pauses(world) == []
 
     @staticmethod

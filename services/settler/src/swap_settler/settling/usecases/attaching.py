@@ -10,7 +10,7 @@ from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.personal_signatures import personal_digest
 from swap_chains.evm.signatures import recover
 from swap_contracts.swaps import DepositAttached
-from swap_domain.attaching import Destined, Given, text_of
+from swap_domain.attaching import Destined, ReceivedTransfer, text_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unprocessable
 from swap_settler.model.batch_state import BatchState
@@ -126,7 +126,7 @@ def _texts(deposit: Deposit, swap: Swap, catalogue: Catalogue) -> tuple[str, ...
         destination_address=checksum_address(terms.destination_address),
         refund_address=refund,
     )
-    given = Given(
+    transfer = ReceivedTransfer(
         deposit.id,
         network=deposit.network,
         transaction_hash=deposit.transaction_hash or "",
@@ -137,4 +137,4 @@ def _texts(deposit: Deposit, swap: Swap, catalogue: Catalogue) -> tuple[str, ...
     )
     chain_id = catalogue.network(deposit.network).chain_id
     both = (destined, destined.before_its_refund_address())
-    return tuple(text_of(given, one, chain_id=chain_id) for one in both)
+    return tuple(text_of(transfer, one, chain_id=chain_id) for one in both)
