@@ -59,14 +59,14 @@ def test_a_dashboard_is_what_grafanas_schema_knows(board: Dashboard) -> None:
 def test_panels_do_not_overlap() -> None:
     for board in DASHBOARDS:
         places = [panel["gridPos"] for panel in read(board)["panels"]]
-        taken = [
+        places = [
             (x, y)
             for place in places
             for x in range(place["x"], place["x"] + place["w"])
             for y in range(place["y"], place["y"] + place["h"])
         ]
-        assert len(taken) == len(set(taken)), board.uid
-        assert max(x for x, _ in taken) < 24, board.uid
+        assert len(places) == len(set(places)), board.uid
+        assert max(x for x, _ in places) < 24, board.uid
 
 
 def test_kubernetes_gets_every_dashboard() -> None:

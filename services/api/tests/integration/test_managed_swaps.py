@@ -156,9 +156,9 @@ class TestCreating:
     async def test_a_key_makes_one_swap(self, api: Harness) -> None:
         owner = await an_owner(api)
         app_id = await owner.an_app()
-        asked = {"json": a_body(), "key": str(uuid4())}
+        request = {"json": a_body(), "key": str(uuid4())}
 
-        first, second = [await create(owner, app_id, **asked) for _ in range(2)]
+        first, second = [await create(owner, app_id, **request) for _ in range(2)]
 
         assert first == second
         assert len(await listed(owner, f"/apps/{app_id}/swaps")) == 1

@@ -23,9 +23,9 @@ class HmacLinkTokens:
         """
         :param keys: none: one is derived from the pepper of API keys.
         """
-        given = [key.get_secret_value().encode() for key in keys]
+        configured = [key.get_secret_value().encode() for key in keys]
         derived = hmac.digest(pepper.get_secret_value().encode(), PURPOSE, sha256)
-        self._keys = given or [derived]
+        self._keys = configured or [derived]
 
     def make(self, swap_id: UUID, right: LinkRight) -> str:
         return _token(self._keys[0], swap_id, right)

@@ -88,8 +88,8 @@ class NotifierEndpoints:
 
     async def messages_of_swap(self, app_id: UUID, swap_id: UUID) -> Sequence[Row]:
         query = {"app_id": str(app_id), "swap_id": str(swap_id)}
-        told = await self._ask("GET", "/messages", query=query)
-        messages: Sequence[Row] = told["messages"]
+        response = await self._ask("GET", "/messages", query=query)
+        messages: Sequence[Row] = response["messages"]
         return messages
 
     async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
