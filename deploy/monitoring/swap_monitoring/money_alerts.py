@@ -100,6 +100,11 @@ PAYMENTS: Final = Group(
             "A contract on {{ $labels.network }} has an operator that is no signer.",
         ),
         warning(
+            "ContractOwnerUnnamed",
+            "max by (network) (swap_settler_contracts_without_owner) > 0",
+            "The catalogue names no owner of {{ $value }} contracts on {{ $labels.network }}.",
+        ),
+        warning(
             "TreasuryBelowCommitments",
             f"{TREASURY} < {OWED}",
             "The Treasury on {{ $labels.network }} has less {{ $labels.token }} than is owed.",
@@ -172,6 +177,12 @@ RECOVERY: Final = Group(
             "RecoveryOpen",
             "max(swap_settler_in_recovery) > 0",
             "The database was restored: older payments are held.",
+        ),
+        warning(
+            "NetworksUncompared",
+            "max(swap_settler_networks_uncompared) > 0",
+            "{{ $value }} networks are not compared with the ledger since the database started.",
+            after="10m",
         ),
         warning(
             "RecoveryHoldsRetained",

@@ -114,6 +114,14 @@ PAYMENTS: Final = (
         network="base",
         summary="A contract on base has an operator that is no signer.",
     ),
+    gauge(
+        "ContractOwnerUnnamed",
+        "settler_contracts_without_owner",
+        "2",
+        after=0,
+        network="base",
+        summary="The catalogue names no owner of 2 contracts on base.",
+    ),
     Case(
         "TreasuryBelowCommitments",
         {
@@ -207,6 +215,13 @@ RECOVERY: Final = (
         10,
         40,
         "The database was restored: older payments are held.",
+    ),
+    Case(
+        "NetworksUncompared",
+        {"swap_settler_networks_uncompared": "0x9 2x29 0x60"},
+        20,
+        40,
+        "2 networks are not compared with the ledger since the database started.",
     ),
     Case(
         "RecoveryHoldsRetained",
