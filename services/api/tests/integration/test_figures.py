@@ -85,7 +85,7 @@ class TestFigures:
         assert listed.headers["x-total-count"] == str(day["statuses"]["completed"]) == "2"
 
     async def test_are_of_one_app(self, api: Harness) -> None:
-        owner, other = await an_owner(api), await an_owner(api)
+        owner, outsider = await an_owner(api), await an_owner(api)
         mine, other = await owner.an_app(), await owner.an_app()
         await completed(api, other, ago=HOUR, took=5)
         viewer = await a_colleague(owner, Role.VIEWER)
@@ -93,4 +93,4 @@ class TestFigures:
         figures = (await viewer.get(f"/apps/{mine}/figures")).json()["data"]
 
         assert figures["week"]["created"] == 0
-        assert (await other.get(f"/apps/{mine}/figures")).status_code == 404
+        assert (await outsider.get(f"/apps/{mine}/figures")).status_code == 404
