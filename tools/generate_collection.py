@@ -14,6 +14,8 @@ from swap_stack.sandbox.outcomes import MEANINGS, Outcome
 TARGET: Final = "sdk/collection/swap.postman_collection.json"
 SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 CREATE: Final = "POST /api/v2/swaps"
+LINK: Final = "GET /api/v2/swaps/{swapId}/pay_link"
+LINKED: Final = "pay"  # the tag of what is read and done by the token of a pay link
 # A member's, not a partner's: those need a token.
 APART: Final = "/management/"
 ABOUT: Final = """Every request that a partner makes, against any deployment: set `baseUrl` and
@@ -30,6 +32,7 @@ VARIABLES: Final = {
     "destination_address": MEANINGS[Outcome.COMPLETED].address,
     "amount": "0.1",
     "swapId": "",
+    "payToken": "",
     "transaction_id": "0x" + "5f" * 32,
 }
 # What a request says besides what it has to.
@@ -59,6 +62,8 @@ MAY_REFUSE: Final = {
     "attachment_show",
     "attachment_attach",
     "history_transaction_status",
+    "pay_authorize",
+    "pay_refund_address",
 }
 ENVELOPE: Final = """\
 const told = pm.response.json();
@@ -75,10 +80,12 @@ KEEPS_ID: Final = """\
 pm.test("there is a swap", () =>
   pm.expect(told.data.swap.status).to.equal("user_transfer_pending"));
 pm.collectionVariables.set("swapId", told.data.swap.id);"""
+KEEPS_TOKEN: Final = 'pm.collectionVariables.set("payToken", told.data.read_token);'
+THEN: Final = {CREATE: KEEPS_ID.splitlines(), LINK: [KEEPS_TOKEN]}
 
 
 def items() -> list[dict[str, Any]]:
-    """Return one folder per tag; the request that makes the swap comes before all of them."""
+    """Return one folder per tag; what makes the swap, and its pay link, comes before them."""
     folders: dict[str, list[dict[str, Any]]] = {}
     first: list[dict[str, Any]] = []
     for path, operations in json.loads(document())["paths"].items():
@@ -87,7 +94,7 @@ def items() -> list[dict[str, Any]]:
                 continue
             name = f"{method.upper()} {path}"
             made = item(name, method, path, operation)
-            (first if name == CREATE else folders.setdefault(operation["tags"][0], [])).append(made)
+            (first if name in THEN else folders.setdefault(operation["tags"][0], [])).append(made)
     return [*first, *({"name": tag, "item": rows} for tag, rows in sorted(folders.items()))]
 
 
@@ -109,6 +116,8 @@ def item(name: str, method: str, path: str, operation: Mapping[str, Any]) -> dic
 def headers(operation: Mapping[str, Any]) -> list[dict[str, str]]:
     is_public = operation.get("security") == []
     key = [] if is_public else [{"key": "X-SVC-APIKEY", "value": "{{apiKey}}"}]
+    if operation["tags"] == [LINKED]:
+        key = [{"key": "Authorization", "value": "Bearer {{payToken}}"}]
     has_body = "requestBody" in operation
     return [*key, *([{"key": "content-type", "value": "application/json"}] if has_body else [])]
 
@@ -145,7 +154,7 @@ def tests(name: str, operation: Mapping[str, Any]) -> list[str]:
     lines = [f"const DOCUMENTED = {documented};", *ENVELOPE.splitlines()]
     if operation["operationId"] not in MAY_REFUSE:
         lines.append(SUCCEEDS)
-    return lines + (KEEPS_ID.splitlines() if name == CREATE else [])
+    return [*lines, *THEN.get(name, ())]
 
 
 def collection() -> str:
