@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ from services.dashboard.tests.shop import Api, Dashboard, a_transaction
 from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
-from tests.support.browser import opened
+from tests.support.browser import Page, opened
 
 pytestmark = [
     pytest.mark.connected,
@@ -37,20 +38,29 @@ pytestmark = [
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
 ]
 
-# A wallet that takes every payment; the chain behind it never has one.
+# A wallet that takes every payment; the chain behind it never has one. A test may change `answers`.
 WALLET = """
+window.asked = [];
+window.answers = {
+  eth_requestAccounts: ["0x70997970C51812dc3A010C7d01b50e0d17dc79C8"],
+  eth_chainId: "0x7a69",
+  eth_sendTransaction: "0x" + "5f".repeat(32),
+};
 window.addEventListener("eip6963:requestProvider", () => {
-  const answers = {
-    eth_requestAccounts: ["0x70997970C51812dc3A010C7d01b50e0d17dc79C8"],
-    eth_chainId: "0x7a69",
-    eth_sendTransaction: "0x" + "5f".repeat(32),
+  const request = async ({ method, params }) => {
+    window.asked.push({ method, params });
+    const answer = window.answers[method];
+    if (answer?.code) throw Object.assign(new Error("the wallet's error"), answer);
+    return answer;
   };
-  const provider = { request: async ({ method }) => answers[method] };
   const info = { uuid: "1", name: "Test wallet", icon: "", rdns: "example.wallet.test" };
-  const detail = { info, provider };
+  const detail = { info, provider: { request } };
   window.dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
 });
 """
+OFFERED = "!!document.querySelector('[data-wallet]:not([disabled])')"
+CHOOSE = "document.querySelector('[data-wallet]').click()"
+SENT = "window.asked.filter((one) => one.method === 'eth_sendTransaction')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,22 +164,109 @@ async def test_it_works_without_scripts(pages: Pages, tmp_path: Path) -> None:
     assert '"refresh"' in tree  # it comes again by itself
 
 
-async def test_a_payment_that_is_sent_is_not_offered_again(pages: Pages, tmp_path: Path) -> None:
-    """On a slow network it is seen minutes later: a second one would be lost time, or money."""
+@asynccontextmanager
+async def with_wallet(pages: Pages, folder: Path) -> AsyncIterator[Page]:
+    """Open the page of a swap that a wallet pays, where a wallet is offered."""
     assert BROWSER is not None
-    url = pages.url + pages.wallet.path()
-    offered = "!!document.querySelector('[data-wallet]:not([disabled])')"
-    async with opened(BROWSER, tmp_path, "about:blank") as page:
+    async with opened(BROWSER, folder, "about:blank") as page:
         await page.send("Page.addScriptToEvaluateOnNewDocument", source=WALLET)
-        await show(page, url)
-        await page.until(offered)
-        await page.value("document.querySelector('[data-wallet]').click()")
-        await page.until("document.body.textContent.includes('do not pay a second time')")
-        await page.send("Page.reload")
-        await page.until("document.body.textContent.includes('do not pay a second time')")
-        assert not await page.value(offered)
-        await page.value("document.querySelector('#wallet button').click()")
-        await page.until(offered)
-        complaints = page.complaints
+        await show(page, pages.url + pages.wallet.path())
+        await page.until(OFFERED)
+        yield page
+        assert page.complaints == []
 
-    assert complaints == []
+
+def says(words: str) -> str:
+    return f"document.body.textContent.includes({json.dumps(words)})"
+
+
+def choose(name: str) -> str:
+    return f"document.querySelector('[data-choice={name}]').click()"
+
+
+class TestPayments:
+    async def test_are_not_offered_again_once_sent(self, pages: Pages, tmp_path: Path) -> None:
+        """On a slow network one is seen minutes later: a second would be lost time, or money."""
+        async with with_wallet(pages, tmp_path) as page:
+            await page.value(CHOOSE)
+            await page.until(says("Sent. It stands here"))
+            [sent] = await page.value(SENT)
+            await page.send("Page.reload")
+            await page.until(says("Sent. It stands here"))
+            assert not await page.value(OFFERED)
+            await page.value(choose("again"))
+            await page.until(says("you pay twice"))
+            await page.value(choose("back"))
+            await page.until(says("Sent. It stands here"))
+            await page.value(choose("again"))
+            await page.value(choose("confirm"))
+            await page.until(OFFERED)
+
+        assert sent["params"][0]["chainId"] == "0x7a69"
+
+    async def test_are_not_offered_again_before_the_wallet_answers(
+        self, pages: Pages, tmp_path: Path
+    ) -> None:
+        async with with_wallet(pages, tmp_path) as page:
+            await page.value("window.answers.eth_sendTransaction = new Promise(() => {})")
+            await page.value(CHOOSE)
+            await page.until(f"{SENT}.length === 1")
+            await page.send("Page.reload")
+            await page.until(says("A wallet was asked for this payment"))
+            assert not await page.value(OFFERED)
+
+    @pytest.mark.parametrize(("code", "is_offered"), [(4001, True), (-32603, False)])
+    async def test_are_offered_again_after_a_refusal_alone(
+        self, pages: Pages, tmp_path: Path, code: int, is_offered: bool
+    ) -> None:
+        words = "You declined it" if is_offered else "A wallet was asked for this payment"
+        async with with_wallet(pages, tmp_path) as page:
+            await page.value(f"window.answers.eth_sendTransaction = {{ code: {code} }}")
+            await page.value(CHOOSE)
+            await page.until(says(words))
+            assert await page.value(OFFERED) is is_offered
+            assert await page.value(says("the wallet's error")) is not is_offered
+
+    async def test_are_sent_by_one_tab(self, pages: Pages, tmp_path: Path) -> None:
+        """The other tab holds the lock, then sets its mark, then clears it."""
+        key = json.dumps(f"sent:/pay/{pages.wallet.swap.swap_id}")
+        changed = (
+            f"window.dispatchEvent(new StorageEvent('storage', {{ key: {key},"
+            f" newValue: localStorage.getItem({key}) }}))"
+        )
+        async with with_wallet(pages, tmp_path) as page:
+            await page.value(f"navigator.locks.request({key}, () => new Promise(() => {{}})); 1")
+            await page.value(CHOOSE)
+            await page.until(says("open in another tab"))
+            await page.value(f"localStorage.setItem({key}, 'asked'); {changed}")
+            await page.until(says("A wallet was asked for this payment"))
+            assert not await page.value(OFFERED)
+            await page.value(f"localStorage.removeItem({key}); {changed}")
+            await page.until(OFFERED)
+            assert await page.value(f"{SENT}.length") == 0
+
+    async def test_are_not_sent_after_the_mark_of_another_tab(
+        self, pages: Pages, tmp_path: Path
+    ) -> None:
+        """The mark is set while this tab's wallet changes the network: no event came yet."""
+        key = json.dumps(f"sent:/pay/{pages.wallet.swap.swap_id}")
+        async with with_wallet(pages, tmp_path) as page:
+            await page.value(
+                "Object.defineProperty(window.answers, 'eth_chainId', { get() {"
+                f" localStorage.setItem({key}, 'asked'); return '0x7a69'; }} }}); 1"
+            )
+            await page.value(CHOOSE)
+            await page.until(says("A wallet was asked for this payment"))
+            assert await page.value(f"{SENT}.length") == 0
+
+    async def test_are_not_sent_after_the_time_to_pay(self, pages: Pages, tmp_path: Path) -> None:
+        async with with_wallet(pages, tmp_path) as page:
+            await page.value(
+                "const answered = Response.prototype.json;"
+                "Response.prototype.json = async function () {"
+                " const content = await answered.call(this);"
+                " content.data.expires_at = '2020-01-01T00:00:00Z'; return content; }; 1"
+            )
+            await page.value(CHOOSE)
+            await page.until(says("The time to pay is over"))
+            assert await page.value(f"{SENT}.length") == 0

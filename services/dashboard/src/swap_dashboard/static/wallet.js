@@ -10,21 +10,26 @@ const pay = document.getElementById("pay");
 const wallets = new Map();
 let isBusy = false;
 let lastSaid = "";
+let isWarned = false; // the payer is asked whether the payment really never left
+let lastTexts = {};
 
 class Stopped extends Error {}
 
-// A payment that is sent is not offered again, also after the page was loaded anew: on a slow
-// network it is seen only minutes later, and a second one would be paid, too.
+// A payment that was given to a wallet is not offered again, also after the page was loaded anew and
+// in other tabs: on a slow network it is seen only minutes later, and a second one would be paid, too.
+// "asked": a wallet has it, and nobody knows the outcome; "sent": the wallet returned a hash.
 const memory = {
+  here: "", // for a browser without storage
   get key() { return `sent:${pay.dataset.path}`; },
-  get isSent() {
-    try { return localStorage.getItem(this.key) !== null; } catch { return false; }
+  get state() {
+    try { return localStorage.getItem(this.key) ?? this.here; } catch { return this.here; }
   },
-  set isSent(value) {
+  set state(value) {
+    this.here = value;
     try {
-      if (value) localStorage.setItem(this.key, "1");
+      if (value) localStorage.setItem(this.key, value);
       else localStorage.removeItem(this.key);
-    } catch { /* without storage the page remembers nothing */ }
+    } catch { /* without storage it holds for this page alone */ }
   },
 };
 
@@ -35,8 +40,11 @@ function panel() {
   return document.getElementById("wallet");
 }
 
+// The panel goes when the page shows another action; a payment under way still needs its texts.
 function texts() {
-  return JSON.parse(panel().dataset.texts);
+  const shown = panel();
+  if (shown) lastTexts = JSON.parse(shown.dataset.texts);
+  return lastTexts;
 }
 
 function say(text) {
@@ -62,31 +70,56 @@ function button(wallet) {
   return made;
 }
 
-function again() {
+function choice(name, text, act) {
   const made = document.createElement("button");
   made.type = "button";
   made.className = "button small";
-  made.textContent = texts().again;
-  made.addEventListener("click", () => {
-    memory.isSent = false;
-    lastSaid = "";
-    show();
-  });
+  made.dataset.choice = name;
+  made.textContent = text;
+  made.addEventListener("click", act);
   return made;
 }
 
+function notice(role, kind, text) {
+  const made = document.createElement("p");
+  made.setAttribute("role", role);
+  made.className = `notice ${kind}`;
+  made.textContent = text;
+  return made;
+}
+
+function warn(isShown) {
+  isWarned = isShown;
+  show();
+}
+
+function forget() {
+  memory.state = "";
+  lastSaid = "";
+  warn(false);
+}
+
+// Only the payer knows that a payment never left: the mark goes after a warning, never by itself.
 function showSent(shown) {
-  const status = document.createElement("p");
-  status.setAttribute("role", "status");
-  status.className = "notice notice-good";
-  status.textContent = texts().sent;
-  shown.replaceChildren(status, again());
+  const words = texts();
+  if (isWarned) {
+    shown.replaceChildren(
+      notice("alert", "notice-warning", words.again_warning),
+      choice("confirm", words.again_confirm, forget),
+      choice("back", words.again_back, () => warn(false)),
+    );
+    return;
+  }
+  const state = memory.state === "asked"
+    ? notice("status", "notice-warning", [lastSaid, words.asked].filter(Boolean).join(" "))
+    : notice("status", "notice-good", words.sent);
+  shown.replaceChildren(state, choice("again", words.again, () => warn(true)));
 }
 
 function show() {
   const shown = panel();
   if (!shown) return;
-  if (memory.isSent && !isBusy) {
+  if (memory.state && !isBusy) {
     showSent(shown);
     return;
   }
@@ -111,6 +144,11 @@ async function read(from) {
   const answer = await fetch(`${path}/data?${query}&source_address=${source}`, { cache: "no-store" });
   const { data, error } = await answer.json();
   if (error) throw new Error(error.message || error.code);
+  // The service's clock counts, where its answer has one: a payer's clock may be wrong.
+  const now = Date.parse(answer.headers.get("date") ?? "") || Date.now();
+  if (Date.parse(data.expires_at) <= now) throw new Stopped(texts().late);
+  const { status, detail, action } = data.next_action ?? {};
+  if (!action || status !== "action_required") throw new Stopped(detail || texts().changed);
   return data;
 }
 
@@ -140,9 +178,10 @@ async function useNetwork(provider, network) {
 }
 
 // A deposit address takes a plain transfer; the other actions come encoded.
-function transactionOf(action, from) {
+function transactionOf(action, from, chainId) {
   if (action.type !== "manual_transfer") {
     return {
+      chainId,
       from,
       to: action.to_address,
       value: hex(action.amount_in_base_units),
@@ -151,10 +190,12 @@ function transactionOf(action, from) {
     };
   }
   const token = action.token.contract;
-  if (token === null) return { from, to: action.to_address, value: hex(action.amount_in_base_units) };
+  if (token === null) {
+    return { chainId, from, to: action.to_address, value: hex(action.amount_in_base_units) };
+  }
   const words = [action.to_address, hex(action.amount_in_base_units)];
   const encoded = words.map((word) => word.slice(2).toLowerCase().padStart(64, "0"));
-  return { from, to: token, value: "0x0", data: TRANSFER + encoded.join("") };
+  return { chainId, from, to: token, value: "0x0", data: TRANSFER + encoded.join("") };
 }
 
 async function mined(provider, hash) {
@@ -180,16 +221,49 @@ async function sign(provider, from, action) {
   const answer = await fetch(`${path}/authorize?${query}`, { method: "POST", body });
   const { error } = await answer.json();
   if (error) throw new Error(error.message || error.code);
+  memory.state = "sent";
 }
 
-async function send(provider, from, action) {
-  const isApproval = action.type === "approve";
-  say(isApproval ? texts().approve : texts().transfer);
-  const hash = await provider.request({
-    method: "eth_sendTransaction",
-    params: [transactionOf(action, from)],
-  });
-  if (!isApproval) return;
+// Hold the swap's lock: of two tabs, one pays. Without locks, the mark in the storage is all there is.
+async function alone(act) {
+  if (!navigator.locks) return act();
+  let isCalled = false;
+  try {
+    return await navigator.locks.request(memory.key, { ifAvailable: true }, (lock) => {
+      isCalled = true;
+      if (!lock) throw new Stopped(texts().elsewhere);
+      return act();
+    });
+  } catch (error) {
+    // A frame with an origin of its own has neither locks nor storage, so no other tab to heed.
+    if (isCalled || error?.name !== "SecurityError") throw error;
+    return act();
+  }
+}
+
+// The mark is set before the wallet is asked: the page may be closed before the wallet answers.
+// Only the user's refusal clears it; after any other error the payment may have left.
+async function sendOnce(provider, transaction) {
+  if (memory.state) throw new Stopped(texts().elsewhere);
+  memory.state = "asked";
+  try {
+    await provider.request({ method: "eth_sendTransaction", params: [transaction] });
+  } catch (error) {
+    if (error?.code === REJECTED) memory.state = "";
+    throw error;
+  }
+  memory.state = "sent";
+}
+
+async function send(provider, from, action, chainId) {
+  const transaction = transactionOf(action, from, chainId);
+  if (action.type !== "approve") {
+    say(texts().transfer);
+    await alone(() => sendOnce(provider, transaction));
+    return;
+  }
+  say(texts().approve);
+  const hash = await provider.request({ method: "eth_sendTransaction", params: [transaction] });
   say(texts().approving);
   await mined(provider, hash);
 }
@@ -200,14 +274,12 @@ async function payWith(provider) {
   const [from] = await provider.request({ method: "eth_requestAccounts" });
   for (let step = 0; step < STEPS_MAX; step += 1) {
     say(texts().loading);
-    const swap = await read(from);
-    const action = swap.next_action?.action;
-    if (!action || swap.next_action.status !== "action_required") {
-      throw new Stopped(swap.next_action?.detail || texts().changed);
-    }
-    await useNetwork(provider, swap.source_network);
+    const { source_network: network } = await read(from);
+    await useNetwork(provider, network);
+    // Changing the network may take the user minutes: what is paid is what the api says after it.
+    const { action } = (await read(from)).next_action;
     if (action.type === "sign") await sign(provider, from, action);
-    else await send(provider, from, action);
+    else await send(provider, from, action, hex(network.chain_id));
     if (action.type !== "approve") return;
   }
   throw new Stopped(texts().changed);
@@ -215,13 +287,16 @@ async function payWith(provider) {
 
 async function start(wallet) {
   if (isBusy) return;
+  if (memory.state) {
+    show();
+    return;
+  }
   isBusy = true;
   show();
   const words = texts();
   let end = words.sent;
   try {
     await payWith(wallet.provider);
-    memory.isSent = true;
   } catch (error) {
     if (error instanceof Stopped) end = error.message;
     else end = error?.code === REJECTED ? words.rejected : `${words.failed} ${error?.message ?? error}`;
@@ -240,6 +315,12 @@ if (pay) {
     if (!isBusy) show();
   });
   document.addEventListener("pay:shown", show);
+  window.addEventListener("storage", ({ key, newValue }) => {
+    if (key !== null && key !== memory.key) return;
+    if (!isBusy) memory.here = newValue ?? ""; // a payment under way keeps its own mark
+    lastSaid = isBusy ? lastSaid : "";
+    show();
+  });
   window.dispatchEvent(new Event("eip6963:requestProvider"));
   show();
 }
