@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -82,6 +82,18 @@ class TestPage:
 
         assert says in page
         assert "Pay with a wallet" not in page
+
+    async def test_asks_for_nothing_once_no_time_is_left(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        link = await a_link(api, method="deposit_address")
+        dashboard.ahead = timedelta(hours=7)
+
+        page = (await read(dashboard, link.path())).text
+
+        assert "The time to pay is over" in page
+        assert "Send to this address" not in page
+        assert 'id="wallet"' not in page
 
     async def test_shows_nothing_of_the_partners(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)

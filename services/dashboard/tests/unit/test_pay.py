@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from pydantic import ValidationError
 
 from swap_dashboard.http.pay import localized, policy
 from swap_dashboard.http.pay_texts import choose_language, texts
-from swap_dashboard.http.pay_view import action_kind, explorer_link, qr_code, stages
+from swap_dashboard.http.pay_view import action_kind, explorer_link, payment_uri, qr_code, stages
 from swap_dashboard.settings import DashboardGroup
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HASH = "0x" + "5f" * 32
 
 
@@ -26,7 +28,13 @@ def names(value: Any, before: str = "") -> set[str]:
 
 
 def a_swap(**changes: Any) -> dict[str, Any]:
-    return {"status": "user_transfer_pending", "transactions": [], "next_action": None, **changes}
+    return {
+        "status": "user_transfer_pending",
+        "transactions": [],
+        "next_action": None,
+        "expires_at": (NOW + timedelta(minutes=1)).isoformat(),
+        **changes,
+    }
 
 
 def an_action(kind: str | None, *, step: str = "deposit") -> dict[str, Any]:
@@ -85,13 +93,21 @@ class TestActions:
         ],
     )
     def test_are_of_a_kind(self, step: Any, kind: str) -> None:
-        assert action_kind(a_swap(next_action=step)) == kind
+        assert action_kind(a_swap(next_action=step), NOW) == kind
 
     @pytest.mark.parametrize("status", ["completed", "failed", "expired", "refunded"])
     def test_end_with_the_swap(self, status: str) -> None:
         ended = a_swap(status=status, next_action=an_action("transfer"))
 
-        assert action_kind(ended) == "none"
+        assert action_kind(ended, NOW) == "none"
+
+    @pytest.mark.parametrize("kind", ["manual_transfer", "transfer", "sign"])
+    def test_are_over_once_no_time_is_left(self, kind: str) -> None:
+        late = a_swap(next_action=an_action(kind), expires_at=NOW.isoformat())
+
+        assert action_kind(late, NOW) == "waits"
+        assert action_kind(late, NOW - timedelta(minutes=1)) != "waits"
+        assert payment_uri(late, NOW) is None
 
 
 class TestStages:

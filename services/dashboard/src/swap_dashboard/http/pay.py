@@ -123,14 +123,15 @@ class PayPages:
     ) -> Response:
         language = language_of(request)
         link = {"token": payer.token, "lang": language}
-        uri = pay_view.payment_uri(swap)
+        now = self._clock()
+        uri = pay_view.payment_uri(swap, now)
         page_url = f"{self._public_url}/pay/{payer.swap_id}?token={payer.token}"
         values = {
             "swap": swap,
-            "kind": pay_view.action_kind(swap),
+            "kind": pay_view.action_kind(swap, now),
             "stages": pay_view.stages(swap),
             "timeline": pay_view.timeline(swap["timeline"]),
-            "left_seconds": pay_view.left_seconds(swap, self._clock()),
+            "left_seconds": pay_view.left_seconds(swap, now),
             "qr": pay_view.qr_code(uri or page_url),
             "uri": uri,
             "explorer_link": pay_view.explorer_link,

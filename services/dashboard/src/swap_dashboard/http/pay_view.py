@@ -21,10 +21,16 @@ STAGES: Final = ("deposit", "confirm", "payout", "done")
 QUIET_ZONE: Final = 2  # modules around a code, where the page is white
 
 
-def action_kind(swap: Mapping[str, Any]) -> str:
-    """Return what the payer does now: `address`, `wallet`, `waits` for the service, or `none`."""
+def action_kind(swap: Mapping[str, Any], now: datetime) -> str:
+    """Return what the payer does now: `address`, `wallet`, `waits` for the service, or `none`.
+
+    Once no time is left there is nothing to pay, also while the swap is not closed yet: a late
+    payment would be refunded at best.
+    """
     if swap["status"] in ENDS:
         return "none"
+    if left_seconds(swap, now) == 0:
+        return "waits"
     step = swap["next_action"]
     if step is None or step["status"] != "action_required":
         return "waits"
@@ -85,10 +91,10 @@ def qr_code(text: str) -> Markup:
     return Markup(svg)  # drawn from the modules: nothing of the text stands in it
 
 
-def payment_uri(swap: Mapping[str, Any]) -> str | None:
+def payment_uri(swap: Mapping[str, Any], now: datetime) -> str | None:
     """Return the URI (EIP-681) that pays; None where a wallet has to send more than it can say."""
     step = swap["next_action"]
-    return step["detail"] if action_kind(swap) == "address" else None
+    return step["detail"] if action_kind(swap, now) == "address" else None
 
 
 def sent_exactly(swap: Mapping[str, Any]) -> bool:
