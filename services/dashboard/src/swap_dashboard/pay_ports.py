@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -50,7 +50,7 @@ class PayApi(Protocol):
         """
         ...
 
-    def events(self, payer: Payer, last_event_id: str) -> AsyncIterator[bytes]:
+    def events(self, payer: Payer, last_event_id: str) -> AsyncGenerator[bytes, None]:
         """Yield server-sent events as they come.
 
         :raises ApiRefused: when the link opens nothing.

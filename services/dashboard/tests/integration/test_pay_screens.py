@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -148,6 +149,39 @@ async def test_a_change_is_shown_without_loading_the_page_anew(
         await page.until("document.body.textContent.includes('Paying out')")
         assert await page.value("window.isTheSame") is True
         assert await page.value("document.activeElement.name") == "refund_address"
+
+
+ANSWER = """
+window.looks = 0;
+window.fetch = async () => { window.looks += 1; return new Response("", { status: %d }); };
+document.dispatchEvent(new Event("pay:look"));
+"""
+
+
+@pytest.mark.parametrize("status", [404, 503])
+async def test_it_stops_or_comes_less_often(pages: Pages, tmp_path: Path, status: int) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, pages.url + pages.paying.path()) as page:
+        await page.until("!!document.querySelector('[data-kind=waits]')")
+        await page.value(ANSWER % status)
+        await page.until("window.looks === 1")
+        await asyncio.sleep(4)  # longer than the page waits between two looks
+
+        assert await page.value("window.looks") == 1
+
+
+async def test_it_comes_once_when_the_time_to_pay_is_over(pages: Pages, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, pages.url + pages.address.path()) as page:
+        await page.until("!!document.querySelector('[data-left]')")
+        page.requests.clear()
+        await page.value("document.querySelector('[data-left]').dataset.left = 0")
+        await page.until("document.querySelector('[data-left]').dataset.isOver === '1'")
+        await asyncio.sleep(1)
+        await page.value("1")
+
+    read = [one for one in page.requests if "/data?" not in one and "/events?" not in one]
+    assert len(read) == 1
 
 
 async def test_it_works_without_scripts(pages: Pages, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -14,18 +14,16 @@ from swap_dashboard.pay_ports import Payer, Read
 from swap_dashboard.ports import ApiAway
 
 BASE: Final = "/pay/v1/swaps"
+READS_MAX: Final = 200
 
 
 class HttpPayApi:
-    def __init__(self, url: str, *, answer_seconds: float) -> None:
-        limits = httpx.Limits(max_connections=200, max_keepalive_connections=20)
-        self._client = httpx.AsyncClient(
-            base_url=url,
-            timeout=httpx.Timeout(answer_seconds, pool=answer_seconds),
-            limits=limits,
-            follow_redirects=False,
-            trust_env=False,
-        )
+    def __init__(self, url: str, *, answer_seconds: float, streams_max: int) -> None:
+        """
+        :param streams_max: streams have connections of their own: open ones block no page.
+        """
+        self._client = _client(url, answer_seconds, READS_MAX)
+        self._streams = _client(url, answer_seconds, streams_max)
 
     async def swap(self, payer: Payer) -> Mapping[str, Any]:
         answer = await self._send("GET", payer)
@@ -45,7 +43,7 @@ class HttpPayApi:
     async def post(self, payer: Payer, what: str, body: Mapping[str, Any]) -> Any:
         return data_of(await self._send("POST", payer, what, json=dict(body)))
 
-    async def events(self, payer: Payer, last_event_id: str) -> AsyncIterator[bytes]:
+    async def events(self, payer: Payer, last_event_id: str) -> AsyncGenerator[bytes, None]:
         headers = {
             **_headers(payer),
             "Accept": "text/event-stream",
@@ -53,7 +51,7 @@ class HttpPayApi:
         }
         path = f"{BASE}/{payer.swap_id}/events"
         try:
-            async with self._client.stream("GET", path, headers=headers) as answer:
+            async with self._streams.stream("GET", path, headers=headers) as answer:
                 if answer.is_error:
                     await answer.aread()
                     data_of(answer)
@@ -65,6 +63,7 @@ class HttpPayApi:
 
     async def close(self) -> None:
         await self._client.aclose()
+        await self._streams.aclose()
 
     async def _send(
         self,
@@ -82,6 +81,16 @@ class HttpPayApi:
         except httpx.HTTPError as error:
             observe.api_away(path, error)
             raise ApiAway(type(error).__name__) from error
+
+
+def _client(url: str, answer_seconds: float, connections_max: int) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        base_url=url,
+        timeout=httpx.Timeout(answer_seconds, pool=answer_seconds),
+        limits=httpx.Limits(max_connections=connections_max, max_keepalive_connections=20),
+        follow_redirects=False,
+        trust_env=False,
+    )
 
 
 def _headers(payer: Payer) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, Final
@@ -12,10 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from swap_dashboard.http import pay_view
 from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount
+from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.visitors import to_uuid
 from swap_dashboard.pay_ports import PayApi, Payer
 from swap_dashboard.ports import ApiAway, ApiRefused, Clock
@@ -26,8 +28,34 @@ ADDRESS_MAX: Final = 128
 TOKEN_MAX: Final = 64
 JSON: Final = "application/json"
 FIELDS_MAX: Final = 10
+RETRY_AFTER: Final = {"retry-after": "10"}  # seconds
 SIGNED: Final = ("signature", "signer_address")
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+class TooManyStreams(Exception):
+    """As many event streams are open as may be, of one payer or in all."""
+
+
+class EventStream(StreamingResponse):
+    """A swap's events as they come, until the api ends its stream; then its slot is released."""
+
+    def __init__(
+        self, first: bytes, events: AsyncGenerator[bytes, None], release: Callable[[], None]
+    ) -> None:
+        super().__init__(_until_away(first, events), media_type="text/event-stream")
+        self._events = events
+        self._release = release
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Not in the generator: it is never started for a browser that left before.
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            try:
+                await self._events.aclose()
+            finally:
+                self._release()
 
 
 class PayPages:
@@ -42,6 +70,7 @@ class PayPages:
         public_url: str,
         frame_ancestors: Sequence[str],
         clock: Clock,
+        stream_slots: StreamSlots,
     ) -> None:
         """
         :param address_of: the client's address, by which the api counts requests.
@@ -53,6 +82,7 @@ class PayPages:
         self._public_url = public_url
         self._headers = policy(frame_ancestors)
         self._clock = clock
+        self._stream_slots = stream_slots
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
@@ -89,10 +119,28 @@ class PayPages:
         return Response(read.content, media_type=JSON, headers=headers)
 
     async def follow(self, request: Request) -> Response:
-        """Pass the swap's events on as they come, until the api ends its stream."""
+        """Pass the swap's events on.
+
+        The first piece is read before the answer begins, so that a refusal has its own status.
+
+        :raises TooManyStreams: when no slot is left; the page polls as well.
+        """
+        payer = self._payer(request)
         last = request.headers.get("last-event-id", "")
-        events = self._api.events(self._payer(request), last if last.isdecimal() else "")
-        return StreamingResponse(_until_away(events), media_type="text/event-stream")
+        is_number = last.isascii() and last.isdecimal()
+        if not self._stream_slots.take(payer.address):
+            raise TooManyStreams
+
+        def release() -> None:
+            self._stream_slots.release(payer.address)
+
+        try:
+            events = self._api.events(payer, last if is_number else "")
+            first = await anext(events, b"")
+        except BaseException:
+            release()
+            raise
+        return EventStream(first, events, release)
 
     async def authorize(self, request: Request) -> Response:
         """Pass a wallet's signature on."""
@@ -185,9 +233,9 @@ class PayPages:
             except ApiRefused as refusal:
                 error = {"code": refusal.code, "message": refusal.message}
                 response = JSONResponse({"data": None, "error": error}, refusal.status)
-            except ApiAway:
+            except (ApiAway, TooManyStreams):
                 error = {"code": "SERVICE_UNAVAILABLE", "message": ""}
-                response = JSONResponse({"data": None, "error": error}, 503)
+                response = JSONResponse({"data": None, "error": error}, 503, headers=RETRY_AFTER)
             response.headers.update(self._headers)
             return response
 
@@ -247,7 +295,8 @@ def _with_language(request: Request, tag: str) -> str:
     return urlencode({"token": request.query_params.get("token", "")[:TOKEN_MAX], "lang": tag})
 
 
-async def _until_away(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _until_away(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
     try:
         async for piece in events:
             yield piece

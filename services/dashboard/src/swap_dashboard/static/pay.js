@@ -1,6 +1,10 @@
 // Copies texts, counts the time down, and shows what changes without loading the page anew.
 const pay = document.getElementById("pay");
 const POLL_MILLISECONDS = 3000;
+const WAIT_MILLISECONDS = 5000; // at first, and twice as long after each failure
+const WAIT_MAX_MILLISECONDS = 60000;
+const UNKNOWN = 404;
+const BUSY = [429, 503];
 const ENDS = ["completed", "failed", "expired", "refunded"];
 
 document.addEventListener("click", async (event) => {
@@ -31,6 +35,11 @@ function countDown() {
     ? `${Math.floor(rest / 3600)} ${hours} ${Math.floor(rest / 60) % 60} ${minutes}`
     : `${Math.floor(rest / 60)} ${minutes} ${rest % 60} ${seconds}`;
   if (shown.textContent !== text) shown.textContent = text;
+  if (rest > 0 || shown.dataset.isOver) return;
+  // Once: the data stays the same, but the page offers nothing to pay any more.
+  shown.dataset.isOver = "1";
+  known = null;
+  look();
 }
 
 // What a part looks like but for the time that passes.
@@ -62,19 +71,36 @@ function replaceParts(fresh) {
 
 let known = null;
 let isLooking = false;
+let isStopped = false;
+let looksFrom = 0;
+let lookWait = WAIT_MILLISECONDS;
+
+// Tell whether an answer can be used; come less often to a busy service, and not again where
+// nothing is.
+function heed(answer) {
+  if (answer.status === UNKNOWN) isStopped = true;
+  if (BUSY.includes(answer.status)) {
+    const asked = Number(answer.headers.get("retry-after")) * 1000 || 0;
+    looksFrom = performance.now() + Math.min(Math.max(asked, lookWait), WAIT_MAX_MILLISECONDS);
+    lookWait = Math.min(lookWait * 2, WAIT_MAX_MILLISECONDS);
+  } else {
+    lookWait = WAIT_MILLISECONDS;
+  }
+  return answer.ok;
+}
 
 // Ask for the data, which is small and often unchanged; then for the page, when it is another.
 async function look() {
-  if (isLooking || document.hidden) return;
+  if (isLooking || isStopped || document.hidden || performance.now() < looksFrom) return;
   isLooking = true;
   try {
     const { path, query } = pay.dataset;
     const answer = await fetch(`${path}/data?${query}`, { cache: "no-cache" });
-    if (!answer.ok) return;
+    if (!heed(answer)) return;
     const text = await answer.text();
     if (text !== known) {
       const page = await fetch(`${path}?${query}`);
-      if (page.ok) {
+      if (heed(page)) {
         replaceParts(new DOMParser().parseFromString(await page.text(), "text/html"));
         known = text;
       }
@@ -90,15 +116,30 @@ function isOver() {
   return ENDS.includes(pay.dataset.status);
 }
 
+let source = null;
+let streamWait = WAIT_MILLISECONDS;
+
+// The browser connects anew by itself unless it was refused; then the page polls in the meantime.
+function follow() {
+  source = new EventSource(`${pay.dataset.path}/events?${pay.dataset.query}`);
+  source.onopen = () => { streamWait = WAIT_MILLISECONDS; };
+  source.onmessage = () => look();
+  source.onerror = () => {
+    if (source.readyState !== EventSource.CLOSED || isStopped) return;
+    setTimeout(() => { if (!isStopped) follow(); }, streamWait);
+    streamWait = Math.min(streamWait * 2, WAIT_MAX_MILLISECONDS);
+  };
+}
+
 if (pay) {
   setInterval(countDown, 1000);
   countDown();
   if (!isOver()) {
-    const source = new EventSource(`${pay.dataset.path}/events?${pay.dataset.query}`);
-    source.onmessage = () => look();
+    follow();
     const poll = setInterval(async () => {
       await look();
-      if (!isOver()) return;
+      if (!isOver() && !isStopped) return;
+      isStopped = true;
       clearInterval(poll);
       source.close();
     }, POLL_MILLISECONDS);

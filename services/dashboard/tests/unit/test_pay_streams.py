@@ -1,0 +1,162 @@
+"""How many event streams payers have open, and what a stream answers that is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+from swap_dashboard.adapters.pay_api import HttpPayApi
+from swap_dashboard.http.pay import PayPages
+from swap_dashboard.http.rendering import Pages
+from swap_dashboard.http.stream_slots import StreamSlots
+from swap_dashboard.pay_ports import Payer, Read
+from swap_dashboard.ports import ApiAway, ApiRefused
+from tests.support.serving import served
+from tests.support.waiting import until
+
+PATH = f"/pay/{uuid4()}/events?token=x"
+EVENT = b"id: 1\n\n"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Api:
+    """An api with streams that stay open until the test ends them."""
+
+    def __init__(self) -> None:
+        self.refusal: Exception | None = None
+        self.open = 0
+        self.ends = asyncio.Event()
+        self.known_tags: list[str] = []
+
+    async def events(self, payer: Payer, last_event_id: str) -> AsyncGenerator[bytes, None]:
+        if self.refusal is not None:
+            raise self.refusal
+        self.open += 1
+        try:
+            yield EVENT
+            await self.ends.wait()
+        finally:
+            self.open -= 1
+
+    async def until_open(self, number: int) -> None:
+        async def are_open() -> bool:
+            return self.open == number
+
+        await until(are_open, what=f"{number} streams are open", within=5)
+
+    async def swap(self, payer: Payer) -> Mapping[str, Any]:
+        raise NotImplementedError
+
+    async def read(self, payer: Payer, *, source_address: str, known_tag: str) -> Read:
+        self.known_tags.append(known_tag)
+        return Read(b"{}", '"tag"')
+
+    async def post(self, payer: Payer, what: str, body: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+def a_browser(api: Api, **limits: int) -> httpx.AsyncClient:
+    pages = PayPages(
+        api,
+        Pages(clock=now, version="1"),
+        address_of=lambda request: request.headers["x-address"],
+        public_url="http://dashboard.test",
+        frame_ancestors=(),
+        clock=now,
+        stream_slots=StreamSlots(**limits),
+    )
+    transport = httpx.ASGITransport(Starlette(routes=pages.routes()))
+    return httpx.AsyncClient(transport=transport, base_url="http://dashboard.test")
+
+
+async def follow(browser: httpx.AsyncClient, address: str = "192.0.2.1") -> httpx.Response:
+    return await browser.get(PATH, headers={"x-address": address})
+
+
+class TestStreams:
+    async def test_are_limited_by_address_and_in_all(self) -> None:
+        api = Api()
+        browser = a_browser(api, per_address=2, in_all=3)
+        users = ["192.0.2.1", "192.0.2.1", "2001:db8::1"]
+        opened = [asyncio.create_task(follow(browser, one)) for one in users]
+        await api.until_open(3)
+
+        refused = [await follow(browser, one) for one in ("192.0.2.1", "192.0.2.9")]
+        api.ends.set()
+        ended = await asyncio.gather(*opened)
+        again = await follow(browser)
+
+        assert [one.status_code for one in refused] == [503, 503]
+        assert all(int(one.headers["retry-after"]) > 0 for one in refused)
+        assert [one.content for one in (*ended, again)] == [EVENT] * 4
+
+    async def test_that_are_refused_take_no_slot(self) -> None:
+        api = Api()
+        api.ends.set()
+        browser = a_browser(api, per_address=1, in_all=1)
+
+        api.refusal = ApiRefused(404, "NOT_FOUND", "There is nothing")
+        unknown = await follow(browser)
+        api.refusal = ApiAway("ReadTimeout")
+        away = await follow(browser)
+        api.refusal = None
+        found = await follow(browser)
+
+        assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "NOT_FOUND")
+        assert (away.status_code, found.status_code) == (503, 200)
+        assert "retry-after" in away.headers
+
+    async def test_give_their_slot_back_when_the_browser_leaves(self) -> None:
+        api = Api()
+        browser = a_browser(api, per_address=1, in_all=1)
+        left = asyncio.create_task(follow(browser))
+        await api.until_open(1)
+
+        left.cancel()
+        await api.until_open(0)
+        api.ends.set()
+
+        assert (await follow(browser)).status_code == 200
+
+    def test_of_one_user_of_ipv6_are_counted_as_one(self) -> None:
+        slots = StreamSlots(per_address=1, in_all=9)
+
+        assert slots.take("2001:db8::1")
+        assert not slots.take("2001:db8::2")
+        assert slots.take("2001:db8:0:1::1")
+        slots.release("2001:db8::1")
+        assert slots.take("2001:db8::2")
+
+
+async def test_open_streams_block_no_page() -> None:
+    async def endless(_: Any) -> StreamingResponse:
+        async def pieces() -> AsyncGenerator[bytes, None]:
+            yield EVENT
+            await asyncio.Event().wait()
+
+        return StreamingResponse(pieces(), media_type="text/event-stream")
+
+    async def swap(_: Any) -> JSONResponse:
+        return JSONResponse({"data": {"id": "1"}, "error": None})
+
+    routes = [Route("/pay/v1/swaps/1/events", endless), Route("/pay/v1/swaps/1", swap)]
+    payer = Payer("1", "token", "192.0.2.1")
+    async with served(Starlette(routes=routes)) as url:
+        api = HttpPayApi(url, answer_seconds=5, streams_max=1)
+        stream = api.events(payer, "")
+
+        assert await anext(stream) == EVENT
+        assert await api.swap(payer) == {"id": "1"}
+        await stream.aclose()
+        await api.close()
