@@ -93,7 +93,7 @@ class Visitors:
         self._find_session = find_session
         self._api = api
         self._cookies = cookies
-        self._proxies = [ipaddress.ip_network(proxy) for proxy in trusted_proxies]
+        self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies]
 
     async def find(self, request: Request) -> Visitor | None:
         token = self._cookies.session(request)
@@ -146,7 +146,9 @@ class Visitors:
     def address(self, request: Request) -> str:
         """Return the client's address; what a proxy says of it only where the proxy is known."""
         address = request.client.host if request.client else ""
-        forwarded = [part.strip() for part in request.headers.get("x-forwarded-for", "").split(",")]
+        # Each proxy may add a header of its own: the last of them is the nearest proxy's.
+        hops = ",".join(request.headers.getlist("x-forwarded-for"))
+        forwarded = [part.strip() for part in hops.split(",")]
         while self._is_proxy(address) and forwarded:
             address = forwarded.pop() or address
         return address[:64]

@@ -1,0 +1,42 @@
+"""Which address a request comes from, behind proxies."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from starlette.requests import Request
+
+from swap_dashboard.http.cookies import Cookies
+from swap_dashboard.http.visitors import Visitors
+
+PROXY = "10.0.3.4"
+CLIENT = "203.0.113.7"
+
+
+def address(*headers: str, peer: str = PROXY, proxies: tuple[str, ...] = ("10.0.3.1/24",)) -> str:
+    """Return the address that a request is counted under."""
+    unused = cast(Any, None)
+    visitors = Visitors(unused, unused, unused, Cookies(is_https=True), trusted_proxies=proxies)
+    sent = [(b"x-forwarded-for", one.encode()) for one in headers]
+    return visitors.address(Request({"type": "http", "client": (peer, 1), "headers": sent}))
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            (CLIENT,),
+            (f"{CLIENT}, 10.0.3.9",),
+            ("198.51.100.1", CLIENT),
+            ("198.51.100.1", f"198.51.100.2, {CLIENT}", "10.0.3.9"),
+        ],
+    )
+    def test_are_the_last_that_no_known_proxy_has(self, headers: tuple[str, ...]) -> None:
+        assert address(*headers) == CLIENT
+
+    def test_are_the_peers_where_the_proxy_is_not_known(self) -> None:
+        assert address("198.51.100.1", peer=CLIENT) == CLIENT
+
+    def test_are_the_proxys_where_it_says_nothing(self) -> None:
+        assert address() == PROXY
