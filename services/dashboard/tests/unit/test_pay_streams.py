@@ -1,4 +1,4 @@
-"""How many event streams payers have open, and what a stream answers that is refused."""
+"""What the pay page passes on to the api: streams within their limits, and good tags."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
@@ -137,6 +138,26 @@ class TestStreams:
         assert slots.take("2001:db8:0:1::1")
         slots.release("2001:db8::1")
         assert slots.take("2001:db8::2")
+
+
+@pytest.mark.parametrize(
+    ("tag", "passed"),
+    [
+        (b'"abc"', '"abc"'),
+        (b'W/"abc", "def"', 'W/"abc", "def"'),
+        (b'"' + b"a" * 126 + b'"', '"' + "a" * 126 + '"'),
+        (b'"' + b"a" * 127 + b'"', ""),
+        (b'"\xff"', ""),
+        (b'"a\tb"', ""),
+    ],
+)
+async def test_only_a_good_tag_is_passed_on(tag: bytes, passed: str) -> None:
+    api = Api()
+    headers = {b"x-address": b"192.0.2.1", b"if-none-match": tag}
+
+    answer = await a_browser(api).get(PATH.replace("/events", "/data"), headers=headers)
+
+    assert (answer.status_code, api.known_tags) == (200, [passed])
 
 
 async def test_open_streams_block_no_page() -> None:

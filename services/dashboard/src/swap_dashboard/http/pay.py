@@ -26,6 +26,7 @@ from swap_runtime.http.request_body import body_of
 BODY_MAX: Final = 16 * 1024
 ADDRESS_MAX: Final = 128
 TOKEN_MAX: Final = 64
+TAG_MAX: Final = 128
 JSON: Final = "application/json"
 FIELDS_MAX: Final = 10
 RETRY_AFTER: Final = {"retry-after": "10"}  # seconds
@@ -111,7 +112,7 @@ class PayPages:
         read = await self._api.read(
             self._payer(request),
             source_address=request.query_params.get("source_address", "")[:ADDRESS_MAX],
-            known_tag=request.headers.get("if-none-match", ""),
+            known_tag=known_tag(request),
         )
         headers = {"etag": read.tag, "cache-control": "private, no-cache"}
         if read.is_unchanged:
@@ -262,6 +263,15 @@ def policy(frame_ancestors: Sequence[str]) -> dict[str, str]:
         "cross-origin-resource-policy": "cross-origin" if frame_ancestors else "same-origin",
         "x-robots-tag": "noindex",
     }
+
+
+def known_tag(request: Request) -> str:
+    """Return the tag of what the browser has; what cannot be one of the api is left out.
+
+    httpx encodes headers as ASCII: any other character would fail the whole request.
+    """
+    tag = request.headers.get("if-none-match", "")
+    return tag if len(tag) <= TAG_MAX and tag.isascii() and tag.isprintable() else ""
 
 
 def language_of(request: Request) -> str:
