@@ -240,6 +240,7 @@ class Building:
             self._read_decided, self._heads, self._rendering, deposit=self._resolve_deposit
         )
         self._hashes = KeyHashes(group.key_pepper)
+        self._link_tokens = HmacLinkTokens(group.pay_link_keys, pepper=group.key_pepper)
         self._management = build_management(service, group, self._hashes, new_id=uuid4)
 
     def parts(self) -> Parts:
@@ -300,6 +301,7 @@ class Building:
                 counters=counters,
                 apps=apps,
                 identify_member=self._management.identify_member,
+                link_tokens=self._link_tokens,
                 anybody=self._anybody,
             ),
             store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
@@ -381,7 +383,7 @@ class Building:
         self, authorizations: AuthorizationEndpoints, history: HistoryEndpoints
     ) -> PayEndpoints:
         engine, group = self._service.engine, self._group
-        tokens = HmacLinkTokens(group.pay_link_keys, pepper=group.key_pepper)
+        tokens = self._link_tokens
         rendering = JsonPayRendering(self._rendering)
         return PayEndpoints(
             make_link=MakeLink(self._swaps, tokens, rendering, page_url=group.pay_page_url),

@@ -21,6 +21,7 @@ from swap_api.http.errors import DEFAULT_DOCS, Errors
 from swap_api.http.reference import reference_pages
 from swap_api.http.responses import JsonResponse
 from swap_api.http.shipped_openapi import shipped_openapi
+from swap_api.pay_ports import LinkTokens
 from swap_api.ports import Callers, Counters
 from swap_api.settings import ApiGroup
 from swap_api.usecases.identify_caller import IdentifyCaller
@@ -36,6 +37,7 @@ def build_public_app(
     counters: Counters,
     apps: EndpointApps,
     identify_member: IdentifyMember,
+    link_tokens: LinkTokens,
     anybody: Caller,
 ) -> Router:
     """
@@ -46,6 +48,7 @@ def build_public_app(
         identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
         identify_member=identify_member,
         limit_requests=LimitRequests(counters, rates, is_lifted=group.limits_lifted),
+        link_tokens=link_tokens,
         clients=Clients(group.trusted_proxies),
         key_headers=group.key_headers,
         anybody=anybody,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from api_factories import ALICE, a_body, a_message, a_swap, an_input
-from api_harness import App, Harness
+from api_harness import App, Harness, start
 from people import BASE, a_colleague, an_owner
 
 from swap_api.domain.keys import KeyKind
@@ -177,6 +178,56 @@ class TestReads:
         of_one_client = 2 * 1200  # what a minute allows, for two minutes at once
         assert answer.headers["ratelimit-limit"] == str(of_one_client)
         assert int(answer.headers["ratelimit-remaining"]) < of_one_client
+
+    async def test_with_wrong_tokens_are_counted_for_their_address_alone(
+        self, database_url: str, redis_url: str, catalogue_file: Path
+    ) -> None:
+        rates = {"reads": 1, "ceiling_factor": 2}  # two at once, and four of a shared ceiling
+        harness = start(database_url, redis_url, catalogue_file, rates=rates)
+        app = await harness.an_app()
+        swap = await stored(harness, app)
+        link = await a_link(harness, app, swap.swap_id)
+        path, wrong = f"{PAY}/{swap.swap_id}", {"Authorization": "Bearer svc_pay_garbage"}
+
+        strangers = []
+        for n in range(5):
+            harness.client._transport.client = (f"198.51.100.{n}", 1)  # type: ignore[attr-defined]
+            strangers += [await harness.client.get(path, headers=wrong) for _ in range(3)]
+        payers = [await harness.client.get(path, headers=link) for _ in range(3)]
+        await harness.stop()
+
+        assert [one.status_code for one in strangers] == [404, 404, 429] * 5
+        assert [one.status_code for one in payers] == [200, 200, 429]
+
+    async def test_of_one_swap_leave_those_of_another_alone(
+        self, database_url: str, redis_url: str, catalogue_file: Path
+    ) -> None:
+        rates = {"reads": 1, "ceiling_factor": 2}
+        harness = start(database_url, redis_url, catalogue_file, rates=rates)
+        app = await harness.an_app()
+        one, other = await stored(harness, app), await stored(harness, app)
+
+        statuses = []
+        for n in range(6):
+            harness.client._transport.client = (f"198.51.100.{n}", 1)  # type: ignore[attr-defined]
+            swap_id = one.swap_id if n < 5 else other.swap_id
+            link = await a_link(harness, app, swap_id)
+            answer = await harness.client.get(f"{PAY}/{swap_id}", headers=link)
+            statuses.append(answer.status_code)
+        await harness.stop()
+
+        assert statuses == [200] * 4 + [429, 200]
+
+    async def test_with_a_wrong_token_read_nothing_from_the_database(self, api: Harness) -> None:
+        app = await api.an_app()
+        swap = await stored(api, app)
+        wrong = {"Authorization": "Bearer svc_pay_garbage"}
+
+        with api.statements() as statements:
+            answer = await api.client.get(f"{PAY}/{swap.swap_id}", headers=wrong)
+
+        assert answer.status_code == 404
+        assert statements.texts == []
 
     async def test_list_events_by_the_token_alone(self, api: Harness) -> None:
         app = await api.an_app()

@@ -31,6 +31,7 @@ class Scope(StrEnum):
     ANY = "any"  # also a key that stands in a browser
     SECRET = "secret"
     NO_KEY = "nobody"  # no key at all
+    PAY_LINK = "pay_link"  # no key: the token of the link of the swap in the path
     MEMBER = "member"  # an access token of a member, or an operator
     PERSON = "person"  # an access token of the member whose data it is
     OPERATOR = "operator"  # never on the public port

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
+from uuid import UUID
 
 from swap_api.domain.keys import Allowances, Caller
 
@@ -118,6 +119,26 @@ class Rates:
             return (most,)
         key = f"{caller.app_id}/{kind}/{address}"
         return (self._quota(key, self.of(kind, allowances), weight), most)
+
+    def link_quotas(
+        self, swap_id: UUID, address: str, kind: Kind, *, weight: int = 1
+    ) -> Sequence[Quota]:
+        """Return what a request with the right token of a pay link counts in.
+
+        The ceiling is the swap's own: no holder of one link can exhaust the quota of another swap.
+        """
+        none = Allowances()
+        return (
+            self._quota(f"pay/{kind}/{address}", self.of(kind, none), weight),
+            self._quota(f"pay/{swap_id}/{kind}", self.ceiling(kind, none), weight),
+        )
+
+    def wrong_link_quotas(self, address: str) -> Sequence[Quota]:
+        """Return what a request with a wrong token counts in: nothing that others share.
+
+        Anybody can send wrong tokens, so a common ceiling would refuse the payers of all tenants.
+        """
+        return (self._quota(f"pay/wrong/{address}", self.of(Kind.READ, Allowances()), 1),)
 
     def _quota(self, key: str, rate: int, weight: int) -> Quota:
         interval = max(MINUTE // rate, timedelta.resolution)

@@ -8,11 +8,13 @@ from typing import Final
 from swap_api.domain.keys import Caller, Scope
 from swap_api.domain.members import member_caller
 from swap_api.domain.rate_limits import Kind
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.http.clients import Clients
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.exchange import Exchange
+from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
+from swap_api.pay_ports import LinkTokens
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
 from swap_api.usecases.limit_requests import LimitRequests
@@ -28,6 +30,7 @@ class Admission:
         identify_caller: IdentifyCaller,
         identify_member: IdentifyMember,
         limit_requests: LimitRequests,
+        link_tokens: LinkTokens,
         clients: Clients,
         key_headers: Sequence[str],
         anybody: Caller,
@@ -35,6 +38,7 @@ class Admission:
         self._identify_caller = identify_caller
         self._identify_member = identify_member
         self._limit_requests = limit_requests
+        self._link_tokens = link_tokens
         self._clients = clients
         self._key_headers = tuple(name.lower() for name in key_headers)
         self._anybody = anybody
@@ -46,6 +50,8 @@ class Admission:
         request = exchange.request
         if endpoint.scope in FOR_MEMBERS:
             return await self._admit_member(exchange, endpoint)
+        if endpoint.scope is Scope.PAY_LINK:
+            return await self._admit_payer(exchange, endpoint)
         caller = await self._caller(request, endpoint)
         exchange.app_id = caller.app_id if endpoint.scope is not Scope.NO_KEY else None
         client = self._clients.bucket(request) if caller.is_publishable else ""
@@ -85,6 +91,28 @@ class Admission:
             await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
         )
         return Context(caller, client, exchange.request_id, actor.asking(exchange.request_id))
+
+    async def _admit_payer(self, exchange: Exchange, endpoint: Endpoint) -> Context:
+        """Check the link's token, then count; the check needs no database.
+
+        :raises NotFound: for a token that is not the swap's.
+        :raises ApiRefusal: for a swap id that is none, or above the rate limit.
+        """
+        request, client = exchange.request, self._clients.bucket(exchange.request)
+        try:
+            swap_id = id_of(request, "swapId")
+        except Invalid:
+            exchange.add_standing(await self._limit_requests.of_wrong_link(client))
+            raise
+        if self._link_tokens.right_of(swap_id, bearer(request) or "") is None:
+            exchange.add_standing(await self._limit_requests.of_wrong_link(client))
+            raise NotFound
+        exchange.add_standing(
+            await self._limit_requests.of_link(
+                swap_id, client, endpoint.kind, weight=endpoint.weight
+            )
+        )
+        return Context(self._anybody, client, exchange.request_id)
 
     async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:
         if endpoint.scope is Scope.NO_KEY:

@@ -47,6 +47,7 @@ BY_SCOPE: Final = {
     Scope.ANY: BY_KEY,
     Scope.SECRET: BY_KEY,
     Scope.NO_KEY: (),
+    Scope.PAY_LINK: (),
     Scope.MEMBER: BY_TOKEN,
     Scope.PERSON: BY_TOKEN,
 }
@@ -54,6 +55,7 @@ WHO_MAY: Final = {
     Scope.ANY: "Any key opens it.",
     Scope.SECRET: "Needs a secret key.",
     Scope.NO_KEY: "Needs no key.",
+    Scope.PAY_LINK: "Needs no key.",
     Scope.MEMBER: "Needs a member's access token.",
     Scope.PERSON: "Needs a member's access token.",
 }
@@ -341,7 +343,7 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.query is not None:
         parameters += query_of(endpoint.query)
     extra: dict[str, Any] = {"parameters": [*parameters, *_headers(endpoint)]}
-    if endpoint.scope is Scope.NO_KEY:
+    if endpoint.scope in (Scope.NO_KEY, Scope.PAY_LINK):
         extra["security"] = []
     elif endpoint.scope in (Scope.MEMBER, Scope.PERSON):
         extra["security"] = [{TOKEN_SCHEME: []}]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from uuid import UUID
 
-from swap_api.domain.keys import Caller
-from swap_api.domain.rate_limits import Count, Kind, Rates
+from swap_api.domain.keys import Allowances, Caller
+from swap_api.domain.rate_limits import Count, Kind, Quota, Rates
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Counters
 from swap_contracts.public.errors import ErrorCode
@@ -46,7 +48,32 @@ class LimitRequests:
         if self._is_lifted or caller.allowances.is_lifted:
             most = self._rates.ceiling(kind, caller.allowances)
             return _untouched(self._rates.at_once(most))
-        quotas = self._rates.quotas(caller, address, kind, weight=weight)
+        return await self._count(self._rates.quotas(caller, address, kind, weight=weight))
+
+    async def of_link(
+        self, swap_id: UUID, address: str, kind: Kind, *, weight: int = 1
+    ) -> Standing:
+        """Count a request with the right token of a swap's pay link.
+
+        :raises RateLimited: when it is one too many.
+        """
+        if self._is_lifted:
+            return self._lifted(kind)
+        return await self._count(self._rates.link_quotas(swap_id, address, kind, weight=weight))
+
+    async def of_wrong_link(self, address: str) -> Standing:
+        """Count a request with a wrong token of a pay link.
+
+        :raises RateLimited: when it is one too many.
+        """
+        if self._is_lifted:
+            return self._lifted(Kind.READ)
+        return await self._count(self._rates.wrong_link_quotas(address))
+
+    def _lifted(self, kind: Kind) -> Standing:
+        return _untouched(self._rates.at_once(self._rates.ceiling(kind, Allowances())))
+
+    async def _count(self, quotas: Sequence[Quota]) -> Standing:
         counts = await self._counters.add(quotas)
         tightest = min(counts, key=lambda count: count.remaining)
         over = [count for count in counts if count.is_over]
