@@ -58,6 +58,8 @@ class TestLinks:
         by_member = await viewer.get(f"/apps/{app_id}/swaps/{swap.swap_id}/pay_link")
 
         assert by_key.json()["data"] == by_member.json()["data"]
+        assert by_key.headers["cache-control"] == "no-store"  # the link is a credential
+        assert by_member.headers["cache-control"] == "no-store"
         assert by_key.json()["data"]["url"] is None  # no address is set here
         assert by_key.json()["data"]["read_token"].startswith("svc_pay_")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from starlette.responses import Response
@@ -23,13 +23,12 @@ from swap_api.http.management_parameters import (
 from swap_api.http.paging import paged
 from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, parse_query
 from swap_api.http.requests import Request
-from swap_api.http.responses import enveloped
+from swap_api.http.responses import NO_STORE, enveloped
 from swap_api.management_ports import Part, Window
 from swap_api.usecases.manage_keys import IssuedKey, ManageKeys
 from swap_api.usecases.manage_partners import ManagePartners
 
 # A secret is shown once: nothing on the way keeps it.
-NOT_KEPT: Final = {"cache-control": "no-store"}
 
 
 class ManagementEndpoints:
@@ -167,7 +166,7 @@ async def read(model: type[Model], request: Request) -> Model:
 
 
 def json_response(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Response:
-    return enveloped(orjson.dumps(content), NOT_KEPT if is_secret else {})
+    return enveloped(orjson.dumps(content), NO_STORE if is_secret else {})
 
 
 def listed(request: Request, part: Part) -> Response:

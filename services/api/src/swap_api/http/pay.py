@@ -20,7 +20,7 @@ from swap_api.http.parameters import (
     parse_query,
 )
 from swap_api.http.requests import Request
-from swap_api.http.responses import JsonResponse, enveloped
+from swap_api.http.responses import NO_STORE, JsonResponse, enveloped
 from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.make_link import MakeLink
 from swap_api.usecases.open_link import LinkHolder, OpenLink
@@ -53,7 +53,8 @@ class PayEndpoints:
                 context.caller,
                 swap_id_of(request),
                 may_set_refund_address=query.may_set_refund_address,
-            )
+            ),
+            NO_STORE,
         )
 
     async def read(self, request: Request, context: Context) -> Response:

@@ -15,6 +15,9 @@ EVENT_STREAM: Final = {
     "x-accel-buffering": "no",
 }
 
+# Set by answers that show a credential, so that they never depend on the default of the others.
+NO_STORE: Final = {"cache-control": "no-store"}
+
 
 class JsonResponse(Response):
     """JSON that is bytes already."""
