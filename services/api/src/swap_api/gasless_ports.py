@@ -26,6 +26,10 @@ class SignRequests(Protocol):
 
     async def newest(self, swap_id: UUID, signer: str) -> SignRequest | None: ...
 
+    async def count_signers(self, swap_id: UUID) -> int:
+        """Return how many signers were asked for a swap."""
+        ...
+
     async def last_asked(self, swap_id: UUID) -> SignRequest | None:
         """Return what any signer was asked last."""
         ...

@@ -22,6 +22,7 @@ from api_factories import (
 from api_harness import App, Harness
 from eth_account import Account
 
+from swap_api.usecases.request_signature import SIGNERS_MAX
 from swap_chains.evm.codec import selector
 from swap_chains.ports import Simulated
 from swap_contracts.quoting import AssetRef
@@ -347,6 +348,31 @@ class TestWhatIsSigned:
 
         assert (sign["status"], sign["typed_data"]) == ("failed", None)
         assert "create another swap" in sign["detail"]
+
+
+class TestSigners:
+    async def test_of_a_swap_are_limited(self, api: Harness, app: App) -> None:
+        swap_id = (await created(api, app))["swap"]["id"]
+        wallets = [f"0x{n << 64:040x}" for n in range(1, SIGNERS_MAX)]
+        for wallet in (*wallets, WALLET):
+            await to_sign(api, app, swap_id, wallet)
+
+        refused = await steps(api, app, swap_id, source_address=f"0x{SIGNERS_MAX << 64:040x}")
+        again = await to_sign(api, app, swap_id)
+        link = (await api.get(app, f"/swaps/{swap_id}/pay_link")).json()["data"]
+        paid = await api.client.get(
+            f"/pay/v1/swaps/{swap_id}",
+            params={"source_address": f"0x{SIGNERS_MAX << 64:040x}"},
+            headers={"Authorization": f"Bearer {link['read_token']}"},
+        )
+
+        assert refused["code"] == "LIMIT_REACHED"
+        assert refused["metadata"]["limit"] == "signers_per_swap"
+        assert refused["metadata"]["most"] == SIGNERS_MAX
+        assert again["step"] == "sign"
+        assert paid.json()["data"]["next_action"]["detail"] == refused["message"]
+        [row] = await api.rows("SELECT count(*) AS number FROM sign_request")
+        assert row.number == SIGNERS_MAX
 
 
 class TestAuthorize:

@@ -241,8 +241,8 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         "`swapctl key rotate` of a key that was revoked.",
     ),
     ErrorCode.LIMIT_REACHED: ErrorHelp(
-        "The organization or app has the largest allowed number of these objects.",
-        "Remove one that is not used; `metadata.limit` names the bound and `metadata.most` "
+        "The organization, app or swap has the largest allowed number of these objects.",
+        "Remove one that is not used, or use one that exists; `metadata.limit` names the bound and `metadata.most` "
         "its value.",
         "A further webhook endpoint when the app has the most it may have.",
     ),

@@ -26,6 +26,12 @@ class PostgresSignRequests:
     async def newest(self, swap_id: UUID, signer: str) -> SignRequest | None:
         return next(iter(await self.all_of(swap_id, signer)), None)
 
+    async def count_signers(self, swap_id: UUID) -> int:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.COUNT_SIGNERS, {"swap_id": swap_id})
+        signers: int = rows.one().signers
+        return signers
+
     async def last_asked(self, swap_id: UUID) -> SignRequest | None:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.LAST_SIGN_REQUEST, {"swap_id": swap_id})

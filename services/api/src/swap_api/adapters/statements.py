@@ -94,6 +94,9 @@ SIGN_REQUESTS_OF: Final = sql(f"""
 SIGN_REQUEST: Final = sql(
     f"{SIGN} WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue"
 )
+COUNT_SIGNERS: Final = sql("""
+SELECT count(DISTINCT signer) AS signers FROM sign_request WHERE swap_id = :swap_id
+""")
 LAST_SIGN_REQUEST: Final = sql(f"""
 {SIGN} WHERE swap_id = :swap_id ORDER BY created_at DESC, issue DESC LIMIT 1
 """)

@@ -17,6 +17,7 @@ from swap_api.http.requests import Request
 from swap_contracts.public.errors import ErrorCode
 
 API: Final = "/api/v2"
+LOOKUP_WEIGHT: Final = 2  # a node may be asked
 
 
 @dataclass(frozen=True, slots=True)

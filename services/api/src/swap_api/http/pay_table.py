@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from swap_api.domain.keys import Scope
-from swap_api.http.endpoints import API, Endpoint
+from swap_api.http.endpoints import API, LOOKUP_WEIGHT, Endpoint
 from swap_api.http.parameters import (
     AuthorizeBody,
     LinkParameters,
@@ -41,6 +41,7 @@ def of_pay_links(pay: PayEndpoints) -> list[Endpoint]:
             pay.read,
             "Read a swap as its payer sees it",
             PaySwapModel,
+            weight=LOOKUP_WEIGHT,
             scope=Scope.PAY_LINK,
             query=StepsParameters,
             refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),

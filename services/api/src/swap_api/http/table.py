@@ -9,7 +9,7 @@ from swap_api.domain.rate_limits import Kind
 from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
-from swap_api.http.endpoints import API, Endpoint
+from swap_api.http.endpoints import API, LOOKUP_WEIGHT, Endpoint
 from swap_api.http.figures import FigureEndpoints
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.idempotent_requests import REPLAYED_HEADERS, make_idempotent
@@ -73,7 +73,6 @@ PRICE_REFUSALS: Final = (
     ErrorCode.UNSUPPORTED_GASLESS,
     ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
 )
-LOOKUP_WEIGHT: Final = 2  # a node may be asked
 CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
     ErrorCode.PAYOUTS_PAUSED,
@@ -237,6 +236,7 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
                 ErrorCode.SOURCE_ADDRESS_REQUIRED,
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.UNSUPPORTED_GASLESS,
+                ErrorCode.LIMIT_REACHED,
             ),
         ),
     ]

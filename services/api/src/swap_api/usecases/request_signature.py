@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from swap_api.domain.addresses import AddressRules
@@ -12,12 +13,18 @@ from swap_api.domain.gasless import (
     window,
     windowed,
 )
+from swap_api.domain.refusals import ApiRefusal
 from swap_api.gasless_ports import GaslessChains, SignRequests
 from swap_api.ports import Clock
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_chains.evm.gasless import RelayedDeposit
+from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue
 from swap_domain.gasless import GaslessStandard
+
+# Any address can be named as a signer, and each has rows of its own. A swap has one payer, who may
+# change the wallet a few times. Concurrent first requests may exceed the number by a few.
+SIGNERS_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,8 @@ class RequestSignature:
     ) -> SignatureDraft | None:
         """Return the signer's open request, or a new one that is stored.
 
-        :raises ApiRefusal: when the token is not offered like that now.
+        :raises ApiRefusal: when the token is not offered like that now, or for a signer above
+            the limit.
         :raises Unavailable: when no node answers.
         """
         known = await self._requests.newest(swap_id, signer)
@@ -96,6 +104,13 @@ class RequestSignature:
             relayed_again = windowed(relayed_for(network, gasless, swap, signer=signer), known)
             if not (await self._chains.signer_state(network, relayed_again)).is_nonce_used:
                 return SignatureDraft(known, relayed_again)
+        if known is None and await self._requests.count_signers(swap_id) >= SIGNERS_MAX:
+            raise ApiRefusal(
+                ErrorCode.LIMIT_REACHED,
+                f"A swap may have {SIGNERS_MAX} signers; sign with one that was asked, "
+                "or create another swap",
+                metadata={"limit": "signers_per_swap", "most": SIGNERS_MAX},
+            )
         issue = 1 if known is None else known.issue + 1
         drafted = await self.draft(swap, swap_id, signer, deadline=deadline, issue=issue)
         if drafted is None:
