@@ -49,6 +49,7 @@ def service_secrets(name: str, secrets: Secrets, environ: Mapping[str, str]) -> 
     if name == "api":
         variables["SWAP_API__NOTIFIER_TOKEN"] = secrets.api_token
         variables["SWAP_API__KEY_PEPPER"] = secrets.key_pepper
+        variables["SWAP_API__PAY_LINK_KEYS"] = orjson.dumps([secrets.pay_link_key]).decode()
     if name == "notifier":
         variables["SWAP_NOTIFIER__SECRET_KEYS"] = orjson.dumps([secrets.webhook_key]).decode()
     if name == "dashboard":

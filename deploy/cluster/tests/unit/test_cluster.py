@@ -76,6 +76,8 @@ def test_the_dashboard_is_told_the_address_that_its_service_has() -> None:
 
     assert ip_address(address) in ip_network(SERVICES)
     assert settings["SWAP_DASHBOARD__PUBLIC_URL"] == f"http://{address}:8080"
+    api = rendered.get("ConfigMap", "api-settings")["data"]
+    assert api["SWAP_API__PAY_PAGE_URL"] == f"http://{address}:8080/pay"
 
 
 def test_webhooks_go_to_the_receiver_of_the_pod() -> None:

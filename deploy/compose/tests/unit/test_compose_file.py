@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.util import find_spec
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,18 @@ def test_the_dashboard_names_the_addresses_of_the_host(
     assert settings.dashboard.public_url == "http://127.0.0.1:28106"  # type: ignore[attr-defined]
     assert public == "127.0.0.1:${PORT_DASHBOARD:-28006}:8080"
     assert secrets.webhook_key not in str(environment_of("dashboard", secrets, {}))
+
+
+def test_the_api_makes_links_to_the_dashboard_and_trusts_its_address(
+    secrets: Secrets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment_of("api", secrets, {"PORT_DASHBOARD": "28106"}).items():
+        monkeypatch.setenv(name, value)
+    api = settings_of("api")().api  # type: ignore[call-arg, attr-defined]
+
+    assert api.pay_page_url == "http://127.0.0.1:28106/pay"
+    assert [key.get_secret_value() for key in api.pay_link_keys] == [secrets.pay_link_key]
+    assert any(ip_address("172.18.0.9") in ip_network(proxy) for proxy in api.trusted_proxies)
 
 
 def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ class Secrets:
     operator_token: str
     second_operator_token: str  # approves what the first orders
     api_token: str  # the api's own, at the notifier
+    pay_link_key: str  # tokens of pay links are made with it
     key_pepper: str  # API keys are stored as a hash with it
     webhook_key: str  # webhook secrets are stored sealed with it
     dashboard_key: str  # members' access tokens are stored sealed with it
@@ -55,6 +56,7 @@ def load_or_make(path: Path) -> Secrets:
         operator_token=secrets.token_urlsafe(32),
         second_operator_token=secrets.token_urlsafe(32),
         api_token=secrets.token_urlsafe(32),
+        pay_link_key=secrets.token_urlsafe(32),
         key_pepper=secrets.token_urlsafe(32),
         webhook_key=b64encode(secrets.token_bytes(32)).decode(),
         dashboard_key=b64encode(secrets.token_bytes(32)).decode(),

@@ -7,6 +7,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from importlib import import_module
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import certifi
@@ -32,6 +33,7 @@ SAMPLES = {
     "operators": json.dumps([OPERATOR]),
     "nodes": '{"ETHEREUM_DEVNET": ["https://node.example/key"]}',
     "key-pepper": "of sixteen characters",
+    "pay-link-keys": json.dumps(["of sixteen characters"]),
     "notifier-token": "a token",
     "secret-keys": json.dumps([b64encode(b"k" * 32).decode()]),
     "kms-access-key-id": "an id",
@@ -154,3 +156,14 @@ def test_the_catalogue_of_an_overlay_loads(name: str) -> None:
     file = ROOT / "deploy/k8s/overlays" / name / "catalogue.yaml"
 
     assert load_catalogue(file, checksum_address).networks
+
+
+def test_the_api_trusts_the_dashboard_and_knows_where_the_pay_pages_are(overlay: Rendered) -> None:
+    """Payers are counted one by one only where the dashboard's pods are trusted proxies."""
+    api = environment_of(overlay, overlay.get("Deployment", "api"))
+    dashboard = environment_of(overlay, overlay.get("Deployment", "dashboard"))
+    proxies = [ip_network(proxy) for proxy in json.loads(api["SWAP_API__TRUSTED_PROXIES"])]
+
+    assert any(ip_address("10.244.1.9") in proxy for proxy in proxies)
+    assert api["SWAP_API__PAY_PAGE_URL"] == f"{dashboard['SWAP_DASHBOARD__PUBLIC_URL']}/pay"
+    assert api["SWAP_API__PAY_LINK_KEYS_FILE"] == "/run/secrets/swap/pay-link-keys"
