@@ -61,6 +61,16 @@ class TestFigures:
         assert week["volume_in_usd"] == pytest.approx(day["volume_in_usd"] / 3 * 4)
         assert day["volume_in_usd"] > 0
 
+    async def test_count_as_twenty_reads(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+
+        before = await owner.get(f"/apps/{app_id}")
+        after = await owner.get(f"/apps/{app_id}/figures")
+
+        left = [int(answer.headers["ratelimit-remaining"]) for answer in (before, after)]
+        assert left[0] - left[1] in (19, 20)  # a quota refills while the test runs
+
     async def test_of_no_swap_are_none(self, api: Harness) -> None:
         owner = await an_owner(api)
 

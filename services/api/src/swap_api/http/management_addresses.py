@@ -34,6 +34,7 @@ def reading(
     query: type[Parameters] | None = None,
     scope: Scope = Scope.MEMBER,
     refuses: Sequence[ErrorCode] = (),
+    weight: int = 1,
 ) -> Endpoint:
     return Endpoint(
         "GET",
@@ -41,6 +42,7 @@ def reading(
         handler,
         summary,
         answers,
+        weight=weight,
         scope=scope,
         query=query or (PageParameters if is_paged else None),
         refuses=_found(path, refuses),

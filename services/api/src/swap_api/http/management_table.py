@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from swap_api.domain.keys import Scope
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.figures import FigureEndpoints
@@ -62,6 +64,8 @@ from swap_contracts.public.management import (
     WebhookSwitchedModel,
     WebhookTestedModel,
 )
+
+FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 
 def management(
@@ -143,6 +147,7 @@ def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoi
             figures.figures,
             "Count an app's swaps of the last day and week, with volume and median duration",
             AppFiguresModel,
+            weight=FIGURES_WEIGHT,
         ),
         doing(APP, managed.change_app, "Set an app's settings", AppModel, SettingsBody),
         doing(
