@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,23 @@ from api_factories import (
     DAI,
     PAYMASTER,
     USDC,
-    USDT,
     a_body,
-    a_catalogue_document,
     a_message,
     a_swap,
 )
 from api_harness import App, Harness
 from eth_account import Account
+from gasless_swaps import (
+    KEY,
+    WALLET,
+    a_gasless_body,
+    a_gasless_catalogue,
+    an_app_with_offers,
+    created,
+    steps,
+    to_sign,
+)
 
-from swap_api.usecases.request_signature import SIGNERS_MAX
 from swap_chains.evm.codec import selector
 from swap_chains.ports import Simulated
 from swap_contracts.quoting import AssetRef
@@ -30,8 +36,6 @@ from swap_contracts.swaps import Authorization
 
 pytestmark = pytest.mark.connected
 
-KEY = "0x" + "a1" * 32
-WALLET = str(Account.from_key(KEY).address)
 OTHER_KEY = "0x" + "b2" * 32
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 REVERTED = Simulated(succeeded=False, is_revert=True, data=b"", text="reverted")
@@ -39,46 +43,12 @@ REVERTED = Simulated(succeeded=False, is_revert=True, data=b"", text="reverted")
 
 @pytest.fixture
 def catalogue_file(tmp_path: Path) -> Path:
-    """Name a token with permits too."""
-    document = a_catalogue_document()
-    for network in document["networks"]:
-        permit = {"standard": "eip2612", "name": "Dai", "version": "1"}
-        dai = {**network["tokens"][1], "symbol": "DAI", "contract": DAI, "gasless": permit}
-        # It knows neither an authorization nor a permit: Permit2 alone could move it.
-        plain = {**dai, "symbol": "USDT", "contract": USDT, "gasless": None, "decimals": 6}
-        network["tokens"] += [{**dai, "decimals": 18}, plain]
-    path = tmp_path / "catalogue.yaml"
-    path.write_text(json.dumps(document))
-    return path
+    return a_gasless_catalogue(tmp_path)
 
 
 @pytest.fixture
 async def app(api: Harness) -> App:
-    await api.parts.offers.gasless.refresh()
-    return await api.an_app()
-
-
-def a_gasless_body(**changes: Any) -> dict[str, Any]:
-    members = {"source_token": "USDC", "use_gasless": True, "amount": 25.5, "use_depository": False}
-    return a_body(**{**members, **changes})
-
-
-async def created(api: Harness, app: App, **changes: Any) -> dict[str, Any]:
-    answer = await api.create(app, a_gasless_body(**changes))
-    assert answer.status_code == 200, answer.text
-    data: dict[str, Any] = answer.json()["data"]
-    return data
-
-
-async def steps(api: Harness, app: App, swap_id: str, **query: str) -> Any:
-    answer = await api.get(app, f"/swaps/{swap_id}/deposit_actions", params=query)
-    return answer.json()["data"] if answer.status_code == 200 else answer.json()["error"]
-
-
-async def to_sign(api: Harness, app: App, swap_id: str, wallet: str = WALLET) -> Any:
-    [sign, publish] = await steps(api, app, swap_id, source_address=wallet)
-    assert (publish["step"], publish["type"]) == ("publish", "publish")
-    return sign
+    return await an_app_with_offers(api)
 
 
 def signed(typed_data: Any, key: str = KEY) -> str:
@@ -348,31 +318,6 @@ class TestWhatIsSigned:
 
         assert (sign["status"], sign["typed_data"]) == ("failed", None)
         assert "create another swap" in sign["detail"]
-
-
-class TestSigners:
-    async def test_of_a_swap_are_limited(self, api: Harness, app: App) -> None:
-        swap_id = (await created(api, app))["swap"]["id"]
-        wallets = [f"0x{n << 64:040x}" for n in range(1, SIGNERS_MAX)]
-        for wallet in (*wallets, WALLET):
-            await to_sign(api, app, swap_id, wallet)
-
-        refused = await steps(api, app, swap_id, source_address=f"0x{SIGNERS_MAX << 64:040x}")
-        again = await to_sign(api, app, swap_id)
-        link = (await api.get(app, f"/swaps/{swap_id}/pay_link")).json()["data"]
-        paid = await api.client.get(
-            f"/pay/v1/swaps/{swap_id}",
-            params={"source_address": f"0x{SIGNERS_MAX << 64:040x}"},
-            headers={"Authorization": f"Bearer {link['read_token']}"},
-        )
-
-        assert refused["code"] == "LIMIT_REACHED"
-        assert refused["metadata"]["limit"] == "signers_per_swap"
-        assert refused["metadata"]["most"] == SIGNERS_MAX
-        assert again["step"] == "sign"
-        assert paid.json()["data"]["next_action"]["detail"] == refused["message"]
-        [row] = await api.rows("SELECT count(*) AS number FROM sign_request")
-        assert row.number == SIGNERS_MAX
 
 
 class TestAuthorize:

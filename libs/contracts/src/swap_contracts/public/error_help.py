@@ -242,8 +242,8 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
     ),
     ErrorCode.LIMIT_REACHED: ErrorHelp(
         "The organization, app or swap has the largest allowed number of these objects.",
-        "Remove one that is not used, or use one that exists; `metadata.limit` names the bound and `metadata.most` "
-        "its value.",
+        "Remove one that is not used, or use one that exists; `metadata.limit` names the bound and "
+        "`metadata.most` its value.",
         "A further webhook endpoint when the app has the most it may have.",
     ),
     ErrorCode.DISABLED_BY_OPERATOR: ErrorHelp(
