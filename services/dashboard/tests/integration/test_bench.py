@@ -86,6 +86,15 @@ class TestJoining:
         assert "svc_test_" not in after
         assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] == 45
 
+    async def test_changes_nothing_of_an_app_that_is_played_already(
+        self, api: Api, shop: Shop
+    ) -> None:
+        again = await shop.submit(f"{shop.path}/join", {"shorten": "1"})
+
+        assert again.status_code == 303
+        assert len(api.operator_get(f"/apps/{shop.app}/keys")) == 1
+        assert api.operator_get(f"/apps/{shop.app}")["swap_lifetime_seconds"] is None
+
     async def test_leaves_the_lifetime_where_it_is_not_asked_for(
         self, api: Api, shop: Shop
     ) -> None:

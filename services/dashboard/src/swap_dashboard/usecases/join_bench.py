@@ -19,17 +19,22 @@ class JoinBench:
     ) -> None:
         """Make a key of the app as its member, and hand it over. It is stored nowhere else.
 
+        The lifetime comes last: nothing of the app changes when the bench does not take it. An app
+        that the bench plays already keeps its key and its lifetime.
+
         :param lifetime_seconds: how long the app's swaps wait from now on; None: as before.
         :raises ApiRefused: when the member may not, or the app has as many keys as it may.
         :raises BenchRefused: when the bench does not take the key, which is then revoked.
         :raises BenchAway: when the bench does not answer; the key is revoked.
         """
-        if lifetime_seconds is not None:
-            settings = {"name": app["name"], "swap_lifetime_seconds": lifetime_seconds}
-            await api.post(f"/apps/{app['id']}", settings)
+        if await self._bench.plays(app["id"]):
+            return
         made = await api.post(f"/apps/{app['id']}/keys", {"kind": "secret", "label": LABEL})
         try:
             await self._bench.add(app["id"], made.data["key"])
         except (BenchRefused, BenchAway):
             await api.post(f"/keys/{made.data['id']}/revoke")
             raise
+        if lifetime_seconds is not None:
+            settings = {"name": app["name"], "swap_lifetime_seconds": lifetime_seconds}
+            await api.post(f"/apps/{app['id']}", settings)

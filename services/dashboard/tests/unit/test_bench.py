@@ -1,0 +1,65 @@
+"""How an app joins the test bench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from swap_dashboard.ports import Answered, Bench, BenchAway, BenchRefused, MemberApi
+from swap_dashboard.usecases.join_bench import JoinBench
+
+APP = {"id": "a", "name": "web"}
+COIN = {"symbol": "ETH", "contract": None}
+TOKEN = {"symbol": "USDC", "contract": "0x1"}
+
+
+class Recorder:
+    """An api and a bench that note what is asked of them, in order."""
+
+    def __init__(self, *, is_played: bool = False, trouble: Exception | None = None) -> None:
+        self.calls: list[str] = []
+        self._is_played = is_played
+        self._trouble = trouble
+
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
+        self.calls.append(path)
+        return Answered({"id": "k", "key": "svc_test_1"}, None, False)
+
+    async def plays(self, app_id: str) -> bool:
+        return self._is_played
+
+    async def add(self, app_id: str, api_key: str) -> None:
+        self.calls.append("add")
+        if self._trouble is not None:
+            raise self._trouble
+
+    async def join(self, lifetime_seconds: int | None = 45) -> None:
+        joining = JoinBench(cast(Bench, self))
+        await joining(cast(MemberApi, self), APP, lifetime_seconds=lifetime_seconds)
+
+
+class TestJoining:
+    async def test_shortens_the_lifetime_last(self) -> None:
+        both = Recorder()
+
+        await both.join()
+
+        assert both.calls == ["/apps/a/keys", "add", "/apps/a"]
+
+    @pytest.mark.parametrize("trouble", [BenchAway(), BenchRefused("no")])
+    async def test_that_fails_changes_nothing(self, trouble: Exception) -> None:
+        both = Recorder(trouble=trouble)
+
+        with pytest.raises(type(trouble)):
+            await both.join()
+
+        assert both.calls == ["/apps/a/keys", "add", "/keys/k/revoke"]
+
+    async def test_of_an_app_that_is_played_does_nothing(self) -> None:
+        both = Recorder(is_played=True)
+
+        await both.join()
+
+        assert both.calls == []
