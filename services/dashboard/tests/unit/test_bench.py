@@ -1,4 +1,4 @@
-"""How an app joins the test bench."""
+"""How an app joins the test bench, and what its form has chosen at first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from swap_dashboard.http.bench import default_asset
 from swap_dashboard.ports import Answered, Bench, BenchAway, BenchRefused, MemberApi
 from swap_dashboard.usecases.join_bench import JoinBench
 
@@ -63,3 +64,16 @@ class TestJoining:
         await both.join()
 
         assert both.calls == []
+
+
+@pytest.mark.parametrize(
+    ("networks", "asset"),
+    [
+        ([{"name": "ONE", "tokens": [TOKEN, COIN]}], "ONE/ETH"),
+        ([{"name": "ONE", "tokens": [TOKEN]}], "ONE/USDC"),
+        ([{"name": "ONE", "tokens": []}], ""),
+        ([], ""),
+    ],
+)
+def test_the_form_names_a_token_of_every_network(networks: Any, asset: str) -> None:
+    assert default_asset(networks) == asset

@@ -148,6 +148,7 @@ class BenchPages:
             "filled": filled,
             "problem": filled.problem or (NOT_CREATED if filled.problems else None),
             "methods": METHODS,
+            "default_asset": default_asset,
             "refund_address": REFUND_ADDRESS,
             "may_work": member.may_work_on(app),
             **await self._offered(member, app),
@@ -177,6 +178,16 @@ def _test_app(member: Member, request: Request) -> App:
     if app["environment"] != TEST:
         raise ApiRefused(404, "NOT_FOUND", "A live app has no test bench")
     return app
+
+
+def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the native token of the first network with tokens, or its first token without one."""
+    network = next((one for one in networks if one["tokens"]), None)
+    if network is None:
+        return ""
+    tokens = network["tokens"]
+    token = next((one for one in tokens if one["contract"] is None), tokens[0])
+    return f"{network['name']}/{token['symbol']}"
 
 
 def swap_body(fields: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
