@@ -23,7 +23,8 @@ class JoinBench:
         that the bench plays already keeps its key and its lifetime.
 
         :param lifetime_seconds: how long the app's swaps wait from now on; None: as before.
-        :raises ApiRefused: when the member may not, or the app has as many keys as it may.
+        :raises ApiRefused: when the member may not, or the app has as many keys as it may. Where
+            only the lifetime is refused, the bench plays the app already.
         :raises BenchRefused: when the bench does not take the key, which is then revoked.
         :raises BenchAway: when the bench does not answer; the key is revoked.
         """
