@@ -48,7 +48,7 @@ from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0009"  # the last of the migrations
+SCHEMA_REVISION: Final = "0011"  # the last of the migrations
 REST = timedelta(milliseconds=20)  # so that what is due together is claimed together
 DISCARD_INTERVAL = timedelta(minutes=1)
 FORGET_INTERVAL = timedelta(hours=1)

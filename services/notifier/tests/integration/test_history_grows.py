@@ -49,6 +49,14 @@ INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status
 SELECT 'msg_' || n, 1, '2029-12-31Z', 1, 200 FROM generate_series(1, {MESSAGES}) AS n
 """,
 )
+# Few messages that were replayed again and again: each has many attempts among those of the others.
+REPLAYED: Final = (
+    *FILL[:2],
+    """
+INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status)
+SELECT 'msg_' || n % 20 + 1, n, '2029-12-31Z', 1, 200 FROM generate_series(1, 10000) AS n
+""",
+)
 APP: Final = UUID(int=1)
 APPS: Final = [UUID(int=n) for n in (1, 200, 201, 500, 777)]
 SWAPS: Final = [UUID(int=n) for n in (2000, 2001, 2500, 3001, 10**6)]
@@ -172,3 +180,9 @@ async def test_every_statement_touches_what_it_asks_for_alone(
     readers: Readers, engine: Engine
 ) -> None:
     assert await readers.among(QUESTIONS, History(engine, TABLES, FILL)) == {}
+
+
+async def test_a_message_reads_its_latest_attempts_alone(readers: Readers, engine: Engine) -> None:
+    question = query_of("MESSAGE", id="msg_2")._replace(is_page=True)
+
+    assert await readers.among({"MESSAGE": question}, History(engine, TABLES, REPLAYED)) == {}

@@ -254,6 +254,8 @@ coalesce((SELECT jsonb_agg(jsonb_build_object(
 """
 ATTEMPTS_SHOWN_MAX: Final = 20
 # The latest attempts, oldest first. A replay starts their numbers anew, so they go by their ids.
+# A range of one message and an order that names it: with `=`, Postgres may walk back through the
+# ids of all messages. So the index by message and id is read, from its end.
 _EXCHANGES: Final = f"""
 coalesce((SELECT jsonb_agg(jsonb_build_object(
     'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,
@@ -262,8 +264,10 @@ coalesce((SELECT jsonb_agg(jsonb_build_object(
     'response_headers', coalesce(a.response_headers, '{{}}'),
     'response_body', a.response_body,
     'response_body_is_cut', a.response_body_is_cut) ORDER BY a.id)
-  FROM (SELECT * FROM delivery_attempt AS latest WHERE latest.message_id = m.id
-        ORDER BY latest.id DESC LIMIT {ATTEMPTS_SHOWN_MAX}) AS a), '[]') AS log
+  FROM (SELECT * FROM delivery_attempt AS latest
+        WHERE latest.message_id BETWEEN m.id AND m.id
+        ORDER BY latest.message_id DESC, latest.id DESC
+        LIMIT {ATTEMPTS_SHOWN_MAX}) AS a), '[]') AS log
 """
 MESSAGES_OF_SWAP_MAX: Final = 500
 MESSAGES_OF_SWAP: Final = sql(f"""
