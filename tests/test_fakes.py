@@ -53,6 +53,7 @@ SUITES: Final = {
 }
 NO_PORT: Final = {"FakeChain"}  # what FakeReader and FakeSender read and write
 NO_COUNTERPART: Final = {
+    "Api": "streams of pay pages that a test opens and ends",
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
     "BrokenSender": "raises, as no sender should: what the loop around it does is shown",
     "Came": "writes rows; it has a method named as one of a port",
