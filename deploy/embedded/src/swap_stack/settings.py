@@ -63,8 +63,6 @@ def make_settings(
         "SWAP_API__NOTIFIER_TOKEN": secrets.api_token,
         "SWAP_API__KEY_PEPPER": secrets.key_pepper,
         "SWAP_API__PAY_LINK_KEYS": orjson.dumps([secrets.pay_link_key]).decode(),
-        # The dashboard sends payers' addresses from this machine.
-        "SWAP_API__TRUSTED_PROXIES": '["127.0.0.1"]',
         "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),
         "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
         "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),
