@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,7 @@ async def opened(program: str, folder: Path, url: str) -> AsyncIterator[Page]:
         "about:blank",
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,  # the program may be a script that starts the browser
     )
     try:
         port = await _port(folder / "DevToolsActivePort")
@@ -99,7 +102,8 @@ async def opened(program: str, folder: Path, url: str) -> AsyncIterator[Page]:
                 await page.send("Page.navigate", url=url)
                 yield page
     finally:
-        browser.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(browser.pid, signal.SIGKILL)
         await browser.wait()
 
 
