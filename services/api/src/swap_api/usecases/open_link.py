@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.domain.keys import Caller, Environment, anybody
 from swap_api.domain.pay_links import LinkRight
 from swap_api.domain.refusals import NotFound
 from swap_api.pay_ports import LinkTokens
@@ -43,11 +43,4 @@ class OpenLink:
         return LinkHolder(self._caller_of(stored), right)
 
     def _caller_of(self, stored: StoredSwap) -> Caller:
-        return Caller(
-            UUID(int=0),
-            stored.app_id,
-            self._environment,
-            KeyKind.PUBLISHABLE,
-            Allowances(),
-            None,
-        )
+        return replace(anybody(self._environment), app_id=stored.app_id)

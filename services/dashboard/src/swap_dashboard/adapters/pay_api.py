@@ -8,10 +8,8 @@ from typing import Any, Final
 
 import httpx
 
-from swap_dashboard import observe
-from swap_dashboard.adapters.api import data_of
+from swap_dashboard.adapters.api_client import data_of, open_client, request, stream_events
 from swap_dashboard.pay_ports import Payer, Read
-from swap_dashboard.ports import ApiAway
 
 BASE: Final = "/pay/v1/swaps"
 READS_MAX: Final = 200
@@ -22,8 +20,8 @@ class HttpPayApi:
         """
         :param streams_max: streams have connections of their own: open ones block no page.
         """
-        self._client = _client(url, answer_seconds, READS_MAX)
-        self._streams = _client(url, answer_seconds, streams_max)
+        self._client = open_client(url, answer_seconds=answer_seconds, connections_max=READS_MAX)
+        self._streams = open_client(url, answer_seconds=answer_seconds, connections_max=streams_max)
 
     async def swap(self, payer: Payer) -> Mapping[str, Any]:
         answer = await self._send("GET", payer)
@@ -43,23 +41,9 @@ class HttpPayApi:
     async def post(self, payer: Payer, what: str, body: Mapping[str, Any]) -> Any:
         return data_of(await self._send("POST", payer, what, json=dict(body)))
 
-    async def events(self, payer: Payer, last_event_id: str) -> AsyncGenerator[bytes, None]:
-        headers = {
-            **_headers(payer),
-            "Accept": "text/event-stream",
-            "Last-Event-ID": last_event_id,
-        }
+    def events(self, payer: Payer, last_event_id: str) -> AsyncGenerator[bytes, None]:
         path = f"{BASE}/{payer.swap_id}/events"
-        try:
-            async with self._streams.stream("GET", path, headers=headers) as answer:
-                if answer.is_error:
-                    await answer.aread()
-                    data_of(answer)
-                async for piece in answer.aiter_raw():
-                    yield piece
-        except httpx.HTTPError as error:
-            observe.api_away(path, error)
-            raise ApiAway(type(error).__name__) from error
+        return stream_events(self._streams, path, last_event_id, _headers(payer))
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -76,21 +60,7 @@ class HttpPayApi:
     ) -> httpx.Response:
         path = f"{BASE}/{payer.swap_id}" + (f"/{what}" if what else "")
         every = {**_headers(payer), **(headers or {})}
-        try:
-            return await self._client.request(method, path, headers=every, **options)
-        except httpx.HTTPError as error:
-            observe.api_away(path, error)
-            raise ApiAway(type(error).__name__) from error
-
-
-def _client(url: str, answer_seconds: float, connections_max: int) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        base_url=url,
-        timeout=httpx.Timeout(answer_seconds, pool=answer_seconds),
-        limits=httpx.Limits(max_connections=connections_max, max_keepalive_connections=20),
-        follow_redirects=False,
-        trust_env=False,
-    )
+        return await request(self._client, method, path, headers=every, **options)
 
 
 def _headers(payer: Payer) -> dict[str, str]:

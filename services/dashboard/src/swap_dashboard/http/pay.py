@@ -18,6 +18,7 @@ from swap_dashboard.http import pay_view
 from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount
 from swap_dashboard.http.stream_slots import StreamSlots
+from swap_dashboard.http.swap_events import last_event_id, until_away
 from swap_dashboard.http.visitors import to_uuid
 from swap_dashboard.pay_ports import PayApi, Payer
 from swap_dashboard.ports import ApiAway, ApiRefused, Clock
@@ -44,7 +45,7 @@ class EventStream(StreamingResponse):
     def __init__(
         self, first: bytes, events: AsyncGenerator[bytes, None], release: Callable[[], None]
     ) -> None:
-        super().__init__(_until_away(first, events), media_type="text/event-stream")
+        super().__init__(_from_first(first, events), media_type="text/event-stream")
         self._events = events
         self._release = release
 
@@ -127,8 +128,6 @@ class PayPages:
         :raises TooManyStreams: when no slot is left; the page polls as well.
         """
         payer = self._payer(request)
-        last = request.headers.get("last-event-id", "")
-        is_number = last.isascii() and last.isdecimal()
         if not self._stream_slots.take(payer.address):
             raise TooManyStreams
 
@@ -136,7 +135,7 @@ class PayPages:
             self._stream_slots.release(payer.address)
 
         try:
-            events = self._api.events(payer, last if is_number else "")
+            events = self._api.events(payer, last_event_id(request))
             first = await anext(events, b"")
         except BaseException:
             release()
@@ -305,10 +304,7 @@ def _with_language(request: Request, tag: str) -> str:
     return urlencode({"token": request.query_params.get("token", "")[:TOKEN_MAX], "lang": tag})
 
 
-async def _until_away(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _from_first(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
-    try:
-        async for piece in events:
-            yield piece
-    except (ApiAway, ApiRefused):
-        return  # the browser comes again
+    async for piece in until_away(events):
+        yield piece

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise, zip_longest
 from typing import Any, Final
 
 import segno
 from markupsafe import Markup
 
 from swap_dashboard.http.rendering import to_moment
+from swap_dashboard.http.swap_events import is_move, timeline_of
 
 WAITING: Final = "user_transfer_pending"
 PAYING: Final = "ls_transfer_pending"
@@ -64,9 +64,7 @@ def stages(swap: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def timeline(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the moves between statuses, each with how long it lasted."""
-    moves = [event for event in events if event["type"] != "swap.updated"]
-    spans = [to_moment(after["at"]) - to_moment(before["at"]) for before, after in pairwise(moves)]
-    return [{**event, "lasted": lasted} for event, lasted in zip_longest(moves, spans)]
+    return timeline_of([event for event in events if is_move(event)])
 
 
 def left_seconds(swap: Mapping[str, Any], now: datetime) -> int | None:

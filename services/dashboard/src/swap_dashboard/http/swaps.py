@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from itertools import pairwise, zip_longest
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -16,7 +15,8 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.search import Searched, classify
 from swap_dashboard.http.layout import Layout
-from swap_dashboard.http.rendering import STATUS_ORDER, to_moment
+from swap_dashboard.http.rendering import STATUS_ORDER
+from swap_dashboard.http.swap_events import last_event_id, timeline_of, until_away
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import Answered, ApiAway, ApiRefused
 
@@ -24,7 +24,6 @@ PAGE_SIZE: Final = 25
 SEARCH_MAX: Final = 256
 DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
-EVENT_ID: Final = re.compile(r"\d{1,18}")
 
 
 class SwapPages:
@@ -98,11 +97,10 @@ class SwapPages:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
-        last = request.headers.get("last-event-id", "")
         events = member.api.stream(
-            f"/apps/{app['id']}/swaps/{swap_id}/events", last if EVENT_ID.fullmatch(last) else ""
+            f"/apps/{app['id']}/swaps/{swap_id}/events", last_event_id(request)
         )
-        return StreamingResponse(_until_away(events), media_type="text/event-stream")
+        return StreamingResponse(until_away(events), media_type="text/event-stream")
 
     def _behind(
         self, path: str, filters: Mapping[str, Any], swaps: Sequence[Mapping[str, Any]]
@@ -148,15 +146,6 @@ def _begin_of(since: str) -> str:
     return f"{since}Z" if "T" in since else f"{since}T00:00:00Z"
 
 
-def timeline_of(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the events with how long each state lasted, until the next event."""
-    spans = [to_moment(after["at"]) - to_moment(before["at"]) for before, after in pairwise(events)]
-    return [
-        {**event, "moved": event["type"] != "swap.updated", "lasted": lasted}
-        for event, lasted in zip_longest(events, spans)
-    ]
-
-
 async def _find_by_identity(member: Member, path: str, text: str) -> str | None:
     """Return the swap that an id or a transaction's hash names."""
     match classify(text):
@@ -199,11 +188,3 @@ def _nothing_if_misspelled(error: ApiRefused) -> Answered:
 def _link(path: str, filters: Mapping[str, Any], **more: str) -> str:
     shown = {**filters, "starting_after": "", **more}
     return f"{path}?{urlencode({k: v for k, v in shown.items() if v}, doseq=True)}"
-
-
-async def _until_away(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    try:
-        async for piece in events:
-            yield piece
-    except (ApiAway, ApiRefused):
-        return  # the browser comes again

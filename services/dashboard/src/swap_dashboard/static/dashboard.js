@@ -1,22 +1,5 @@
-// Copies texts, and loads a page anew when something happened to what it shows.
+// Loads a page anew when something happened to what it shows.
 "use strict";
-
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (!button) return;
-  try {
-    await navigator.clipboard.writeText(button.dataset.copy);
-  } catch {
-    return; // the text stands beside it
-  }
-  const label = button.textContent;
-  button.classList.add("copied");
-  if (label) button.textContent = "Copied";
-  setTimeout(() => {
-    button.classList.remove("copied");
-    if (label) button.textContent = label;
-  }, 1500);
-});
 
 // One menu is open at a time; Escape closes it and gives the focus back.
 document.addEventListener("toggle", (event) => {

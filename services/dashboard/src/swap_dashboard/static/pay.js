@@ -1,4 +1,4 @@
-// Copies texts, counts the time down, and shows what changes without loading the page anew.
+// Counts the time down, and shows what changes without loading the page anew.
 const pay = document.getElementById("pay");
 const POLL_MILLISECONDS = 3000;
 const WAIT_MILLISECONDS = 5000; // at first, and twice as long after each failure
@@ -6,23 +6,6 @@ const WAIT_MAX_MILLISECONDS = 60000;
 const UNKNOWN = 404;
 const BUSY = [429, 503];
 const ENDS = ["completed", "failed", "expired", "refunded"];
-
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (!button) return;
-  try {
-    await navigator.clipboard.writeText(button.dataset.copy);
-  } catch {
-    return; // the text stands beside it
-  }
-  const label = button.textContent;
-  button.classList.add("copied");
-  if (label) button.textContent = button.dataset.copied;
-  setTimeout(() => {
-    button.classList.remove("copied");
-    if (label) button.textContent = label;
-  }, 1500);
-});
 
 let loadedAt = performance.now();
 
