@@ -41,13 +41,8 @@ ON CONFLICT (swap_id, endpoint_id, sequence) DO NOTHING
 """)
 DATABASE_NOW: Final = sql("SELECT clock_timestamp()")
 
-# An index skip scan finds the endpoints with waiting messages. Each contributes its oldest due
-# messages, up to its allowance. The turns alternate between endpoints, so that one backlog does
-# not delay another. A message goes only to an endpoint of its own app. LATERAL looks each endpoint
-# up by its key; a join could read all of them.
-CLAIM: Final = sql(
-    """
-WITH RECURSIVE waiting AS (
+# An index skip scan: endpoints with waiting messages are few beside the messages.
+_WAITING: Final = """WITH RECURSIVE waiting AS (
   (SELECT endpoint_id FROM webhook_message WHERE state = 'waiting'
    ORDER BY endpoint_id LIMIT 1)
   UNION ALL
@@ -55,7 +50,14 @@ WITH RECURSIVE waiting AS (
           WHERE m.state = 'waiting' AND m.endpoint_id > waiting.endpoint_id
           ORDER BY m.endpoint_id LIMIT 1)
   FROM waiting WHERE waiting.endpoint_id IS NOT NULL
-), allowance AS (
+)"""
+# Each endpoint with waiting messages contributes its oldest due
+# messages, up to its allowance. The turns alternate between endpoints, so that one backlog does
+# not delay another. A message goes only to an endpoint of its own app. LATERAL looks each endpoint
+# up by its key; a join could read all of them.
+CLAIM: Final = sql(
+    f"""
+{_WAITING}, allowance AS (
   SELECT endpoint.id, endpoint.app_id, coalesce(known.allowance, :first_allowance) AS allowance
   FROM waiting CROSS JOIN LATERAL (
     SELECT id, app_id FROM endpoint
@@ -345,18 +347,9 @@ DELETE FROM webhook_message WHERE id IN (
   ) AS old LIMIT :limit
 ) RETURNING id
 """)
-# The endpoints with waiting messages are found by an index skip scan, as in CLAIM. A claimed
-# message is due only when its claim is over, so that what is in flight is not counted.
-OVERDUE_SINCE: Final = sql("""
-WITH RECURSIVE waiting AS (
-  (SELECT endpoint_id FROM webhook_message WHERE state = 'waiting'
-   ORDER BY endpoint_id LIMIT 1)
-  UNION ALL
-  SELECT (SELECT m.endpoint_id FROM webhook_message AS m
-          WHERE m.state = 'waiting' AND m.endpoint_id > waiting.endpoint_id
-          ORDER BY m.endpoint_id LIMIT 1)
-  FROM waiting WHERE waiting.endpoint_id IS NOT NULL
-)
+# A claimed message is due only when its claim is over, so that what is in flight is not counted.
+OVERDUE_SINCE: Final = sql(f"""
+{_WAITING}
 SELECT min(first.due_at) AS since
 FROM waiting CROSS JOIN LATERAL (
   SELECT id FROM endpoint
