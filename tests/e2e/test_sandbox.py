@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
 
 import httpx
 import pytest
@@ -13,161 +11,12 @@ import pytest
 from swap_stack.catalogue import SLOW_BLOCKS
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome
 from tests.e2e.chains import Chain
-from tests.e2e.outside import Outside, Partner, Route, new_address
+from tests.e2e.outside import Outside, Partner
+from tests.e2e.sandbox_swaps import CASES, MUCH, Case, Played, play
 from tests.e2e.short_lived_app import create_short_lived_key
 from tests.e2e.webhooks import deliveries_upto, read_attempts
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
-
-COIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
-TOKEN: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "40")
-THOUSANDS: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "4000")
-# From a chain of its own: a reorg gives every swap time whose deposit was in the block.
-MUCH: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "12000")
-LITTLE: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "25")
-SIGNED: Final = {"use_depository": False, "use_gasless": True}
-DIRECT: Final = {"use_depository": False}
-ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
-WITHIN_SECONDS: Final = 150
-
-
-@dataclass(frozen=True)
-class Case:
-    """What a partner asks for, and what it sees in the end."""
-
-    name: str
-    outcome: Outcome
-    status: str
-    transactions: tuple[str, ...]
-    route: Route = COIN
-    reason: str | None = None
-    revision: int = 0
-    is_short_lived: bool = False  # of an app whose swaps have seconds, so that a test need not wait
-    is_refundable: bool = True
-    options: Mapping[str, object] | None = None
-
-
-PAID = ("input", "output")
-CASES: Final = (
-    Case("a coin", Outcome.COMPLETED, "completed", PAID),
-    Case("a token through the Depository", Outcome.COMPLETED, "completed", PAID, route=TOKEN),
-    Case("a direct transfer", Outcome.COMPLETED, "completed", PAID, route=TOKEN, options=DIRECT),
-    Case("a deposit address", Outcome.COMPLETED, "completed", PAID, options=ADDRESS),
-    Case("a signature", Outcome.COMPLETED, "completed", PAID, route=TOKEN, options=SIGNED),
-    Case(
-        "a deposit address without an amount",
-        Outcome.COMPLETED,
-        "completed",
-        PAID,
-        revision=1,
-        options={**ADDRESS, "amount": None},
-    ),
-    Case(
-        "a signature is for all of it",
-        Outcome.PARTIAL,
-        "completed",
-        PAID,
-        route=TOKEN,
-        options=SIGNED,
-    ),
-    Case("expiry", Outcome.EXPIRED, "expired", (), is_short_lived=True),
-    Case("a part", Outcome.PARTIAL, "completed", PAID, revision=1),
-    Case("a part of a token", Outcome.PARTIAL, "completed", PAID, route=THOUSANDS, revision=1),
-    Case("more", Outcome.OVER, "completed", PAID, revision=1),
-    Case("more of a token", Outcome.OVER, "completed", PAID, route=TOKEN, revision=1),
-    Case("late", Outcome.LATE, "expired", ("input", "refund"), is_short_lived=True),
-    Case("a reorg", Outcome.REORGED, "completed", PAID, route=MUCH),
-    Case("a reorg of what counts at once", Outcome.REORGED, "completed", PAID, route=LITTLE),
-    Case(
-        "a payout that fails",
-        Outcome.PAYOUT_FAILS,
-        "refunded",
-        ("input", "refund"),
-        reason="destination_unavailable",
-    ),
-    Case(
-        "a payout of a token that fails",
-        Outcome.PAYOUT_FAILS,
-        "refunded",
-        ("input", "refund"),
-        route=TOKEN,
-        reason="destination_unavailable",
-    ),
-    Case(
-        "a payout that fails and has nowhere to go back to",
-        Outcome.PAYOUT_FAILS,
-        "failed",
-        ("input",),
-        reason="destination_unavailable",
-        is_refundable=False,
-    ),
-    Case(
-        "a refund below its cost",
-        Outcome.REFUND_BELOW_COST,
-        "failed",
-        ("input",),
-        reason="refund_below_cost",
-        is_short_lived=True,
-    ),
-    Case(
-        "a signature that came too late",
-        Outcome.GASLESS_EXPIRED,
-        "expired",
-        (),
-        route=TOKEN,
-        is_short_lived=True,
-        options=SIGNED,
-    ),
-    Case("slow confirmation", Outcome.SLOW, "completed", PAID, route=MUCH),
-    Case("a webhook that fails", Outcome.WEBHOOK_FAILS, "completed", PAID),
-)
-
-
-@dataclass(frozen=True)
-class Played:
-    """A swap from its creation to its end, as its partner saw it."""
-
-    seen: list[Mapping[str, Any]]
-    authorization: str | None  # what became of the signature, where one was asked for
-
-    @property
-    def last(self) -> Mapping[str, Any]:
-        return self.seen[-1]
-
-    def inputs(self) -> list[tuple[int, int] | None]:
-        """Return how far the deposit was confirmed, each change once; None where it was gone."""
-        told: list[tuple[int, int] | None] = []
-        for swap in self.seen:
-            found = [t for t in swap["transactions"] if t["type"] == "input"]
-            now = (found[0]["confirmations"], found[0]["max_confirmations"]) if found else None
-            if not told or told[-1] != now:
-                told.append(now)
-        return told
-
-
-async def play(partner: Partner, case: Case) -> Played:
-    options = dict(case.options or {})
-    if case.is_refundable:
-        options["refund_address"] = new_address()
-    recipient = MEANINGS[case.outcome].address
-    prepared = await partner.create(case.route, recipient, **options)
-    swap_id = prepared["swap"]["id"]
-    seen: list[Mapping[str, Any]] = []
-
-    async def is_over() -> bool:
-        swap = (await partner.read(swap_id))["swap"]
-        if not seen or swap != seen[-1]:
-            seen.append(swap)
-        done = [t["type"] for t in swap["transactions"] if t["status"] == "completed"]
-        return swap["status"] == case.status and tuple(done) == case.transactions
-
-    try:
-        await until(is_over, what=f"{case.name}: {swap_id}", within=WITHIN_SECONDS)
-    except AssertionError as late:
-        raise AssertionError(f"{late}: {seen[-1]}") from None
-    if not options.get("use_gasless"):
-        return Played(seen, None)
-    return Played(seen, (await partner.get(f"/swaps/{swap_id}/authorize"))["status"])
 
 
 async def play_all(stack: Stack) -> Mapping[str, Played | BaseException]:
