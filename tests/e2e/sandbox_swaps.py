@@ -118,6 +118,7 @@ CASES: Final = (
 class Played:
     """A swap from its creation to its end, as its partner saw it."""
 
+    created: Mapping[str, Any]  # the answer to its creation
     seen: list[Mapping[str, Any]]
     authorization: str | None  # what became of the signature, where one was asked for
 
@@ -157,5 +158,5 @@ async def play(partner: Partner, case: Case) -> Played:
     except AssertionError as late:
         raise AssertionError(f"{late}: {seen[-1]}") from None
     if not options.get("use_gasless"):
-        return Played(seen, None)
-    return Played(seen, (await partner.get(f"/swaps/{swap_id}/authorize"))["status"])
+        return Played(prepared, seen, None)
+    return Played(prepared, seen, (await partner.get(f"/swaps/{swap_id}/authorize"))["status"])

@@ -1,0 +1,237 @@
+"""What partners and services see of each outcome of the sandbox, comparable from run to run.
+
+The recording beside this file was made with the stack of v0.1.0. A change of the public interface,
+of a webhook or of a topic shows as a difference from it. To record another stack:
+
+    python -m tests.e2e.recorded_swaps STACK_FILE CHECKOUT > FILE
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+from aiokafka import AIOKafkaConsumer  # type: ignore[import-untyped]
+from aiokafka.structs import TopicPartition  # type: ignore[import-untyped]
+
+from swap_contracts.topics import TOPICS
+from swap_runtime.messaging.kafka_security import connection_options
+from swap_runtime.settings import KafkaSettings
+from swap_stack.sandbox.outcomes import PREFIX
+from tests.e2e.chains import Chain
+from tests.e2e.outside import Outside, Partner
+from tests.e2e.sandbox_swaps import CASES, MUCH, Case, Played, play
+from tests.e2e.webhooks import Delivery, deliveries_upto
+
+RECORDING: Final = Path(__file__).with_name("recorded_swaps.json")
+
+# Of an amount: a quote follows the price of gas, which a new chain lowers block by block.
+TOLERANCE: Final = 0.05
+
+# What differs from run to run, by its form; the first that fits is taken.
+FORMS: Final = (
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<id>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)"), "<time>"),
+    (re.compile(r"0x[0-9a-fA-F]{41,}"), "<bytes>"),
+    (re.compile(rf"(?!{PREFIX})0x[0-9a-fA-F]{{40}}"), "<address>"),
+)
+# And by its name: numbers of this run, and what the catalogue of a stack says of its nodes.
+VOLATILE: Final = frozenset(
+    {
+        "account_explorer_template",
+        "avg_completion_time",
+        "block_number",
+        "logo",
+        "node_url",
+        "nodes",
+        "sequence",
+        "sequence_number",
+        "trace_id",
+        "transaction_explorer_template",
+        "validAfter",
+        "validBefore",
+        "valid_after",
+        "valid_before",
+    }
+)
+# Catalogue data stand many times in each answer: their members are recorded once.
+CATALOGUE_OBJECTS: Final = ("network", "token")
+
+
+async def play_and_record(
+    description: Mapping[str, Any], received: Path, partners: Mapping[bool, Partner]
+) -> tuple[Mapping[str, Played | BaseException], Mapping[str, Any]]:
+    """Play every case at once; return what became of each, and the record of those that ended.
+
+    :param partners: by whether their swaps have seconds to be funded.
+    """
+    # A reorg and a slow deposit need blocks that come when they come.
+    with Chain.of(description, MUCH.source_network).unhurried():
+        played = await asyncio.gather(
+            *(play(partners[case.is_short_lived], case) for case in CASES), return_exceptions=True
+        )
+    plays = {case.name: one for case, one in zip(CASES, played, strict=True)}
+    cases = {
+        case.name: await _record(partners[case.is_short_lived], received, case, one)
+        for case, one in zip(CASES, played, strict=True)
+        if isinstance(one, Played)
+    }
+    return plays, {"cases": cases, "topics": await _record_topics(description)}
+
+
+async def _record(partner: Partner, received: Path, case: Case, played: Played) -> Any:
+    """Return what is told about one swap that has ended."""
+    path = f"/swaps/{played.last['id']}"
+    events = await partner.get(f"{path}/events")
+    moves = [event["type"] for event in events if event["type"] != "swap.updated"]
+    # The application whose swaps have seconds has no endpoint.
+    expected = [] if case.is_short_lived else [move.removeprefix("swap.") for move in moves]
+    webhooks = await deliveries_upto(received, played.last["id"], expected) if expected else []
+    return {
+        "created": comparable(played.created),
+        "read": comparable(await partner.get(path)),
+        "events": moves,
+        "webhooks": [_webhook(each, is_last=each is webhooks[-1]) for each in webhooks],
+    }
+
+
+def _webhook(delivery: Delivery, *, is_last: bool) -> Mapping[str, Any]:
+    """Return a webhook; of all but the last the form alone, for its transactions are under way."""
+    body = comparable(delivery.payload)
+    return {
+        "headers": sorted(delivery.headers),
+        "type": delivery.event_type,
+        "body": body if is_last else sorted(set(_members(body["swap"], depth=1))),
+    }
+
+
+async def _record_topics(description: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return by topic the names of headers and of members, with the types that each has."""
+    kafka = KafkaSettings(**description["kafka"])
+    consumer = AIOKafkaConsumer(**connection_options(kafka))
+    await consumer.start()
+    topics: dict[str, dict[str, set[str]]] = {}
+    try:
+        for topic in TOPICS:
+            forms = topics.setdefault(topic.name, {"headers": set(), "members": set()})
+            async for message in _messages(consumer, topic.name, kafka.topic_partitions):
+                forms["headers"] |= {name for name, _ in message.headers}
+                forms["members"] |= set(_members(json.loads(message.value)))
+    finally:
+        await consumer.stop()
+    return {
+        topic: {name: sorted(found) for name, found in forms.items()}
+        for topic, forms in topics.items()
+    }
+
+
+async def _messages(consumer: AIOKafkaConsumer, topic: str, count: int) -> Any:
+    """Yield everything that the topic holds now."""
+    partitions = [TopicPartition(topic, number) for number in range(count)]
+    ends = await consumer.end_offsets(partitions)
+    consumer.assign(partitions)
+    await consumer.seek_to_beginning(*partitions)
+    while any([await consumer.position(each) < ends[each] for each in partitions]):
+        for records in (await consumer.getmany(timeout_ms=200)).values():
+            for record in records:
+                yield record
+
+
+def comparable(value: Any, name: str = "") -> Any:
+    """Return a value in which whatever is new in each run has the name of its form."""
+    if name in VOLATILE and value is not None:
+        return f"<{name}>"
+    if isinstance(value, Mapping):
+        if name.endswith(CATALOGUE_OBJECTS):
+            return value.get("name") or value["symbol"]
+        return {str(comparable(key)): comparable(value[key], str(key)) for key in sorted(value)}
+    if isinstance(value, str):
+        for form, shown in FORMS:
+            value = form.sub(shown, value)
+        return value
+    if isinstance(value, Sequence):
+        return [comparable(each, name) for each in value]
+    return value
+
+
+def differences(before: Any, now: Any, path: str = "") -> Iterator[str]:
+    """Yield a line for each place where two records differ."""
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in sorted(before.keys() | now.keys()):
+            place = f"{path}/{key}"
+            if key not in before or key not in now:
+                yield f"{place}: {'is new' if key in now else 'is missing'}"
+            else:
+                yield from differences(before[key], now[key], place)
+    elif _are_rows(before) and _are_rows(now) and len(before) == len(now):
+        for number, (one, other) in enumerate(zip(before, now, strict=True)):
+            yield from differences(one, other, f"{path}/{number}")
+    elif before != now and not _are_close(before, now):
+        yield f"{path}: {_shown(before, now)}"
+
+
+def _are_close(before: Any, now: Any) -> bool:
+    """Whether two fractions differ by no more than gas explains."""
+    is_fraction = isinstance(before, float) and isinstance(now, float)
+    return is_fraction and isclose(before, now, rel_tol=TOLERANCE)
+
+
+def _are_rows(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
+
+
+def _shown(before: Any, now: Any) -> str:
+    if isinstance(before, list) and isinstance(now, list):
+        gone, new = (
+            [each for each in a if each not in b] for a, b in ((before, now), (now, before))
+        )
+        return f"gone {gone}, new {new}"
+    return f"{before!r} became {now!r}"
+
+
+def _members(value: Any, path: str = "", *, depth: int = 99) -> Iterator[str]:
+    """Yield the path of every member, elements of a list sharing one."""
+    if isinstance(value, Mapping):
+        for key in value:
+            yield f"{path}/{key}"
+            if depth > 1:
+                yield from _members(value[key], f"{path}/{key}", depth=depth - 1)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _members(each, f"{path}/*", depth=depth)
+
+
+async def record(
+    description: Mapping[str, Any], received: Path, short_lived: str
+) -> Mapping[str, Any]:
+    """Return the record of a stack.
+
+    :param short_lived: a key of an application whose swaps have seconds, known to the sandbox.
+    """
+    gateway = description["gateway"]["url"]
+    async with Outside(description) as outside, httpx.AsyncClient(base_url=gateway) as http:
+        partners = {
+            False: outside.partner("sandbox"),
+            True: Partner(http, short_lived, patience=0),
+        }
+        _, made = await play_and_record(description, received, partners)
+    return made
+
+
+def main(stack_file: Path, checkout: Path) -> None:
+    description = json.loads(stack_file.read_text())
+    [told] = [each for each in description["partners"] if each["name"] == "sandbox"]
+    short_lived = (stack_file.parent / "sandbox/keys").read_text().strip()
+    made = asyncio.run(record(description, checkout / told["webhook"]["received"], short_lived))
+    json.dump(made, sys.stdout, indent=1, sort_keys=True)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:3]))
