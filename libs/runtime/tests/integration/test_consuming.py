@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 from faststream import AckPolicy
 
 from libs.runtime.tests.fakes import (
@@ -39,6 +40,8 @@ pytestmark = pytest.mark.connected
 WITHIN_SECONDS = 30
 OTHERS = 50
 TRIES_ALONE = 2  # of one that stands alone
+UNCOMMITTED_SECONDS = 1.0  # as long as a commit beside the handler would need, and longer
+STOP_WITHIN_SECONDS = 20
 
 
 @pytest.fixture
@@ -150,15 +153,28 @@ class TestConsume:
         assert {value for value, _ in parking.parked} == {b"\xff{"}
 
     @pytest.mark.fault("K7")
+    @pytest.mark.parametrize("odd", [b"\xff", None])
     async def test_k7_a_header_that_is_no_text_keeps_nothing_from_its_handler(
-        self, broker: Broker, engine: Engine, topic: Topic[Note]
+        self, broker: Broker, engine: Engine, topic: Topic[Note], odd: bytes | None
     ) -> None:
-        notes = KeepNotes(engine)
-        odd = [Outbound(topic.name, b"k", in_bytes(a_note()), [("odd", b"\xff")])]
-        await send(broker.settings, odd)
+        notes, headers = KeepNotes(engine), [("odd", odd)]
+        async with AIOKafkaProducer(bootstrap_servers=broker.settings.bootstrap_servers) as one:
+            await one.send_and_wait(topic.name, in_bytes(a_note()), key=b"k", headers=headers)
 
         async with consuming(broker.settings, topic, notes, FakeParking()):
             await until(lambda: _has(notes, 1))
+
+    async def test_a_header_of_the_sender_makes_no_reply(
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
+    ) -> None:
+        notes, name = KeepNotes(engine), topic.name.encode()
+        asks = [Outbound(topic.name, b"k", in_bytes(a_note()), [("reply_to", name)])]
+        await send(broker.settings, asks)
+
+        async with consuming(broker.settings, topic, notes, FakeParking()) as subscriptions:
+            await until(lambda: _has_committed(subscriptions, 1))
+
+            assert _end(subscriptions) == 1
 
     @pytest.mark.fault("K8")
     async def test_k8_what_fails_each_time_is_parked_and_not_delivered_again(
@@ -239,15 +255,73 @@ class TestConsume:
 
         assert sorted(await notes.stored()) == sorted((f"{n}", 1) for n in range(20))
 
-    async def test_how_far_it_is_is_committed_when_nothing_comes(
+    @pytest.mark.fault("K15")
+    async def test_k15_offsets_are_committed_after_the_transaction_and_not_before(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
-        notes = KeepNotes(engine)
-        async with consuming(broker.settings, topic, notes, FakeParking()) as subscriptions:
-            things = await publish_to_every_partition(broker.settings, topic)
-            await until(lambda: _has(notes, len(things)))
+        notes, may_end, runs = KeepNotes(engine), asyncio.Event(), asyncio.Event()
 
-            await until(lambda: _has_committed(subscriptions, len(things)))
+        async def slow(messages: Sequence[Envelope[Note]]) -> None:
+            runs.set()
+            await may_end.wait()
+            await notes(messages)
+
+        await publish(broker.settings, topic, in_bytes(a_note()))
+        async with consuming(broker.settings, topic, slow, FakeParking()) as subscriptions:
+            await asyncio.wait_for(runs.wait(), WITHIN_SECONDS)
+            await asyncio.sleep(UNCOMMITTED_SECONDS)
+            assert await _has_committed(subscriptions, 0)
+            may_end.set()
+            await until(lambda: _has_committed(subscriptions, 1))
+
+        assert await notes.stored() == [("a", 1)]
+
+    async def test_a_stop_lets_the_running_batch_end_and_commits_its_offset(
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
+    ) -> None:
+        notes, runs, delivered = KeepNotes(engine), asyncio.Event(), 0
+
+        async def slow(messages: Sequence[Envelope[Note]]) -> None:
+            nonlocal delivered
+            delivered += len(messages)
+            runs.set()
+            await asyncio.sleep(UNCOMMITTED_SECONDS)
+            await notes(messages)
+
+        await publish(broker.settings, topic, in_bytes(a_note()))
+        async with consuming(broker.settings, topic, slow, FakeParking()):
+            await asyncio.wait_for(runs.wait(), WITHIN_SECONDS)
+        assert await notes.stored() == [("a", 1)]
+
+        await publish(broker.settings, topic, in_bytes(a_note(version=2)))
+        async with consuming(broker.settings, topic, slow, FakeParking()):
+            await until(lambda: _has(notes, 2))
+
+        assert delivered == 2
+
+    async def test_a_stop_does_not_wait_for_a_broker_that_is_away(
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
+    ) -> None:
+        """The offset of the running batch cannot be committed; its inbox marks are."""
+        notes, may_end, runs = KeepNotes(engine), asyncio.Event(), asyncio.Event()
+
+        async def slow(messages: Sequence[Envelope[Note]]) -> None:
+            runs.set()
+            await may_end.wait()
+            await notes(messages)
+
+        await publish(broker.settings, topic, in_bytes(a_note()))
+        try:
+            async with asyncio.timeout(STOP_WITHIN_SECONDS):
+                async with consuming(broker.settings, topic, slow, FakeParking()):
+                    await asyncio.wait_for(runs.wait(), WITHIN_SECONDS)
+                    broker.program.kill()
+                    may_end.set()
+        finally:
+            broker.program.start()
+            await until(lambda: _has_topic_again(broker.settings, topic.name))
+
+        assert await notes.stored() == [("a", 1)]
 
 
 class TestTopics:
@@ -256,7 +330,8 @@ class TestTopics:
     ) -> None:
         await ensure_topics(broker.settings, [topic.name])
 
-        assert await has_topic(broker.settings, topic.name)
+        # Kafka answers with its metadata, which follow a moment later.
+        await until(lambda: has_topic(broker.settings, topic.name))
 
     async def test_a_broker_that_is_away_has_none(self) -> None:
         assert not await has_topic(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "t")
@@ -282,6 +357,21 @@ async def _is(value: bool) -> bool:
 async def _has_committed(subscriptions: Subscriptions, number: int) -> bool:
     client = subscriptions.consumers[0][1].consumer
     return sum([await client.committed(one) or 0 for one in client.assignment()]) == number
+
+
+async def _has_topic_again(kafka: KafkaSettings, topic: str) -> bool:
+    """Tell whether a broker that was started again takes topics; the embedded one forgot them."""
+    try:
+        await ensure_topics(kafka, [topic])
+    except Exception:
+        return False
+    return await has_topic(kafka, topic)
+
+
+def _end(subscriptions: Subscriptions) -> int:
+    """Return how many messages the topic has, as its consumer knows."""
+    client: Any = subscriptions.consumers[0][1].consumer
+    return sum(client.highwater(partition) or 0 for partition in client.assignment())
 
 
 def _partitions(subscriptions: Subscriptions) -> int:

@@ -14,22 +14,24 @@ import structlog
 from faststream import AckPolicy
 from faststream.exceptions import StopConsume
 from faststream.kafka import KafkaBroker, KafkaMessage
-from faststream.message import AckStatus
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram512
 
 from swap_contracts.envelope import Body, Topic
 from swap_runtime.errors import Unavailable
-from swap_runtime.loop_pacing import LoopPacing
 from swap_runtime.messaging.batches import Batches, TooManyParked, UseCase
 from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.messaging.parking import Parking
-from swap_runtime.messaging.polling import RECORDS_MAX, Polling
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.telemetry.logging import use_json_output
 
 RETRY_PAUSE_SECONDS: Final = 1
+RECORDS_MAX: Final = 500
+# How long a poll without messages takes, and how long FastStream sleeps after it.
+POLL_MS: Final = 20
+# A batch that takes longer to stop is cancelled and delivered again.
+STOP_SECONDS: Final = 5
 BIGINT_MAX: Final = 2**63 - 1
 log = structlog.get_logger()
 
@@ -50,8 +52,8 @@ def build_broker(kafka: KafkaSettings) -> KafkaBroker:
         acks="all",
         enable_idempotence=False,  # stops for good after some errors; inboxes drop copies
         allow_auto_create_topics=False,
-        graceful_timeout=30,
-        # Its injection works out each batch's arguments in a thread of their own, and waits for it.
+        graceful_timeout=STOP_SECONDS,
+        # Injection would resolve the arguments of each batch in a thread, and wait for it.
         apply_types=False,
         logger=_logger(),
         security=_security(kafka),
@@ -74,43 +76,38 @@ def consume(
 
     :param group: the consumer's name in the inbox. Its Kafka group is of this topic alone, so
         that a rebalance of one topic does not stop the others.
-    :param rest: how long at least to wait between two batches, so that they are few and large;
-        zero where somebody waits for what is handled.
+    :param rest: the pause after each batch that is not full, so that batches are few and large;
+        zero where a payout waits for what is handled.
     """
     consumer = Consumer(topic, group, Batches(topic, usecase, parking))
     subscriber = to.broker.subscriber(
         topic.name,
         group_id=f"{group}.{topic.name}",
         batch=True,
+        max_records=RECORDS_MAX,
+        batch_timeout_ms=POLL_MS,
         auto_offset_reset="earliest",
         ack_policy=AckPolicy.NACK_ON_ERROR,
-        parser=_skip_parsing,
-        decoder=_skip_decoding,  # the handler takes what it returns
+        no_reply=True,  # a header of the sender would name the topic of a reply
+        parser=_parse,
+        decoder=_decode,
         session_timeout_ms=to.kafka.session_timeout_ms,
         heartbeat_interval_ms=to.kafka.heartbeat_interval_ms,
         fetch_max_wait_ms=to.kafka.fetch_max_wait_ms,
     )
-    polling = Polling()
-    subscriber.get_msg = polling.poll  # type: ignore[assignment]  # its own sleeps without news
-
-    pacing = LoopPacing(rest)
 
     @subscriber
-    async def on_batch(message: KafkaMessage) -> None:
-        message.clear_cache()  # it keeps what was decoded, which is itself: a cycle for each batch
-        pacing.begin()
-        records = _records(message)
+    async def on_batch(records: Sequence[Record]) -> None:
         try:
             await consumer.receive(records)
-            message.committed = AckStatus.ACKED  # the polling sees to the offsets
-            if len(records) < RECORDS_MAX:
-                await pacing.pause(len(records))
         except Unavailable as error:
             log.warning("batch waits for a dependency", topic=topic.name, reason=str(error))
             await asyncio.sleep(RETRY_PAUSE_SECONDS)  # the nack seeks back at once
             raise
         except TooManyParked as error:
             raise StopConsume from error  # not acknowledged; the watchdog ends the process
+        if len(records) < RECORDS_MAX:
+            await asyncio.sleep(rest.total_seconds())
 
     to.consumers.append((consumer, subscriber))
 
@@ -133,23 +130,31 @@ def _logger() -> logging.Logger:
     return logger
 
 
-async def _skip_parsing(
+async def _parse(
     records: tuple[Any, ...], parse: Callable[[tuple[Any, ...]], Awaitable[KafkaMessage]]
 ) -> KafkaMessage:
-    """Keep headers from being decoded: one that is no text would keep a batch from its handler."""
-    message = await parse((replace(records[0], headers=()),))
-    message.raw_message = records
-    return message
+    """Leave out headers that are no text: FastStream decodes all, and would fail the batch."""
+    try:
+        return await parse(records)
+    except (UnicodeDecodeError, AttributeError):  # not UTF-8, or null
+        return await parse(tuple(_with_text_headers(record) for record in records))
 
 
-async def _skip_decoding(message: KafkaMessage) -> KafkaMessage:
-    """Leave the bytes to the consumer, which parks what it cannot read."""
-    return message
+def _with_text_headers(record: Any) -> Any:
+    return replace(record, headers=tuple(each for each in record.headers if _is_text(each[1])))
 
 
-def _records(message: KafkaMessage) -> Sequence[Record]:
-    raw: Any = message.raw_message
-    return [_record(r) for r in raw]
+def _is_text(value: bytes | None) -> bool:
+    try:
+        return value is not None and value.decode() is not None
+    except UnicodeDecodeError:
+        return False
+
+
+async def _decode(message: KafkaMessage) -> Sequence[Record]:
+    """Return the bytes as they came: the consumer parks what it cannot read."""
+    records: Any = message.raw_message
+    return [_record(record) for record in records]
 
 
 def _record(raw: Any) -> Record:
