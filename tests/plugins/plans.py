@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 import psycopg
 import pytest
+from psycopg.adapt import PyFormat, Transformer
 from psycopg.sql import Literal
 from pydantic import SecretStr
 
@@ -27,7 +29,8 @@ from swap_runtime.postgres.sql import Statement, sql
 # When plans are made: a plan is kept for as long as its connection lives, and on a new one there
 # may be rows and no statistics yet.
 PLANNED: Final = ("while_empty", "without_statistics", "with_statistics")
-OF_A_TEXT: Final = sql("SELECT name FROM pg_prepared_statements WHERE statement = :text LIMIT 1")
+IS_PREPARED: Final = sql("SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE name = :name)")
+TYPE_OF: Final = sql("SELECT CAST(CAST(:oid AS oid) AS regtype)::text")
 SCANNED: Final = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
 # Pages of what is not PostgreSQL's own, by triggers and by what is checked at the end, too.
 TOUCHED: Final = sql("""
@@ -76,6 +79,7 @@ class Readers:
         :param seen: of others, of which it sees something.
         """
         async with history.engine.connect() as asking, _emptied(*seen, history):
+            asking._connection.prepare_threshold = None  # it forgets all after a rollback
             await _plan_all(asking, questions)
             for each in (*seen, history):
                 await each.run(*each.fill)
@@ -116,9 +120,36 @@ async def _plan_all(connection: Connection, questions: Mapping[str, Question]) -
     option, _, value = PLANNED_ONCE.partition("=")
     assert await connection.scalar(f"SHOW {option}") == value
     for question in [each for asked in questions.values() for each in _in_order(asked)]:
+        await _prepare(connection, question)
         async with _undone(connection):
             with suppress(psycopg.Error):  # planned all the same
-                await connection.execute(question.statement, question.values)
+                await connection.execute(_execution(question))
+
+
+async def _prepare(connection: Connection, question: Question) -> None:
+    """As psycopg does it, with the types that it finds for the values."""
+    name = _name(question)
+    if await connection.scalar(IS_PREPARED, {"name": name}):
+        return
+    converter, values = (
+        Transformer(connection._connection),
+        question.statement.ordered(question.values),
+    )
+    converter.dump_sequence(values, [PyFormat.AUTO] * len(values))
+    types = [await connection.scalar(TYPE_OF, {"oid": oid}) for oid in converter.types or ()]
+    declared = ", ".join("unknown" if name == "-" else name for name in types)
+    await connection.execute(
+        f"PREPARE {name}{f' ({declared})' if types else ''} AS {question.statement.text}"
+    )
+
+
+def _name(question: Question) -> str:
+    return f"asked_{sha256(question.statement.text.encode()).hexdigest()[:16]}"
+
+
+def _execution(question: Question) -> str:
+    values = [Literal(value).as_string() for value in question.statement.ordered(question.values)]
+    return f"EXECUTE {_name(question)}" + (f" ({', '.join(values)})" if values else "")
 
 
 @asynccontextmanager
@@ -171,10 +202,7 @@ async def _looked_at(connection: Connection, question: Question) -> tuple[int, l
 
 
 async def _plan(connection: Connection, question: Question) -> Mapping[str, Any]:
-    prepared = await connection.scalar(OF_A_TEXT, {"text": question.statement.text})
-    values = [Literal(value).as_string() for value in question.statement.ordered(question.values)]
-    asked = f"EXECUTE {prepared}" + (f" ({', '.join(values)})" if values else "")
-    explained = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {asked}"
+    explained = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {_execution(question)}"
     plan: Mapping[str, Any] = (await connection.scalar(explained))[0]["Plan"]
     return plan
 

@@ -183,9 +183,9 @@ class Harness:
         """Return how Postgres would run a statement, whatever values it is given."""
         async with reading(self.service.engine) as connection:
             # The extended protocol would need values for the parameters; a simple query does not.
-            pgconn = connection._pipelined._pgconn
-            plan = pgconn.exec_(f"EXPLAIN (GENERIC_PLAN) {statement}".encode())
-        return [(plan.get_value(line, 0) or b"").decode() for line in range(plan.ntuples)]
+            explained = f"EXPLAIN (GENERIC_PLAN) {statement}".encode()
+            cursor = await connection._connection.execute(explained)
+            return [line for (line,) in await cursor.fetchall()]
 
     @contextmanager
     def statements(self) -> Iterator[Statements]:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from swap_runtime.postgres.arrays import ARRAYS
 from swap_runtime.postgres.sql import Rows, Statement, sql
 
 
@@ -12,12 +11,6 @@ class TestSql:
 
         assert statement.text == "SELECT $1, CAST($2 AS text[]) WHERE x = $1"
         assert statement.ordered({"a": 1, "b": 2}) == [2, 1]
-
-    def test_says_what_is_cast_to_an_array(self) -> None:
-        statement = sql(":none, CAST(:a AS uuid[]), CAST(:b AS box[]), CAST(:c AS text), :a")
-
-        assert statement.arrays == (None, ARRAYS["uuid"], None, None)
-        assert sql("SELECT :none").arrays == ()
 
     @pytest.mark.parametrize("text", ["SELECT '12:30'", "SELECT x::text", "SELECT 'a:b'"])
     def test_leaves_other_colons_alone(self, text: str) -> None:

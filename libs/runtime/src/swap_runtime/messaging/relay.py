@@ -25,7 +25,6 @@ SELECT CAST(current_schema() AS text) AS source, id, CAST(CAST(xid AS text) AS b
        message_id, topic, key, payload
 FROM outbox WHERE published_at IS NULL ORDER BY id LIMIT :limit
 """,
-    is_binary=True,
 )
 # What was published may be published again, so nobody waits until the mark is on disk.
 ASYNCHRONOUS_COMMIT: Final = sql("SET LOCAL synchronous_commit TO off")

@@ -80,7 +80,7 @@ def find_digests(source: str) -> Statement:
     """Return the statement that reads the digests of a sender's messages."""
     if not source.isidentifier():
         raise ValueError(f"not a schema: {source}")
-    return sql(FIND_DIGESTS.format(source=source) + WITH_XIDS, is_binary=True)
+    return sql(FIND_DIGESTS.format(source=source) + WITH_XIDS)
 
 
 @cache
@@ -88,7 +88,7 @@ def find_digest(source: str) -> Statement:
     """Return the same for ids alone: it reads the topic's whole index, so only for operators."""
     if not source.isidentifier():
         raise ValueError(f"not a schema: {source}")
-    return sql(FIND_DIGESTS.format(source=source), is_binary=True)
+    return sql(FIND_DIGESTS.format(source=source))
 
 
 def digest_of(record: Record) -> bytes | None:

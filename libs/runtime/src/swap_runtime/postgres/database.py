@@ -8,19 +8,18 @@ JSON-RPC, which does not know this package, is handed it as `before_call`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, Final
 
 import psycopg
-from psycopg.types.array import ListBinaryDumper
 from pydantic import SecretStr
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.handling import forbid_in_handler
-from swap_runtime.postgres.pipelined_connection import BoundStatement, PipelinedConnection
-from swap_runtime.postgres.pool import Pool, PoolExhausted
+from swap_runtime.postgres.connection_pool import ConnectionPool
+from swap_runtime.postgres.pipelining import BoundStatement, exchange
 from swap_runtime.postgres.sql import Rows, Statement
 
 # Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
@@ -59,8 +58,8 @@ StatementListener = Callable[[str], None]
 WakeListener = Callable[[Collection[str]], None]
 
 
-_BEGIN: Final = BoundStatement("BEGIN", is_prepared=True)
-_COMMIT: Final = BoundStatement("COMMIT", is_prepared=True)
+_BEGIN: Final = BoundStatement("BEGIN")
+_COMMIT: Final = BoundStatement("COMMIT")
 Question = tuple[Statement, Mapping[str, Any]]
 
 
@@ -84,9 +83,11 @@ class Connection:
     """One connection for as long as it is lent."""
 
     def __init__(
-        self, pipelined: PipelinedConnection, statement_listener: StatementListener | None
+        self,
+        connection: psycopg.AsyncConnection[Any],
+        statement_listener: StatementListener | None,
     ) -> None:
-        self._pipelined = pipelined
+        self._connection = connection
         self._statement_listener = statement_listener
         self._waiting: list[BoundStatement] = []
         self._posted: list[PostedStatement] = []  # the last of what waits, in the same order
@@ -115,24 +116,14 @@ class Connection:
         if self._statement_listener is not None:
             self._statement_listener(text)
         if isinstance(statement, Statement):
-            ordered = statement.ordered(values or {})
-            return BoundStatement(
-                text,
-                ordered,
-                is_prepared=True,
-                is_binary=statement.is_binary,
-                arrays=statement.arrays,
-            )
-        return BoundStatement(text)
+            return BoundStatement(text, statement.ordered(values or {}))
+        return BoundStatement(text, prepare=False)
 
     async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:
         """Send everything that waits and what is asked, and return the answers to the latter."""
         leaving, posted = [*self._waiting, *statements], self._posted
-        dumped = [
-            self._pipelined.dump(each) for each in leaving
-        ]  # or else all that waits still does
         self._waiting, self._posted = [], []
-        answers = await self._pipelined.exchange(dumped)
+        answers = await exchange(self._connection, leaving)
         first_requested = len(leaving) - len(statements)
         for one, rows in zip(
             posted, answers[first_requested - len(posted) : first_requested], strict=True
@@ -158,10 +149,13 @@ class Transaction(Connection):
     """One connection while it has a transaction, which begins with the first statement."""
 
     def __init__(
-        self, pipelined: PipelinedConnection, statement_listener: StatementListener | None
+        self,
+        connection: psycopg.AsyncConnection[Any],
+        statement_listener: StatementListener | None,
     ) -> None:
-        super().__init__(pipelined, statement_listener)
+        super().__init__(connection, statement_listener)
         self._waiting = [_BEGIN]
+        self._has_failed = False
         self.wakes: set[str] = set()
 
     def post(
@@ -184,7 +178,7 @@ class Transaction(Connection):
 
         :raises TransactionAborted: when a statement of the transaction failed.
         """
-        if self._pipelined.is_aborted:
+        if self._has_failed:
             raise TransactionAborted
         if self._waiting != [_BEGIN]:
             await self._exchange([_COMMIT])
@@ -194,13 +188,21 @@ class Transaction(Connection):
     async def roll_back(self) -> None:
         """Undo everything; a connection that is lost has nothing to undo."""
         self._waiting, self._posted = [], []
-        await self._pipelined.roll_back()
+        with suppress(psycopg.Error):  # the pool closes what is not at rest
+            await self._connection.rollback()
+
+    async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:
+        try:
+            return await super()._exchange(statements)
+        except BaseException:
+            self._has_failed = True  # nobody knows how much of it was sent
+            raise
 
 
 class Engine:
     """A process's connections to Postgres."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
         self.statement_listener: StatementListener | None = (
             None  # told every statement, and each end of a transaction
@@ -210,11 +212,11 @@ class Engine:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
         """Lend a connection; each statement is a transaction of its own."""
-        pipelined = await self._pool.acquire()
+        lent = await self._pool.acquire()
         try:
-            yield Connection(pipelined, self.statement_listener)
+            yield Connection(lent, self.statement_listener)
         finally:
-            await self._pool.release(pipelined)
+            await self._pool.release(lent)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
@@ -222,8 +224,8 @@ class Engine:
 
         BEGIN leaves with the first statement.
         """
-        pipelined = await self._pool.acquire()
-        connection = Transaction(pipelined, self.statement_listener)
+        lent = await self._pool.acquire()
+        connection = Transaction(lent, self.statement_listener)
         try:
             try:
                 yield connection
@@ -233,7 +235,7 @@ class Engine:
                 raise
             self.wake_listener(connection.wakes)
         finally:
-            await self._pool.release(pipelined)
+            await self._pool.release(lent)
 
     async def dispose(self) -> None:
         """Close every connection."""
@@ -258,25 +260,14 @@ def create_engine(
     options = [f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items()]
     options += [f"-c {name}=off" for name in STABLE_PLANS] + [f"-c {PLANNED_ONCE}"]
 
-    async def connect() -> PipelinedConnection:
-        connection = await psycopg.AsyncConnection.connect(
-            url.get_secret_value().replace("+psycopg", "", 1),
-            autocommit=True,
-            application_name=application_name,
-            client_encoding="utf8",  # as arrays leave, whatever the database keeps text in
-            options=" ".join((*options, "-c timezone=UTC")),
-            connect_timeout=5,
-            keepalives_idle=10,
-            keepalives_interval=5,
-            keepalives_count=3,
-            tcp_user_timeout=20_000,
-        )
-        # As text every byte of a document would be looked at twice, by us and by the server.
-        # Of two dumpers that would do, the one registered last is taken.
-        connection.adapters.register_dumper(list, ListBinaryDumper)
-        return PipelinedConnection(connection)
-
-    return Engine(Pool(connect, size=pool_size, timeout=pool_timeout))
+    pool = ConnectionPool(
+        url.get_secret_value().replace("+psycopg", "", 1),
+        size=pool_size,
+        timeout=pool_timeout,
+        application_name=application_name,
+        options=" ".join((*options, "-c timezone=UTC")),
+    )
+    return Engine(pool)
 
 
 @asynccontextmanager
@@ -355,8 +346,6 @@ def is_unavailable(error: psycopg.Error) -> bool:
 def _unavailable() -> Iterator[None]:
     try:
         yield
-    except PoolExhausted as error:
-        raise Unavailable("postgres: no free connection") from error
     except psycopg.Error as error:
         if is_unavailable(error):
             raise Unavailable("postgres") from error

@@ -39,7 +39,7 @@ def page_statement(wanted: SwapFilter) -> Filled:
 SELECT {SHOWN} FROM swap WHERE id IN (
   SELECT id FROM ({ids}) AS matching {NEWEST_FIRST} OFFSET :offset LIMIT :limit) {NEWEST_FIRST}
 """
-    return sql(statement, is_binary=True), values
+    return sql(statement), values
 
 
 def count_statement(wanted: SwapFilter) -> Filled:

@@ -218,7 +218,6 @@ COMPARED: Final = """
 s.sequence, (SELECT sequence FROM settler.swap_told WHERE swap_id = s.id) AS decided"""
 FIND_SWAPS: Final = sql(
     f"SELECT {SHOWN}, {COMPARED} FROM swap AS s WHERE id = ANY(CAST(:ids AS uuid[]))",
-    is_binary=True,
 )
 FIND_BY_HASH: Final = sql(
     f"""
@@ -228,7 +227,6 @@ FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, ha
 JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_id
 ORDER BY t.app_id, t.hash, s.created_at DESC
 """,
-    is_binary=True,
 )
 # Two statements: the index does not serve IS NOT DISTINCT FROM. The second asks for the index's
 # order, so that no other is taken, by which all of the app's swaps would be read.

@@ -85,7 +85,6 @@ FROM claimed CROSS JOIN LATERAL (
   FROM endpoint WHERE id = claimed.endpoint_id OFFSET 0
 ) AS endpoint
 """,
-    is_binary=True,
 )
 
 # One statement for messages, attempts and endpoints. Who lost the claim writes nothing, and
