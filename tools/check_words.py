@@ -19,7 +19,7 @@ WITHOUT_ENTRY: Final = "## Classes without an entry"
 PUBLIC: Final = "## Public names"  # kept for those who use them, though the glossary avoids them
 SEGMENT: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # In `model/`, beside the data of decisions.
-NOT_PURE: Final = ("batch_ports", "batch_state", "observe_changes", "ports")
+NOT_PURE: Final = ("batch_state", "observe_changes", "ports")
 QUOTED: Final = re.compile(r"`([^`]+)`( alone)?")
 
 

@@ -14,12 +14,17 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.clock import utc_now
 from swap_runtime.messaging.outbox import Outgoing
-from swap_settler.model.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, LedgerTransaction
 from swap_settler.model.ledger.inventory import AssetKey, Inventory, after, assets_moved
-from swap_settler.model.ports import Place
+from swap_settler.model.ports import (
+    OpenedDeposits,
+    OpenedPayouts,
+    OpenedRequests,
+    PaymentKey,
+    Place,
+)
 from swap_settler.model.store.inventory_news import inventory_news
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
 from swap_settler.model.treasury import Unbooked, Withdrawal

@@ -40,7 +40,7 @@ from swap_settler.operator.usecases.prove_external_transactions import ProveExte
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
 from swap_settler.paying.decide.lane import GasAlarm, GasUnits, Retries
 from swap_settler.paying.decide.replacing import Patience
-from swap_settler.paying.ports import Due
+from swap_settler.paying.decide.slots import Due
 from swap_settler.paying.store.fences import PostgresFences
 from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork

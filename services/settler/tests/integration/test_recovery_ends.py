@@ -44,7 +44,7 @@ from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.holds import held_swap
 from swap_settler.paying.usecases import fence_nonces
-from swap_settler.recovery.ports import Findings
+from swap_settler.recovery.decide.recovery import Findings
 from swap_settler.recovery.store.recoveries import PostgresRecoveries
 from swap_settler.recovery.usecases import prove_recovery
 from tests.support.crashes import Killed

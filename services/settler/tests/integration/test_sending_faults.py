@@ -25,7 +25,7 @@ from swap_chains.ports import (
 from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.leases import LeaseLost
 from swap_settler.paying.decide.lane import Payment
-from swap_settler.paying.ports import Attempt, ClosedSlot
+from swap_settler.paying.decide.slots import Attempt, ClosedSlot
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from swap_settler.paying.usecases.send_payouts import ALREADY_PAID
 

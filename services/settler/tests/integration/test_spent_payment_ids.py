@@ -35,7 +35,7 @@ from swap_domain.catalogue import NATIVE
 from swap_settler.model import observe_changes
 from swap_settler.model.changes import Changes
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
-from swap_settler.paying.ports import Attempt
+from swap_settler.paying.decide.slots import Attempt
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 

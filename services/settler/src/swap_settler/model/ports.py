@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
 from swap_runtime.messaging.outbox import Outgoing
-from swap_settler.model.batch_ports import BatchWork
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey, Inventory
@@ -19,12 +19,76 @@ from swap_settler.model.treasury import Unbooked, Withdrawal
 Place = tuple[str, str]  # network, address
 
 
-class Work(BatchWork, Protocol):
+PaymentKey = tuple[str, int]  # network, paid_id
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDeposits:
+    fresh: frozenset[UUID]  # the messages that were not seen before
+    swaps: Mapping[str, Swap]  # by match key
+    held: frozenset[UUID] = frozenset()  # those of the swaps that a recovery holds
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPayouts:
+    fresh: frozenset[UUID]
+    owners: Mapping[PaymentKey, UUID]  # the swaps whose live intents have these ids
+    standalone_intents: Mapping[PaymentKey, UUID]  # the live intents of no swap
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRequests:
+    fresh: frozenset[UUID]
+    swaps: Mapping[UUID, Swap]
+    waiting: Mapping[UUID, Deposit]  # without a swap
+
+
+class Work(Protocol):
     """One open transaction. Nothing outside the database is called while it lasts.
 
-    Locks are taken in the order of the methods below, and each method at most once: keys, swaps
-    with their intents, inventory; `flush` takes accounts last. Who opens a batch has the first two.
+    A batch of messages begins with one of the `open` methods: one round trip marks the messages,
+    holds what they are about, and loads it. Only the answer says which were seen before, so the
+    locks of those are held as well. Every other lock has a method that is called at most once, in
+    this order: keys, swaps with their intents, inventory; `flush` locks accounts last.
     """
+
+    async def open_deposits(
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        deposit_ids: Collection[UUID],
+        assets: Collection[AssetKey] = (),
+    ) -> OpenedDeposits:
+        """Hold the keys, and load the swaps of them and those that have the deposits.
+
+        Who creates a swap waits for who brings its deposit. A deposit's own key is among the keys:
+        it is not attached meanwhile.
+
+        :param assets: that the deposits move. Where there are some, the inventory of them and of
+            the swaps is locked too, so that `lock_inventory` has it at hand.
+        """
+        ...
+
+    async def open_payouts(
+        self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]
+    ) -> OpenedPayouts:
+        """Find whose payments have these ids at the Treasury. Locks nothing but the messages."""
+        ...
+
+    async def open_requests(
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        swap_ids: Collection[UUID],
+        deposit_ids: Collection[UUID],
+    ) -> OpenedRequests:
+        """Hold the keys, and load these swaps, and the deposits without one.
+
+        Those are the deposits with one of the ids or one of the keys.
+        """
+        ...
 
     async def lock_keys(self, keys: Collection[str]) -> None:
         """Hold the keys until the end: who creates a swap waits for who brings its deposit."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
 
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
-from swap_domain.lifecycle import Status
 from swap_settler.model.swap import Leg
-from swap_settler.settling.decide.dwelling import Silences, Stuck
 from swap_settler.settling.decide.requotes import Refused
 
 
@@ -55,26 +53,6 @@ class DueRequotes(Protocol):
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
         """Return the swaps to ask about now, the longest due first."""
-        ...
-
-
-class Dwelling(Protocol):
-    """What is where it is for too long. Locks nothing."""
-
-    async def stuck(self, bounds: Mapping[Status, timedelta], *, limit: int) -> Sequence[Stuck]:
-        """Return the swaps beyond the bounds of their status, the longest first."""
-        ...
-
-    async def mark_silences(self, silent_after: timedelta) -> Silences:
-        """Keep since when a network makes no blocks, and until when it made none."""
-        ...
-
-    async def report(self, stuck: Mapping[str, int]) -> None:
-        """Let others see how many there are, by source network; of one not named there is none."""
-        ...
-
-    async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
-        """Return the payments (with their swaps) of main legs that wait longer than they may."""
         ...
 
 

@@ -14,8 +14,8 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.messaging.inbox import mark_and_ask
 from swap_runtime.postgres.database import Question, Transaction
 from swap_runtime.postgres.sql import Rows, Statement
-from swap_settler.model.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.model.ledger.inventory import AssetKey, Inventory
+from swap_settler.model.ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.model.store import statements, swap_statements
 from swap_settler.model.store.loading import questions, to_swaps
 from swap_settler.model.store.rows import to_deposit, to_inventory

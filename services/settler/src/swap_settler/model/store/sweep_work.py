@@ -66,6 +66,7 @@ class SweepWork:
         return [_to_unbooked(row) for row in rows]
 
     async def addresses_without_swap(self, network: str, *, limit: int) -> frozenset[Place]:
+        """Return from where the first final sweeps came that are not booked, and no swap has."""
         values = {"network": network, "limit": limit}
         rows = await self._connection.execute(statements.ADDRESSES_WITHOUT_SWAP, values)
         return frozenset((row.network, row.from_address) for row in rows)
@@ -86,14 +87,17 @@ class SweepWork:
         self._connection.post(statements.MARK_BOOKED, columns(rows))
 
     async def confirm_sweeps(self, network: str) -> None:
+        """Mark our sweeps confirmed that are final, and whose bookings are made."""
         self._connection.post(statements.CONFIRM_SWEEPS, {"network": network})
 
     async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
+        """Load what is due at deposit addresses; what somebody else holds is left."""
         values = {"network": network, "limit": limit}
         rows = await self._connection.execute(statements.LOCK_DUE, values)
         return [_to_due(row) for row in rows]
 
     async def order_sweeps(self, ordered: Mapping[UUID, DueSweep]) -> None:
+        """Say what intents are to empty, and forget that it is due. After the flush of them."""
         if not ordered:
             return
         rows = [
@@ -111,6 +115,7 @@ class SweepWork:
     async def settle_sweeps_due(
         self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
     ) -> None:
+        """Forget what is not due any more, and let wait what is not worth it now."""
         if done:
             self._connection.post(statements.DROP_DUE, _places(done))
         if again:

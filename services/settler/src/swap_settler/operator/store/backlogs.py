@@ -43,6 +43,8 @@ LEFT JOIN LATERAL (
 
 
 class PostgresBacklogs:
+    """What waits to be paid, and what covers it. Locks nothing."""
+
     def __init__(self, engine: Engine, *, treasuries: Mapping[str, str]) -> None:
         """
         :param treasuries: addresses by network.
@@ -51,12 +53,15 @@ class PostgresBacklogs:
         self._values = {"networks": list(treasuries), "treasuries": list(treasuries.values())}
 
     async def unsettled(self) -> Sequence[Backlog]:
+        """Return the booked deposits of swaps without an end, by source network."""
         return await self._backlogs(UNSETTLED)
 
     async def refunds(self) -> Sequence[Backlog]:
+        """Return the refunds that are not final, by network."""
         return await self._backlogs(REFUNDS)
 
     async def covers(self) -> Sequence[Cover]:
+        """Return what is held and owed of each asset, and what the Treasury had of it."""
         async with reading(self._engine) as connection:
             return [_cover(row) for row in await connection.execute(COVERS, self._values)]
 

@@ -29,6 +29,8 @@ CHANGED: Final = sql("UPDATE blocked_list SET version = version + 1 WHERE id = 1
 
 
 class PostgresBlocked:
+    """Who must not be paid, by an operator's word."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -43,6 +45,7 @@ class PostgresBlocked:
     async def block(
         self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
     ) -> int:
+        """Return how many were not on the list."""
         values = {"addresses": list(addresses), "network": network, "by": by, "reason": reason}
         async with transaction(self._engine) as connection:
             added = (await connection.execute(BLOCK, values)).changed
@@ -53,6 +56,7 @@ class PostgresBlocked:
     async def lift(
         self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
     ) -> int:
+        """Return how many were on it."""
         values = {"addresses": list(addresses), "network": network, "by": by, "reason": reason}
         async with transaction(self._engine) as connection:
             lifted = (await connection.execute(LIFT, values)).changed

@@ -74,6 +74,8 @@ ON CONFLICT DO NOTHING RETURNING network
 
 
 class PostgresCaps:
+    """How much may leave in a while, and what waits for it."""
+
     def __init__(self, engine: Engine, *, networks: Sequence[str]) -> None:
         self._engine = engine
         self._networks = list(networks)
@@ -93,6 +95,7 @@ class PostgresCaps:
         by: str,
         reason: str,
     ) -> bool:
+        """False if it would be raised and may not."""
         values = {
             "network": network,
             "token": token,
@@ -113,6 +116,7 @@ class PostgresCaps:
     async def lift_cap(
         self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
     ) -> bool:
+        """False if there is none."""
         values = {"network": network, "token": token, "app_id": app_id, "by": by, "reason": reason}
         async with transaction(self._engine) as connection:
             is_lifted = (await connection.execute(LIFT, values)).changed > 0
@@ -122,11 +126,13 @@ class PostgresCaps:
         return is_lifted
 
     async def list_queued(self, *, limit: int) -> Sequence[QueuedPayment]:
+        """Return the payments that wait for their turn, the longest waiting first."""
         values = {"networks": self._networks, "limit": limit}
         async with reading(self._engine) as connection:
             return [_queued_payment(row) for row in await connection.execute(WAITING, values)]
 
     async def queues(self) -> dict[str, tuple[int, timedelta]]:
+        """Return how many wait on each network, and how long the first one does."""
         values = {"networks": self._networks}
         async with transaction(self._engine) as connection:
             await connection.execute(TIDY, values)
@@ -134,6 +140,7 @@ class PostgresCaps:
         return {row.network: (row.waiting, timedelta(seconds=int(row.seconds))) for row in rows}
 
     async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> bool:
+        """False if it waits for no cap."""
         values = {"intent_id": intent_id}
         async with transaction(self._engine) as connection:
             order = {**values, "by": by, "reason": reason}

@@ -23,7 +23,10 @@ UPDATE intent SET ordered_by = :by, ordered_because = :reason WHERE id = :id
 
 
 class PostgresClaimWork(PostgresWork):
+    """A settler's transaction in which an operator orders what becomes of a claimable balance."""
+
     async def claimable(self, id: int) -> Claimable | None:
+        """Return a balance that waits for its owner. Whoever holds its swap or key, holds it."""
         row = (await self._connection.execute(CLAIMABLE, {"id": id})).one_or_none()
         if row is None:
             return None
@@ -32,6 +35,7 @@ class PostgresClaimWork(PostgresWork):
         )
 
     async def store_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
+        """Keep who ordered a payment, and why, with it. After the flush."""
         values = {"id": intent_id, "by": by, "reason": reason}
         await self._connection.execute(ADD_ORDER, values)
         await log_order(self._connection)

@@ -60,6 +60,8 @@ FROM unnest(CAST(:nonce AS bigint[]), CAST(:transaction_hash AS text[]),
 
 
 class PostgresExternalNonces:
+    """What the ledger has of nonces that others may have used. Locks nothing."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -76,33 +78,41 @@ class PostgresExternalNonces:
         ]
 
     async def consumed(self, signer: Signer, nonces: Collection[int]) -> Mapping[int, str]:
+        """Return by which transactions nonces were consumed, of those that are closed."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(CONSUMED, {**_of(signer), "nonces": list(nonces)})
         return {row.nonce: row.transaction_hash for row in rows}
 
     async def signed_here(self, transaction_hashes: Collection[str]) -> frozenset[str]:
+        """Return those that were signed here."""
         async with reading(self._engine) as connection:
             return frozenset(
                 await connection.scalars(SIGNED_HERE, {"hashes": list(transaction_hashes)})
             )
 
     async def balance(self, signer: Signer, native: str) -> int:
+        """Return what the ledger says that a signer holds."""
         async with reading(self._engine) as connection:
             values = {"network": signer.network, "address": signer.address, "token": native}
             return int(await connection.scalar(lane_statements.SIGNER_BALANCE, values) or 0)
 
 
 class PostgresExternalNonceWork(PostgresLaneWork):
+    """A transaction that closes nonces which somebody else used, of a signer that is halted."""
+
     async def lock_open(self, nonces: Collection[int]) -> bool:
+        """Hold these nonces. False if one is closed. After the locks of swaps and intents."""
         values = {**self._lane.values, "nonces": list(nonces)}
         return len(await self._connection.scalars(LOCK_SLOTS, values)) == len(nonces)
 
     async def lock_halted(self, signer: Signer) -> bool:
+        """Hold the signer. False if it is not halted as it was looked at. After all other locks."""
         found = (await self._connection.execute(LOCK_HALTED, _of(signer))).one()
         looked = (signer.next_nonce, signer.halted and signer.halted.reason)
         return (found.next_nonce, found.halted_reason) == looked
 
     async def skip_nonces(self, signer: Signer, nonces: Collection[int]) -> None:
+        """Have the next nonces handed out to nothing: the chain is past them."""
         execute, of = self._connection.execute, _of(signer)
         await execute(lane_statements.TAKE_NONCES, {**of, "count": len(nonces)})
         await execute(lane_statements.ADD_SLOTS, {**of, "nonces": list(nonces)})
@@ -110,6 +120,7 @@ class PostgresExternalNonceWork(PostgresLaneWork):
     async def add_external_transactions(
         self, named: Mapping[int, tuple[str, int]], *, by: str, reason: str
     ) -> None:
+        """Keep who said which transaction used each nonce, and what it took."""
         rows = [
             {"nonce": nonce, "transaction_hash": h, "lost_base_units": str(lost)}
             for nonce, (h, lost) in named.items()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
@@ -11,12 +13,12 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, transaction
 from swap_runtime.postgres.sql import sql
+from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.store import statements, swap_statements
 from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.operator.decide.claims import Claimable
-from swap_settler.operator.ports import ExternalPayment, ReconciledEnd
-from swap_settler.paying.ports import Owners
+from swap_settler.paying.decide.slots import Owners
 from swap_settler.recovery.decide.recovery import PaymentId
 from swap_settler.recovery.store import proof_statements
 
@@ -70,8 +72,29 @@ WHERE intent.id = new.intent_id AND intent.slot_at IS NULL
 """)
 
 
+class ReconciledEnd(StrEnum):
+    """What becomes of such a payment."""
+
+    MADE = "made"  # as it was ordered
+    FAILED = "failed"  # its id was spent on something else: its money is claimable
+    LEFT = "left"  # people settle it
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalPayment:
+    """A payment whose id the Treasury took by what was not signed here."""
+
+    intent_id: UUID
+    swap_id: UUID | None
+    log: PayoutFact
+    end: ReconciledEnd
+
+
 class PostgresExternalPaymentWork(PostgresWork):
+    """A settler's transaction in which an operator tells the ends of such payments."""
+
     async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
+        """Return the live payments that have these ids at the Treasury. Locks nothing."""
         ids = [str(paid_id) for paid_id in paid_ids]
         values = {"networks": [network] * len(ids), "paid_ids": ids}
         rows = await self._connection.execute(swap_statements.PAID_BY, values)
@@ -80,6 +103,9 @@ class PostgresExternalPaymentWork(PostgresWork):
     async def forgotten_payments(
         self, network: str, paid_ids: Collection[int]
     ) -> Sequence[PaymentId]:
+        """Return the payments of swaps, and of deposits without one, that an ended recovery found
+        to have these ids; with all others that were found of the same swaps. Locks nothing.
+        """
         values = {"network": network, "paid_ids": [str(paid_id) for paid_id in paid_ids]}
         rows = await self._connection.execute(FORGOTTEN, values)
         return [
@@ -90,6 +116,10 @@ class PostgresExternalPaymentWork(PostgresWork):
     async def claimable_of(
         self, asset: AssetKey, *, swap_id: UUID | None, deposit_id: UUID | None
     ) -> Claimable | None:
+        """Return what is claimable of a swap on a leg, or of a deposit without a swap.
+
+        Its swap or key is held.
+        """
         network, token = asset
         of = {"network": network, "token": token, "swap_id": swap_id, "deposit_id": deposit_id}
         row = (await self._connection.execute(CLAIMABLE_OF, of)).one_or_none()
@@ -100,6 +130,7 @@ class PostgresExternalPaymentWork(PostgresWork):
     async def unreconciled(
         self, network: str, transaction_hash: str, paid_ids: Collection[int]
     ) -> frozenset[int]:
+        """Return the ids that the transaction paid and that are booked as nothing explains them."""
         ids = [str(paid_id) for paid_id in paid_ids]
         values = {"network": network, "hash": transaction_hash, "paid_ids": ids}
         return frozenset(map(int, await self._connection.scalars(UNRECONCILED, values)))
@@ -107,6 +138,7 @@ class PostgresExternalPaymentWork(PostgresWork):
     async def add_external_payments(
         self, payments: Sequence[ExternalPayment], *, by: str, reason: str
     ) -> None:
+        """Keep what took each id, and who named it and why. Before the flush."""
         rows = [
             {
                 "intent_id": one.intent_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -10,7 +11,6 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import Stop
-from swap_settler.operator.ports import Lost
 
 BY: Final = "the loss budget"
 # In millionths of a dollar, at the price of the swap's quote, rounded up. What is mined again after
@@ -59,11 +59,22 @@ WHERE network = :network AND lifted_at IS NULL
 """)
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What counts still of what reorgs of a network have taken, in millionths of a dollar."""
+
+    usd_micros: int
+    last_lifted: int | None  # the stop that was lifted last when it was counted
+
+
 class PostgresLosses:
+    """What reorgs have taken after it was paid for, and where that stopped payments."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def lost(self, span: timedelta) -> Mapping[str, Lost]:
+        """Return it by network: what counts still, of so long."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(LOST, {"span": span})
         return {row.network: Lost(int(row.usd_micros), row.last_lifted) for row in rows}
@@ -74,12 +85,17 @@ class PostgresLosses:
         return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
 
     async def stop(self, network: str, *, because: str, last_lifted: int | None) -> bool:
+        """Have nothing paid any more for what came from there.
+
+        False if it was so, or if a later stop than `last_lifted` was lifted: it is forgiven.
+        """
         async with transaction(self._engine) as connection:
             await connection.execute(HOLD, {"network": network})
             values = {"network": network, "because": because, "last_lifted": last_lifted}
             return (await connection.execute(STOP, values)).changed > 0
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        """False if it was not stopped."""
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
             is_lifted = (await connection.execute(LIFT, values)).changed > 0

@@ -29,6 +29,8 @@ FROM intent WHERE kind = 'partner_fee' AND state <> 'dead'
 
 
 class PostgresFeeWork(PostgresClaimWork):
+    """A settler's transaction in which an operator orders that a partner's fees are paid."""
+
     async def fees(self, *, limit: int) -> Sequence[PartnerFee]:
         rows = await self._connection.execute(FEES, {"limit": limit})
         return [
@@ -37,6 +39,7 @@ class PostgresFeeWork(PostgresClaimWork):
         ]
 
     async def asset_of_fee(self, id: int) -> AssetKey | None:
+        """Return what a partner's fee is in. Locks nothing."""
         row = (await self._connection.execute(ASSET, {"id": id})).one_or_none()
         return None if row is None else (row.network, row.token)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -10,7 +10,6 @@ from uuid import UUID
 
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import Row, Statement, sql
-from swap_settler.operator.ports import Record
 
 SWAP: Final = sql("SELECT * FROM swap WHERE id = :id")
 PARTS: Final = {
@@ -45,11 +44,20 @@ WHERE kind IN ('claimable', 'suspense') AND balance <> 0 ORDER BY id LIMIT :limi
 """)
 
 
+Record = Mapping[str, object]  # as an operator reads it: amounts are digits
+
+
 class PostgresRecords:
+    """What an operator may look at. Locks nothing."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def find_swap(self, swap_id: UUID) -> Record | None:
+        """Return a swap with its history, deposits, intents with their attempts, and postings.
+
+        With what took the ids of its payments without us, as it was explained.
+        """
         swap = await self._rows(SWAP, id=swap_id)
         if not swap:
             return None
@@ -57,6 +65,7 @@ class PostgresRecords:
         return {"swap": swap[0], **parts}
 
     async def list_claimable(self, *, limit: int) -> Sequence[Record]:
+        """Return the balances that wait for their owners, and those in suspense; oldest first."""
         return await self._rows(CLAIMABLE, limit=limit)
 
     async def _rows(self, statement: Statement, **values: object) -> Sequence[Record]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from swap_chains.ports import ReportedTransfer
@@ -10,7 +12,6 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
-from swap_settler.operator.ports import ReturnOrder, UnmatchedDeposit
 
 ADDRESSES: Final = sql("""
 SELECT address, sequence_number FROM deposit_address
@@ -39,13 +40,42 @@ FROM unnest(CAST(:token AS text[]), CAST(:from_address AS text[]), CAST(:to_addr
 """)
 
 
+@dataclass(frozen=True, slots=True)
+class UnmatchedDeposit:
+    """A deposit that no swap has."""
+
+    token: str
+    to_address: str
+    base_units: int
+    state: str
+    quarantine_reason: str | None
+    claimable_id: int | None  # of the balance that waits for its owner
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnOrder:
+    """An operator's word to whom a token that no catalogue knows goes back."""
+
+    token: str
+    from_address: str
+    to_address: str
+    base_units: int
+    returned_to: str
+    by: str
+    reason: str
+    at: datetime
+
+
 class PostgresRescues:
+    """What came to our addresses and no swap has."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def deposit_addresses(
         self, network: str, addresses: Collection[str]
     ) -> Mapping[str, int]:
+        """Return the numbers of the swaps whose deposit addresses are among these."""
         async with reading(self._engine) as connection:
             values = {"network": network, "addresses": list(addresses)}
             rows = await connection.execute(ADDRESSES, values)
@@ -70,6 +100,7 @@ class PostgresRescues:
         ]
 
     async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
+        """Return what was ordered of a transaction before, oldest first."""
         async with reading(self._engine) as connection:
             values = {"network": network, "hash": transaction_hash}
             rows = await connection.execute(ORDERED, values)

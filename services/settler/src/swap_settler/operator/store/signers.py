@@ -33,6 +33,8 @@ RETURNING signer.address
 
 
 class PostgresSigners:
+    """The signers of all lanes, as an operator looks after them."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -41,6 +43,10 @@ class PostgresSigners:
             return [_to_signer(row) for row in await connection.execute(SIGNERS)]
 
     async def resume(self, halted: Sequence[Signer], *, by: str, reason: str) -> frozenset[str]:
+        """Let signers go on that are halted still, for the reason they were listed with.
+
+        Keep who did it and why, and return the addresses of those that go on.
+        """
         looked = [
             {
                 "network": signer.network,

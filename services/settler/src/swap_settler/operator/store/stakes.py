@@ -32,19 +32,23 @@ class PostgresStakes:
         self._engine = engine
 
     async def claimable(self, id: int) -> Amount | None:
+        """Return a balance that waits for its owner."""
         return await self._amount(CLAIMABLE, id)
 
     async def partner_fee(self, id: int) -> Amount | None:
+        """Return what is owed to an app, whatever part of it is paid."""
         return await self._amount(PARTNER_FEE, id)
 
     async def payment(self, id: UUID) -> Amount | None:
         return await self._amount(PAYMENT, id)
 
     async def inventory(self) -> Sequence[Amount]:
+        """Return what the Treasuries hold by the ledger, of all networks."""
         async with reading(self._engine) as connection:
             return [_to_amount(row) for row in await connection.execute(INVENTORY)]
 
     async def cap(self, network: str, token: str | None, app_id: UUID | None) -> CapLimit | None:
+        """Return a cap; None when nothing is capped there."""
         values = {"network": network, "token": token, "app_id": app_id}
         async with reading(self._engine) as connection:
             row = (await connection.execute(CAP, values)).one_or_none()

@@ -41,21 +41,26 @@ ORDER BY lease.name FOR UPDATE OF lease
 
 
 class PostgresStops:
+    """The kill switch: while it is on for a network, or for all, nothing is signed there."""
+
     def __init__(self, engine: Engine, *, patience: timedelta = PATIENCE) -> None:
         self._engine = engine
         self._patience = patience
 
     async def list_stops(self) -> Sequence[Stop]:
+        """Return those that are on."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(STOPS)
         return [Stop(r.network, r.stopped_at, r.stopped_by, r.stopped_because) for r in rows]
 
     async def list_halts(self) -> Sequence[Stop]:
+        """Return the networks that the watcher halted, which stops them as well."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(HALTS)
         return [Stop(r.network, r.halted_at, BY_THE_WATCHER, r.reason) for r in rows]
 
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
+        """Switch on: what reads it from now on signs no more. False if it was on."""
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
             is_new = (await connection.execute(STOP, values)).changed > 0
@@ -63,6 +68,7 @@ class PostgresStops:
         return is_new
 
     async def rounds_have_ended(self, network: str) -> bool:
+        """Wait for those that had read it before it was on; False when one takes too long."""
         milliseconds = str(int(self._patience / timedelta(milliseconds=1)))
         try:
             async with transaction(self._engine) as connection:
@@ -73,6 +79,7 @@ class PostgresStops:
         return True
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        """Switch off. False if it was not on."""
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
             is_lifted = (await connection.execute(LIFT, values)).changed > 0

@@ -24,6 +24,7 @@ class PostgresSweepOrders:
         self._engine = engine
 
     async def order(self, network: str, address: str, token: str) -> bool:
+        """Have what stands at a deposit address swept. False if nothing of it does."""
         values = {"network": network, "address": address, "token": token}
         async with transaction(self._engine) as connection:
             is_ordered = (await connection.execute(ORDER, values)).changed > 0

@@ -13,7 +13,7 @@ from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Swap
 from swap_settler.operator.decide.claims import Claimable
-from swap_settler.operator.ports import ClaimUnitOfWork, ClaimWork
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork, PostgresClaimWork
 from swap_settler.settling.decide.attaching import NotAttachable, Proof
 from swap_settler.settling.usecases.attaching import Attaching
 from swap_settler.settling.usecases.settle_deposits import key_of
@@ -34,7 +34,7 @@ class AttachClaimable:
     """Give a swap what waits in suspense, under the locks of whoever else could use it."""
 
     def __init__(
-        self, unit_of_work: ClaimUnitOfWork, *, clock: Clock, swap_messages: SwapMessages
+        self, unit_of_work: PostgresClaimUnitOfWork, *, clock: Clock, swap_messages: SwapMessages
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
@@ -53,7 +53,7 @@ class AttachClaimable:
         observe_changes.changed(batch_state.changes)
         return batch_state.swaps[order.swap_id]
 
-    async def _attach(self, work: ClaimWork, order: AttachOrder) -> BatchState:
+    async def _attach(self, work: PostgresClaimWork, order: AttachOrder) -> BatchState:
         now = self._clock()
         listed = _unmatched_balance(await work.claimable(order.claimable_id), order)
         found = await work.unmatched_deposits({listed.owner}, ())

@@ -25,7 +25,11 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind, Swap
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Signer
-from swap_settler.operator.ports import ExternalNonces, ExternalNonceUnitOfWork, ExternalNonceWork
+from swap_settler.operator.store.external_nonces import (
+    PostgresExternalNonces,
+    PostgresExternalNonceUnitOfWork,
+    PostgresExternalNonceWork,
+)
 from swap_settler.operator.usecases.prove_external_transactions import (
     ExternalNonce,
     ProveExternalTransactions,
@@ -48,8 +52,8 @@ class CloseExternalNonces:
 
     def __init__(
         self,
-        nonces: ExternalNonces,
-        unit_of_work: ExternalNonceUnitOfWork,
+        nonces: PostgresExternalNonces,
+        unit_of_work: PostgresExternalNonceUnitOfWork,
         *,
         prove: ProveExternalTransactions,
         chains: Mapping[str, ChainReader],
@@ -151,7 +155,7 @@ class CloseExternalNonces:
 
     async def _freed(
         self,
-        work: ExternalNonceWork,
+        work: PostgresExternalNonceWork,
         owners: Mapping[UUID, Swap | Intent],
         failures: Mapping[UUID, int],
         paid: frozenset[int],

@@ -8,13 +8,15 @@ from datetime import timedelta
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Stop
-from swap_settler.operator.ports import Losses
+from swap_settler.operator.store.losses import PostgresLosses
 
 
 class GuardLosses:
     """Stop the payments for what came from a network, until a person lets them go on."""
 
-    def __init__(self, losses: Losses, *, budgets: Mapping[str, int], span: timedelta) -> None:
+    def __init__(
+        self, losses: PostgresLosses, *, budgets: Mapping[str, int], span: timedelta
+    ) -> None:
         """
         :param budgets: in millionths of a dollar, by network.
         :param span: losses count for so long.

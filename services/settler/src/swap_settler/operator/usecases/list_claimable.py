@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swap_settler.operator.ports import Record, Records
+from swap_settler.operator.store.records import PostgresRecords, Record
 
 
 class ListClaimable:
     """List what waits for its owner, so that nothing is kept by being forgotten."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: PostgresRecords) -> None:
         self._records = records
 
     async def __call__(self, *, limit: int) -> Sequence[Record]:

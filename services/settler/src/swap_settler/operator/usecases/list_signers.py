@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Signer
-from swap_settler.operator.ports import Signers
+from swap_settler.operator.store.signers import PostgresSigners
 
 
 class ListSigners:
-    def __init__(self, signers: Signers) -> None:
+    def __init__(self, signers: PostgresSigners) -> None:
         self._signers = signers
 
     async def __call__(self) -> Sequence[Signer]:

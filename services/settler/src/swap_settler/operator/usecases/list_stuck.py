@@ -7,7 +7,7 @@ from datetime import timedelta
 from swap_runtime.clock import Clock
 from swap_settler.operator import observe
 from swap_settler.settling.decide.dwelling import Dwell, Stuck
-from swap_settler.settling.ports import Dwelling
+from swap_settler.settling.store.dwelling import PostgresDwelling
 
 
 class ListStuck:
@@ -15,7 +15,7 @@ class ListStuck:
 
     def __init__(
         self,
-        dwelling: Dwelling,
+        dwelling: PostgresDwelling,
         dwell: Dwell,
         *,
         clock: Clock,

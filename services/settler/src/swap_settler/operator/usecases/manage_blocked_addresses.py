@@ -11,7 +11,7 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Blocked
-from swap_settler.operator.ports import BlockedAddresses
+from swap_settler.operator.store.blocked import PostgresBlocked
 
 LISTED_MAX: Final = 10_000
 
@@ -25,7 +25,7 @@ class BlockOrder:
 
 
 class ManageBlockedAddresses:
-    def __init__(self, blocked: BlockedAddresses, *, catalogue: Catalogue) -> None:
+    def __init__(self, blocked: PostgresBlocked, *, catalogue: Catalogue) -> None:
         self._blocked = blocked
         self._catalogue = catalogue
 

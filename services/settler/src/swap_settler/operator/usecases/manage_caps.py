@@ -12,7 +12,7 @@ from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.operator.ports import Caps
+from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.paying.decide.caps import CapState, QueuedPayment
 
 LISTED_MAX: Final = 1000
@@ -28,7 +28,7 @@ class CapName:
 
 
 class ManageCaps:
-    def __init__(self, caps: Caps, *, catalogue: Catalogue) -> None:
+    def __init__(self, caps: PostgresCaps, *, catalogue: Catalogue) -> None:
         self._caps = caps
         self._catalogue = catalogue
 

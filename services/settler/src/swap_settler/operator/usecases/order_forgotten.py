@@ -26,8 +26,8 @@ from swap_settler.operator.decide.forgotten import (
     order_output,
     order_refund,
 )
-from swap_settler.operator.ports import ExternalPaymentWork
-from swap_settler.paying.ports import Owners
+from swap_settler.operator.store.external_payments import PostgresExternalPaymentWork
+from swap_settler.paying.decide.slots import Owners
 from swap_settler.recovery.decide.recovery import HeldSwap, PaymentId
 from swap_settler.recovery.usecases.payment_ids import LegPayment, leg_payments
 from swap_settler.settling.usecases.refund_costs import refund_cost
@@ -48,7 +48,7 @@ class OrderForgotten:
 
     async def __call__(
         self,
-        work: ExternalPaymentWork,
+        work: PostgresExternalPaymentWork,
         batch_state: BatchState,
         forgotten: Sequence[PaymentId],
         deposits: Mapping[UUID, Deposit],
@@ -80,7 +80,7 @@ class OrderForgotten:
 
     async def _of_swap(
         self,
-        work: ExternalPaymentWork,
+        work: PostgresExternalPaymentWork,
         batch_state: BatchState,
         swap: Swap,
         log: PayoutFact,
@@ -138,7 +138,7 @@ class OrderForgotten:
 
     async def _claim(
         self,
-        work: ExternalPaymentWork,
+        work: PostgresExternalPaymentWork,
         batch_state: BatchState,
         swap_id: UUID,
         payment: LegPayment,
@@ -153,7 +153,7 @@ class OrderForgotten:
 
     async def _of_deposit(
         self,
-        work: ExternalPaymentWork,
+        work: PostgresExternalPaymentWork,
         batch_state: BatchState,
         one: PaymentId,
         deposits: Mapping[UUID, Deposit],
@@ -181,7 +181,12 @@ class OrderForgotten:
         return await self._save(work, batch_state, change, trace_id=str(deposit.id))
 
     async def _save(
-        self, work: ExternalPaymentWork, batch_state: BatchState, change: Changes, *, trace_id: str
+        self,
+        work: PostgresExternalPaymentWork,
+        batch_state: BatchState,
+        change: Changes,
+        *,
+        trace_id: str,
     ) -> Intent:
         batch_state.add(change, trace_id=trace_id)
         await save_new(work, batch_state, self._swap_messages, self._clock)
@@ -190,7 +195,10 @@ class OrderForgotten:
 
 
 async def save_new(
-    work: ExternalPaymentWork, batch_state: BatchState, swap_messages: SwapMessages, clock: Clock
+    work: PostgresExternalPaymentWork,
+    batch_state: BatchState,
+    swap_messages: SwapMessages,
+    clock: Clock,
 ) -> None:
     """Save what was added since the last call: one transaction may save more than once."""
     if changes := batch_state.take_unsaved():

@@ -8,7 +8,7 @@ from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
-from swap_settler.operator.ports import SweepOrders
+from swap_settler.operator.store.sweep_orders import PostgresSweepOrders
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class SweepOrder:
 class OrderManualSweep:
     """Order it; once it is swept, its owner is paid as for anything that waits for one."""
 
-    def __init__(self, orders: SweepOrders, *, catalogue: Catalogue) -> None:
+    def __init__(self, orders: PostgresSweepOrders, *, catalogue: Catalogue) -> None:
         self._orders = orders
         self._catalogue = catalogue
 

@@ -19,7 +19,8 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind
 from swap_settler.operator import observe
 from swap_settler.operator.decide.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
-from swap_settler.operator.ports import ClaimUnitOfWork, ClaimWork, Prices
+from swap_settler.operator.ports import Prices
+from swap_settler.operator.store.claims import PostgresClaimUnitOfWork, PostgresClaimWork
 from swap_settler.operator.usecases.dollar_value import dollar_value
 from swap_settler.operator.usecases.recipients import recipient_of
 from swap_settler.settling.usecases.settle_deposits import key_of
@@ -41,7 +42,7 @@ class PayClaimable:
 
     def __init__(
         self,
-        unit_of_work: ClaimUnitOfWork,
+        unit_of_work: PostgresClaimUnitOfWork,
         *,
         catalogue: Catalogue,
         clock: Clock,
@@ -85,7 +86,7 @@ class PayClaimable:
         return change
 
     async def _of_swap(
-        self, work: ClaimWork, order: Order, swap_id: UUID, to_address: str
+        self, work: PostgresClaimWork, order: Order, swap_id: UUID, to_address: str
     ) -> Changes:
         swap = (await work.lock_swaps_by_id({swap_id}))[swap_id]
         what = await self._locked(work, order)
@@ -94,7 +95,7 @@ class PayClaimable:
 
     async def _pay_unmatched_deposit(
         self,
-        work: ClaimWork,
+        work: PostgresClaimWork,
         order: Order,
         listed: Claimable,
         to_address: str,
@@ -116,7 +117,7 @@ class PayClaimable:
             usd_micros=dollar_value(self._catalogue, prices, asset, what.base_units),
         )
 
-    async def _locked(self, work: ClaimWork, order: Order) -> Claimable:
+    async def _locked(self, work: PostgresClaimWork, order: Order) -> Claimable:
         what = await work.claimable(order.claimable_id)
         if what is None or what.base_units != order.base_units:
             held = 0 if what is None else what.base_units

@@ -14,7 +14,8 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind
 from swap_settler.operator import observe
 from swap_settler.operator.decide.partner_fees import PartnerFee, pay
-from swap_settler.operator.ports import FeeUnitOfWork, FeeWork, Prices
+from swap_settler.operator.ports import Prices
+from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork, PostgresFeeWork
 from swap_settler.operator.usecases.dollar_value import dollar_value
 from swap_settler.operator.usecases.pay_claimable import Order
 from swap_settler.operator.usecases.recipients import recipient_of
@@ -27,7 +28,7 @@ class PayPartnerFees:
 
     def __init__(
         self,
-        unit_of_work: FeeUnitOfWork,
+        unit_of_work: PostgresFeeUnitOfWork,
         *,
         catalogue: Catalogue,
         clock: Clock,
@@ -72,7 +73,7 @@ class PayPartnerFees:
             await work.store_order(intent.id, by=order.by, reason=order.reason)
         return change
 
-    async def _locked(self, work: FeeWork, order: Order) -> PartnerFee:
+    async def _locked(self, work: PostgresFeeWork, order: Order) -> PartnerFee:
         """Return what is to be paid. What else is owed, as of swaps since, stays so."""
         asset = await work.asset_of_fee(order.claimable_id)
         if asset is not None:

@@ -10,9 +10,9 @@ from swap_chains.ports import ChainReader, FoundTransaction, NodeReceipt, Receip
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator.decide.external_nonces import OpenNonce
 from swap_settler.operator.decide.signer import Signer
-from swap_settler.operator.ports import ExternalNonces
+from swap_settler.operator.store.external_nonces import PostgresExternalNonces
 from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
-from swap_settler.paying.ports import ClosedSlot
+from swap_settler.paying.decide.slots import ClosedSlot
 from swap_settler.paying.usecases.spent_ids import find_spent_ids
 
 NodeReceipts = Mapping[str, Sequence[NodeReceipt]]
@@ -43,7 +43,7 @@ class ProveExternalTransactions:
     nonce are in no chain together: what we signed for it can pay nothing any more.
     """
 
-    def __init__(self, nonces: ExternalNonces, *, treasuries: Mapping[str, str]) -> None:
+    def __init__(self, nonces: PostgresExternalNonces, *, treasuries: Mapping[str, str]) -> None:
         """
         :param treasuries: by network.
         """

@@ -22,16 +22,16 @@ from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.operator import observe
-from swap_settler.operator.ports import (
-    ExternalNonces,
+from swap_settler.operator.store.external_nonces import PostgresExternalNonces
+from swap_settler.operator.store.external_payments import (
     ExternalPayment,
-    ExternalPaymentUnitOfWork,
-    ExternalPaymentWork,
+    PostgresExternalPaymentUnitOfWork,
+    PostgresExternalPaymentWork,
     ReconciledEnd,
 )
 from swap_settler.operator.usecases.order_forgotten import OrderForgotten, save_new
 from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
-from swap_settler.paying.ports import Owners
+from swap_settler.paying.decide.slots import Owners
 from swap_settler.paying.usecases.spent_ids import find_spent_ids
 from swap_settler.recovery.decide.recovery import PaymentId
 from swap_settler.settling.decide.payouts import (
@@ -77,8 +77,8 @@ class ReconcileUnknownPayments:
 
     def __init__(
         self,
-        nonces: ExternalNonces,
-        unit_of_work: ExternalPaymentUnitOfWork,
+        nonces: PostgresExternalNonces,
+        unit_of_work: PostgresExternalPaymentUnitOfWork,
         *,
         catalogue: Catalogue,
         chains: Mapping[str, ChainReader],
@@ -228,7 +228,7 @@ async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Bloc
 
 
 async def _locked(
-    work: ExternalPaymentWork, known: Owners, forgotten: Sequence[PaymentId]
+    work: PostgresExternalPaymentWork, known: Owners, forgotten: Sequence[PaymentId]
 ) -> tuple[BatchState, Mapping[UUID, Deposit]]:
     """Return all that owns these payments, locked, with the deposits that no swap has."""
     wanted = {one.deposit_id for one in forgotten if one.deposit_id is not None}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from swap_settler.operator import observe
-from swap_settler.operator.ports import Backlogs
+from swap_settler.operator.store.backlogs import PostgresBacklogs
 
 
 class ReportBacklogs:
-    def __init__(self, backlogs: Backlogs, *, networks: Collection[str]) -> None:
+    def __init__(self, backlogs: PostgresBacklogs, *, networks: Collection[str]) -> None:
         """
         :param networks: of the catalogue: each has a value also while nothing waits there.
         """

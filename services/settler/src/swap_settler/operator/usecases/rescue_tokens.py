@@ -17,7 +17,8 @@ from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTrans
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator import observe
-from swap_settler.operator.ports import Record, Rescues, ReturnOrder, UnmatchedDeposit
+from swap_settler.operator.store.records import Record
+from swap_settler.operator.store.rescues import PostgresRescues, ReturnOrder, UnmatchedDeposit
 from swap_settler.operator.usecases.recipients import recipient_of
 
 VIEW_GAS: Final = 100_000
@@ -57,7 +58,7 @@ class RescueTokens:
     """
 
     def __init__(
-        self, rescues: Rescues, *, catalogue: Catalogue, chains: Mapping[str, Reader]
+        self, rescues: PostgresRescues, *, catalogue: Catalogue, chains: Mapping[str, Reader]
     ) -> None:
         self._rescues = rescues
         self._catalogue = catalogue

@@ -10,7 +10,7 @@ from swap_chains.ports import ChainReader
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import Signer
-from swap_settler.operator.ports import Signers
+from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
 
 
@@ -32,7 +32,7 @@ class ResumeSigners:
 
     def __init__(
         self,
-        signers: Signers,
+        signers: PostgresSigners,
         *,
         chains: Mapping[str, ChainReader],
         close_external_nonces: CloseExternalNonces,

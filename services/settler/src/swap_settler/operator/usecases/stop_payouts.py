@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
-from swap_settler.operator.ports import Stops
+from swap_settler.operator.store.stops import PostgresStops
 
 
 class StopPayouts:
     """Switch on and off, and tell what is on. What was signed before is still sent."""
 
-    def __init__(self, stops: Stops, *, networks: Collection[str]) -> None:
+    def __init__(self, stops: PostgresStops, *, networks: Collection[str]) -> None:
         self._stops = stops
         self._networks = networks
 

@@ -8,7 +8,8 @@ from uuid import UUID
 from swap_domain.catalogue import Catalogue
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.decide.stakes import Amount, CapLimit, usd_micros_of, why_second
-from swap_settler.operator.ports import Prices, Stakes
+from swap_settler.operator.ports import Prices
+from swap_settler.operator.store.stakes import PostgresStakes
 from swap_settler.operator.usecases.manage_caps import CapName, token_of
 
 
@@ -16,7 +17,7 @@ class WeighOrders:
     """Each method returns why a second operator has to approve; None where one is enough."""
 
     def __init__(
-        self, stakes: Stakes, prices: Prices, *, catalogue: Catalogue, above_usd_micros: int
+        self, stakes: PostgresStakes, prices: Prices, *, catalogue: Catalogue, above_usd_micros: int
     ) -> None:
         self._stakes = stakes
         self._prices = prices

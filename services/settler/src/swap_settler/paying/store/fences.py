@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
+from swap_chains.events import Block
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.holds import LAST_FORGOTTEN
-from swap_settler.paying.ports import Fence, Unfenced
 from swap_settler.paying.store import lane_statements
 from swap_settler.paying.store.lane_store import LaneName
 
@@ -64,17 +65,40 @@ WHERE EXISTS (SELECT FROM recovery_fence AS fence
 RECOVERING: Final = sql("SELECT EXISTS (SELECT FROM recovery WHERE ended_at IS NULL)")
 
 
+@dataclass(frozen=True, slots=True)
+class Unfenced:
+    """A signer of which forgotten transactions may still be mined."""
+
+    recovery_id: int
+    end_nonce: int | None  # up to where its nonces have to be consumed; None: the chain is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Which nonces are handed out to nothing: from the ledger's next one on."""
+
+    recovery_id: int
+    final_nonce: int  # those below it are consumed in a final block
+    final: Block
+    end_nonce: int
+    beyond: int
+
+
 class PostgresFences:
+    """The nonces of one lane's signer that forgotten transactions may have."""
+
     def __init__(self, engine: Engine, lane: LaneName) -> None:
         self._engine = engine
         self._lane = lane
 
     async def find_unfenced(self) -> Unfenced | None:
+        """Return what is to be fenced, or fenced further; None also while the signer is halted."""
         async with reading(self._engine) as connection:
             row = (await connection.execute(UNFENCED, self._lane.values)).one_or_none()
         return row and Unfenced(row.recovery_id, row.end_nonce)
 
     async def awaits_fence(self) -> bool | None:
+        """Whether the chain may be ahead of the ledger; None until the database is known."""
         async with reading(self._engine) as connection:
             row = (await connection.execute(AWAITED, self._lane.values)).one_or_none()
         if row is None:
@@ -82,6 +106,10 @@ class PostgresFences:
         return bool(row.is_awaited) if row.is_known else None
 
     async def set(self, fence: Fence, *, epoch: int) -> int:
+        """Keep it, and return how many nonces need a no-op.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
         of = self._lane.values
         async with transaction(self._engine) as connection:
             [[signer]] = await require_epoch(connection, self._lane.lease, epoch, (LOCK, of))
@@ -105,6 +133,7 @@ class PostgresFences:
         return len(nonces)
 
     async def fenced(self, nonces: Collection[int]) -> frozenset[int]:
+        """Return those of these nonces that were handed out to nothing."""
         async with reading(self._engine) as connection:
             values = {**self._lane.values, "nonces": list(nonces)}
             return frozenset(await connection.scalars(FENCED, values))

@@ -20,7 +20,7 @@ from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import WithheldPayment
 from swap_settler.paying.decide.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.paying.decide.replacing import OpenSlot
-from swap_settler.paying.ports import Attempt, Due, SignedFor, UnsignedSlots, fitting
+from swap_settler.paying.decide.slots import Attempt, Due, SignedFor, UnsignedSlots, fitting
 from swap_settler.paying.store import lane_statements as statements
 from swap_settler.paying.store import lane_sweep_statements, recipient_statements
 from swap_settler.paying.store import outflow_statements as outflow
@@ -54,11 +54,18 @@ class LaneName:
 
 
 class PostgresLaneStore:
+    """What one lane keeps of its signer on its network. Each method is one transaction."""
+
     def __init__(self, engine: Engine, lane: LaneName) -> None:
         self._engine = engine
         self._lane = lane
 
     async def open_signer(self, nonce: int) -> int | None:
+        """Begin at `nonce` if the signer is new; return the next nonce that will be handed out.
+
+        None where it is new and the database was not compared with the network yet: it may be
+        forgotten.
+        """
         async with transaction(self._engine) as connection:
             await connection.execute(statements.ADD_SIGNER, self._values(nonce=nonce))
             found = await connection.execute(statements.LOCK_SIGNER, self._values())
@@ -66,11 +73,13 @@ class PostgresLaneStore:
         return None if row is None else int(row.next_nonce)
 
     async def halt(self, reason: str) -> None:
+        """Halt for what a chain has and the ledger has not; a recovery begins."""
         async with transaction(self._engine) as connection:
             await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
             self._begin_recovery(connection, reason)
 
     async def paid_sample(self) -> Sequence[int]:
+        """Return ids of final payments of the network: the oldest, the newest and others."""
         async with reading(self._engine) as connection:
             values: dict[str, object] = {"network": self._lane.network}
             some, first = await connection.ask(
@@ -79,6 +88,11 @@ class PostgresLaneStore:
         return sorted({int(row.paid_id) for row in (*some, *first)})
 
     async def halt_for(self, nonces: Collection[int], reason: str) -> None:
+        """Halt for nonces that nothing explains, unless something has explained all of them.
+
+        A recovery begins: the ledger may have forgotten what used them. A reason that the halt has
+        already begins nothing again.
+        """
         async with transaction(self._engine) as connection:
             values = self._values(reason=reason, nonces=list(nonces))
             is_new = (await connection.execute(statements.HALT_FOR, values)).changed > 0
@@ -91,6 +105,10 @@ class PostgresLaneStore:
         connection.post(OPEN, {"cause": "evidence", "reason": named, "at": None})
 
     async def due(self, *, limit: int) -> Due:
+        """Return the payments that are due, the longest waiting first.
+
+        Of those that stand in line, only what may have its turn.
+        """
         async with reading(self._engine) as connection:
             of_network = {"network": self._lane.network}
             values = {**of_network, "limit": limit, "permit": DEPOSIT_WITH_PERMIT}
@@ -108,15 +126,18 @@ class PostgresLaneStore:
         return Due(payments, out.slots, signer[0].next_nonce if signer else None, on_its_way)
 
     async def queue_payments(self, withheld: Sequence[WithheldPayment]) -> None:
+        """Let payments wait for the Treasury's own limit, in the order they were made."""
         async with transaction(self._engine) as connection:
             queue_for_outflow(connection, withheld)
 
     async def in_flight(self, *, first: int = 0) -> int:
+        """Return how many slots from a nonce on are in no block as far as we heard."""
         async with reading(self._engine) as connection:
             values = self._values(first=first)
             return int(await connection.scalar(statements.IN_FLIGHT, values) or 0)
 
     async def unproven_payments(self, addresses: Collection[str]) -> Mapping[str, int]:
+        """Return how many payments this signer sent that no block is known to have paid."""
         values = self._values(addresses=list(addresses))
         async with reading(self._engine) as connection:
             rows = await connection.execute(recipient_statements.UNPROVEN, values)
@@ -125,6 +146,13 @@ class PostgresLaneStore:
     async def assign(
         self, groups: Sequence[Group], *, signed: Sequence[Attempt] = (), epoch: int
     ) -> Sequence[Slot]:
+        """Hand out one nonce per group, in order; nothing for a signer that is halted, or stopped.
+
+        A payment that was taken back meanwhile is left out of its group, and so is one that a cap
+        has no room for: it stands in line. Of what was signed already, what fits is stored.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
         async with transaction(self._engine) as connection:
             ids = [payment.intent_id for group in groups for payment in group]
             locked, caps, [signer] = await require_epoch(
@@ -174,6 +202,7 @@ class PostgresLaneStore:
         connection.post(statements.ASSIGN_INTENTS, {"ids": ids, "at": at})
 
     async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
+        """Return the sweeps that are due, the longest waiting first."""
         async with reading(self._engine) as connection:
             values = {"network": self._lane.network, "limit": limit}
             rows = await connection.execute(lane_sweep_statements.WAITING, values)
@@ -182,6 +211,10 @@ class PostgresLaneStore:
     async def assign_sweeps(
         self, sweeps: Sequence[WaitingSweep], *, epoch: int
     ) -> Sequence[SweepSlot]:
+        """Hand out one nonce for all of them; nothing for a signer that is halted.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
         async with transaction(self._engine) as connection:
             locked, [signer] = await require_epoch(
                 connection,
@@ -199,6 +232,7 @@ class PostgresLaneStore:
         return [slot]
 
     async def unsigned_sweeps(self) -> Sequence[SweepSlot]:
+        """Return the slots of sweeps that nothing was signed for."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(lane_sweep_statements.UNSIGNED_SLOTS, self._values())
         return [
@@ -207,11 +241,18 @@ class PostgresLaneStore:
         ]
 
     async def postpone_sweeps(self, intent_ids: Sequence[object], *, pause: timedelta) -> None:
+        """Let sweeps wait that failed, each time longer."""
         async with transaction(self._engine) as connection:
             values = {"ids": list(intent_ids), "pause": pause}
             await connection.execute(lane_sweep_statements.POSTPONE, values)
 
     async def unsigned_slots(self, *, epoch: int) -> UnsignedSlots:
+        """Return the slots nothing was signed for, with the payments on them that still live.
+
+        Those of payments that a recovery holds are left to no-ops.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
         async with transaction(self._engine) as connection:
             _, rows, [unsigned] = await require_epoch(
                 connection,
@@ -228,10 +269,17 @@ class PostgresLaneStore:
         return UnsignedSlots(payable, unsigned.has_any)
 
     async def has_unsigned_slots(self) -> bool:
+        """Whether there are any, of payments or sweeps, signed for now or not."""
         async with reading(self._engine) as connection:
             return bool(await connection.scalar(statements.HAS_UNSIGNED, self._values()))
 
     async def store_attempts(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
+        """Store the attempts whose slot still carries exactly what they were signed for.
+
+        None for a signer that is halted, or stopped.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
         async with transaction(self._engine) as connection:
             nonces = [attempt.transaction.nonce for attempt in attempts]
             live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
@@ -256,6 +304,9 @@ class PostgresLaneStore:
             connection.post(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
 
     async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
+        """Return what is signed and in no block as far as we heard: the slot of the lowest nonce,
+        and every later one that carries a payment for a deposit that a reorg took.
+        """
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.OPEN_SIGNED, self._values(lowest=lowest))
             nonces = [row.nonce for row in rows]
@@ -267,6 +318,13 @@ class PostgresLaneStore:
         return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
 
     async def store_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
+        """Store an attempt for a slot that has others, while none of its payments is in a block.
+
+        It carries exactly the slot's live payments, or nothing.
+        None is kept for a signer that is halted, or stopped.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
         nonce = attempt.transaction.nonce
         async with transaction(self._engine) as connection:
             carried, [signer] = await require_epoch(
@@ -285,40 +343,50 @@ class PostgresLaneStore:
         return True
 
     async def defer_payments(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
+        """Let payments wait that nothing is held against."""
         async with transaction(self._engine) as connection:
             values = {"ids": list(intent_ids), "pause": pause}
             await connection.execute(statements.QUEUE, values)
 
     async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
+        """Return what was never sent, or not for a while, and is in no block as far as we heard."""
         async with reading(self._engine) as connection:
             values = self._values(older_than=older_than, limit=limit)
             rows = await connection.execute(statements.UNMINED, values)
         return [SignedTransaction(r.transaction_hash, bytes(r.raw), r.nonce) for r in rows]
 
     async def signed_for(self, *, below: int) -> Sequence[SignedFor]:
+        """Return the attempts on open slots below a nonce."""
         async with reading(self._engine) as connection:
             values = self._values(below=below, limit=1000)
             rows = await connection.execute(statements.OPEN_SLOTS, values)
         return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
 
     async def payments_on(self, nonces: Collection[int]) -> Sequence[Payment]:
+        """Return what these slots carry and no block has, as far as we heard."""
         async with reading(self._engine) as connection:
             values = self._values(nonces=list(nonces))
             rows = await connection.execute(statements.PAYMENTS_ON, values)
         return [_carried(row) for row in rows]
 
     async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
+        """Return the gasless deposits on these slots that are not over, each with its nonce."""
         async with reading(self._engine) as connection:
             values = self._values(nonces=list(nonces))
             rows = await connection.execute(statements.RELAYS_ON, values)
         return {_payment(row): row.nonce for row in rows}
 
     async def is_network_halted(self) -> bool:
+        """Whether the watcher saw what is final there change: nothing is concluded from it then."""
         async with reading(self._engine) as connection:
             values: dict[str, object] = {"network": self._lane.network}
             return bool(await connection.scalar(statements.HALTED, values))
 
     async def ledger_passed(self) -> int | None:
+        """Return the last block of which the ledger has everything, and remember it.
+
+        None while something the watcher said up to its last final block is still unheard.
+        """
         values: dict[str, object] = {"network": self._lane.network}
         async with transaction(self._engine) as connection:
             number = await connection.scalar(statements.LEDGER_PASSED, values)
@@ -328,6 +396,7 @@ class PostgresLaneStore:
         return None if number is None else int(number)
 
     async def signer_balance(self, token: str) -> int:
+        """Return what the ledger says that this lane's signer holds."""
         async with reading(self._engine) as connection:
             values = {
                 "network": self._lane.network,
@@ -337,6 +406,7 @@ class PostgresLaneStore:
             return int(await connection.scalar(statements.SIGNER_BALANCE, values) or 0)
 
     async def oldest_unpaid(self) -> timedelta:
+        """Return how long the oldest payment of the network waits to be final."""
         async with reading(self._engine) as connection:
             values = {"network": self._lane.network}
             seconds = await connection.scalar(statements.OLDEST_UNPAID, values)

@@ -17,7 +17,8 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import Work
 from swap_settler.model.swap import FailReason, Intent, Swap
 from swap_settler.paying.decide.lane import Retries
-from swap_settler.paying.ports import LaneUnitOfWork, LaneWork, Owners
+from swap_settler.paying.decide.slots import Owners
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork, PostgresLaneWork
 from swap_settler.settling.decide.payouts import (
     abandon_payment,
     abandon_standalone_intent,
@@ -38,7 +39,7 @@ class AbandonPayouts:
 
     def __init__(
         self,
-        unit_of_work: LaneUnitOfWork,
+        unit_of_work: PostgresLaneUnitOfWork,
         *,
         clock: Clock,
         swap_messages: SwapMessages,
@@ -92,7 +93,7 @@ class AbandonPayouts:
 
     async def of_dead_slots(
         self,
-        work: LaneWork,
+        work: PostgresLaneWork,
         intents: Owners,
         owners: Mapping[UUID, Swap | Intent],
         *,
@@ -114,7 +115,7 @@ class AbandonPayouts:
 
     async def _count(
         self,
-        work: LaneWork,
+        work: PostgresLaneWork,
         owners: Mapping[UUID, Swap | Intent],
         before: Mapping[UUID, int],
         because: Mapping[UUID, str],

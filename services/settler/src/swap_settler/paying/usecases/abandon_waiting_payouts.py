@@ -9,7 +9,7 @@ from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.settling.decide.dwelling import abandon_waiting_payout
-from swap_settler.settling.ports import Dwelling
+from swap_settler.settling.store.dwelling import PostgresDwelling
 
 
 class AbandonWaitingPayouts:
@@ -24,7 +24,7 @@ class AbandonWaitingPayouts:
         self,
         unit_of_work: UnitOfWork,
         *,
-        dwelling: Dwelling,
+        dwelling: PostgresDwelling,
         clock: Clock,
         swap_messages: SwapMessages,
         dwell: timedelta,

@@ -10,7 +10,7 @@ from swap_chains.ports import ChainReader, Simulated
 from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import beyond_limit, queue_length, withheld_payment
 from swap_settler.paying.decide.lane import Group, Payment
-from swap_settler.paying.ports import LaneStore
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.lane_calls import LaneCalls
 
 UNLIMITED: Final = 2**256 - 1
@@ -21,7 +21,7 @@ class ApplyOutflowLimits:
     """Each payment may be within the limit while all of them are not: what leaves is summed up."""
 
     def __init__(
-        self, *, chain: ChainReader, sender: str, store: LaneStore, calls: LaneCalls
+        self, *, chain: ChainReader, sender: str, store: PostgresLaneStore, calls: LaneCalls
     ) -> None:
         self._chain = chain
         self._sender = sender

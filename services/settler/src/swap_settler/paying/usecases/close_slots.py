@@ -19,15 +19,10 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import GasAlarm, Payment
 from swap_settler.paying.decide.receipt_quorum import NodeReport, count_votes
-from swap_settler.paying.ports import (
-    ClosedSlot,
-    Fences,
-    LaneStore,
-    LaneUnitOfWork,
-    LaneWork,
-    SignedFor,
-    Snapshot,
-)
+from swap_settler.paying.decide.slots import ClosedSlot, SignedFor, Snapshot
+from swap_settler.paying.store.fences import PostgresFences
+from swap_settler.paying.store.lane_store import PostgresLaneStore
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork, PostgresLaneWork
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts, lock_owners
 from swap_settler.paying.usecases.end_relays import EndRelays
 from swap_settler.paying.usecases.lane_calls import LaneCalls
@@ -52,9 +47,9 @@ class CloseSlots:
         chain: ChainReader,
         signer: str,
         native: str,
-        store: LaneStore,
-        fences: Fences,
-        unit_of_work: LaneUnitOfWork,
+        store: PostgresLaneStore,
+        fences: PostgresFences,
+        unit_of_work: PostgresLaneUnitOfWork,
         abandon_payouts: AbandonPayouts,
         end_relays: EndRelays,
         calls: LaneCalls,
@@ -226,7 +221,7 @@ class CloseSlots:
 
     async def _ends(
         self,
-        work: LaneWork,
+        work: PostgresLaneWork,
         unpaid: Sequence[int],
         relays: Mapping[Payment, bool],
         short: frozenset[UUID],

@@ -18,7 +18,7 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, Swap
 from swap_settler.paying.decide.lane import Payment
-from swap_settler.paying.ports import LaneUnitOfWork
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 
 # What the Paymaster says of a permit whose nonce another one of the signer has used meanwhile.
 OVERTAKEN: Final = (
@@ -32,7 +32,7 @@ class EndRelays:
 
     def __init__(
         self,
-        unit_of_work: LaneUnitOfWork,
+        unit_of_work: PostgresLaneUnitOfWork,
         *,
         chain: ChainReader,
         clock: Clock,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from swap_chains.ports import ChainReader
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
-from swap_settler.paying.ports import Fence, Fences
+from swap_settler.paying.store.fences import Fence, PostgresFences
 
 
 class FenceNonces:
@@ -18,7 +18,7 @@ class FenceNonces:
 
     def __init__(
         self,
-        fences: Fences,
+        fences: PostgresFences,
         *,
         chain: ChainReader,
         proofs: ChainReader,

@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import RECIPIENT_REVERTS_MAX, Payment, within_recipient_limits
-from swap_settler.paying.ports import LaneStore
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 
 BECAUSE: Final = "payments to its recipient revert when they are mined"
@@ -18,7 +18,9 @@ PAUSE: Final = timedelta(seconds=5)
 class LimitRecipients:
     """A recipient can tell a trial from a block, so that only what it did before says anything."""
 
-    def __init__(self, *, network: str, store: LaneStore, abandon_payouts: AbandonPayouts) -> None:
+    def __init__(
+        self, *, network: str, store: PostgresLaneStore, abandon_payouts: AbandonPayouts
+    ) -> None:
         self._network = network
         self._store = store
         self._abandon_payouts = abandon_payouts

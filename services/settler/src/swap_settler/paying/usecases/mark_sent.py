@@ -12,7 +12,7 @@ from swap_runtime.clock import Clock
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.paying import observe
-from swap_settler.paying.ports import LaneUnitOfWork
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.settling.decide.payouts import mark_standalone_sent, sent
 
 NO_DELAY: Final = timedelta(0)
@@ -30,7 +30,7 @@ class MarkSent:
     """Marks attempts as sent, in one transaction with the messages about it."""
 
     def __init__(
-        self, unit_of_work: LaneUnitOfWork, *, clock: Clock, swap_messages: SwapMessages
+        self, unit_of_work: PostgresLaneUnitOfWork, *, clock: Clock, swap_messages: SwapMessages
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from swap_chains.ports import ChainSender
 from swap_settler.paying import observe
-from swap_settler.paying.ports import LaneStore
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.mark_sent import MarkSent
 
 
@@ -17,7 +17,7 @@ class Rebroadcast:
         self,
         *,
         sender: ChainSender,
-        store: LaneStore,
+        store: PostgresLaneStore,
         mark_sent: MarkSent,
         older_than: timedelta,
         limit: int = 100,

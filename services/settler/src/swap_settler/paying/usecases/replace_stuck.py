@@ -9,7 +9,8 @@ from swap_chains.ports import ChainReader, ChainSender, Fees
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.replacing import Act, OpenSlot, Patience, offered_more
-from swap_settler.paying.ports import Attempt, LaneStore
+from swap_settler.paying.decide.slots import Attempt
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.mark_sent import MarkSent
 
@@ -25,7 +26,7 @@ class ReplaceStuck:
         *,
         chain: ChainReader,
         sender: ChainSender,
-        store: LaneStore,
+        store: PostgresLaneStore,
         mark_sent: MarkSent,
         calls: LaneCalls,
         patience: Patience,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swap_chains.errors import ChainMismatch, NodesDiffer
 from swap_chains.ports import ChainReader
-from swap_settler.paying.ports import LaneStore
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.spent_ids import find_spent_ids
 
 
@@ -17,7 +17,7 @@ class RequireSameTreasury:
     """
 
     def __init__(
-        self, *, chain: ChainReader, proofs: ChainReader, store: LaneStore, treasury: str
+        self, *, chain: ChainReader, proofs: ChainReader, store: PostgresLaneStore, treasury: str
     ) -> None:
         """
         :param proofs: what two providers report alike.

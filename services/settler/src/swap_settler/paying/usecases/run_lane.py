@@ -11,8 +11,9 @@ from typing import TypeVar
 from swap_chains.errors import ChainError, ChainMismatch, WrongChain
 from swap_chains.ports import ChainReader
 from swap_runtime.errors import Unavailable
+from swap_runtime.postgres.wake import Wake
 from swap_settler.paying import observe
-from swap_settler.paying.ports import LaneStore, Wake
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.buffer_sent_attempts import BufferSentAttempts
 from swap_settler.paying.usecases.close_slots import CloseSlots
 from swap_settler.paying.usecases.fence_nonces import FenceNonces
@@ -33,7 +34,7 @@ class RunLane:
         *,
         chain: ChainReader,
         signer: str,
-        store: LaneStore,
+        store: PostgresLaneStore,
         send: SendPayouts,
         rebroadcast: Rebroadcast,
         replace: ReplaceStuck,

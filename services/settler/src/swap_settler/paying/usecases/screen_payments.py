@@ -9,7 +9,7 @@ from typing import Final
 from swap_runtime.screening import Party, Screening, Verdict
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import Payment
-from swap_settler.paying.ports import LaneStore
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 
 ASKED_AGAIN_AFTER: Final = timedelta(seconds=5)
@@ -21,7 +21,7 @@ class ScreenPayments:
         screening: Screening,
         *,
         network: str,
-        store: LaneStore,
+        store: PostgresLaneStore,
         abandon_payouts: AbandonPayouts,
     ) -> None:
         self._screening = screening

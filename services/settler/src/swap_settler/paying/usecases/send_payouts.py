@@ -21,7 +21,8 @@ from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import Group, Payment, Slot, group_payments, one_permit_each
-from swap_settler.paying.ports import Attempt, LaneStore, fitting
+from swap_settler.paying.decide.slots import Attempt, fitting
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.abandon_payouts import PAID_EXTERNALLY, AbandonPayouts
 from swap_settler.paying.usecases.apply_outflow_limits import ApplyOutflowLimits
 from swap_settler.paying.usecases.buffer_sent_attempts import BroadcastResultListener
@@ -66,7 +67,7 @@ class SendPayouts:
         *,
         chain: ChainReader,
         sender: ChainSender,
-        store: LaneStore,
+        store: PostgresLaneStore,
         result_listener: BroadcastResultListener,
         abandon_payouts: AbandonPayouts,
         end_relays: EndRelays,

@@ -17,7 +17,8 @@ from swap_chains.ports import Call, ChainReader, ChainSender
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import SweepSlot, WaitingSweep
-from swap_settler.paying.ports import Attempt, LaneStore
+from swap_settler.paying.decide.slots import Attempt
+from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.paying.usecases.lane_calls import LaneCalls
 
@@ -33,7 +34,7 @@ class SendSweeps:
         *,
         chain: ChainReader,
         sender: ChainSender,
-        store: LaneStore,
+        store: PostgresLaneStore,
         result_listener: BroadcastResultListener,
         calls: LaneCalls,
         fee_cap: int,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_chains.ports import ChainReader, Holding
-from swap_settler.paying.ports import LaneStore, LaneUnitOfWork, Snapshot
+from swap_settler.paying.decide.slots import Snapshot
+from swap_settler.paying.store.lane_store import PostgresLaneStore
+from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 
 
 class SnapshotTreasury:
@@ -20,8 +22,8 @@ class SnapshotTreasury:
         chain: ChainReader,
         treasury: str,
         tokens: Sequence[str],
-        store: LaneStore,
-        unit_of_work: LaneUnitOfWork,
+        store: PostgresLaneStore,
+        unit_of_work: PostgresLaneUnitOfWork,
     ) -> None:
         self._chain = chain
         self._holdings = [Holding(treasury, token) for token in tokens]

@@ -7,11 +7,49 @@ until it is proven which of them were made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The newest registered incarnation beside the server's."""
+
+    id: int | None  # None: none was registered
+    last: Incarnation | None
+    now: Incarnation
+    has_history: bool
+    uncompared: frozenset[str]  # networks that gave no answer when the last one was registered
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNonce:
+    """The next nonce of a signer, as the ledger has it."""
+
+    network: str
+    address: str
+    next_nonce: int
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompared:
+    """A network that could not be compared with the ledger since the server's start."""
+
+    network: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What goes on being held when a recovery ends."""
+
+    paid: Sequence[PaymentId]  # that the ledger has no answer for
+    has_unknown: bool  # a Treasury paid what is of no swap that is known
+    evidence: int  # how much was known of the recovery then
 
 
 @dataclass(frozen=True, slots=True)

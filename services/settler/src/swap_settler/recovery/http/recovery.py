@@ -17,8 +17,8 @@ from swap_settler.recovery.decide.recovery import (
     Recovery,
     RetainedHold,
     SignerProof,
+    Uncompared,
 )
-from swap_settler.recovery.ports import Uncompared
 from swap_settler.recovery.usecases.finish_recovery import FinishRecovery
 from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
 

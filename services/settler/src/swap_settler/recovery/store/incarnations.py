@@ -9,8 +9,7 @@ from typing import Final
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.postgres.sql import Row
 from swap_settler.model.store import holds
-from swap_settler.recovery.decide.recovery import Incarnation
-from swap_settler.recovery.ports import KnownNonce, Registered
+from swap_settler.recovery.decide.recovery import Incarnation, KnownNonce, Registered
 from swap_settler.recovery.store import recovery_statements as statements
 
 # More than a sequence can have handed out between a backup and its restore.
@@ -41,6 +40,10 @@ class PostgresIncarnations:
     async def register(
         self, seen: Registered, *, uncompared: Collection[str], evidence: str | None
     ) -> bool:
+        """Register a restarted server's; False if another process did since it was looked at.
+
+        :param evidence: what a chain has and the ledger has not: a recovery begins.
+        """
         async with transaction(self._engine) as connection:
             if not await self._is_next(connection, seen):
                 return False
@@ -51,6 +54,7 @@ class PostgresIncarnations:
         return True
 
     async def register_restored(self, seen: Registered, *, reason: str) -> bool:
+        """Register it, begin a recovery, and give no number again that may have been given."""
         async with transaction(self._engine) as connection:
             if not await self._is_next(connection, seen):
                 return False
@@ -62,6 +66,10 @@ class PostgresIncarnations:
     async def mark_compared(
         self, seen: Registered, *, uncompared: Collection[str], evidence: str | None
     ) -> bool:
+        """Keep which networks still gave no answer; False if another process did meanwhile.
+
+        :param evidence: what a chain has and the ledger has not: a recovery begins.
+        """
         async with transaction(self._engine) as connection:
             await connection.execute(statements.LOCK)
             last = (await connection.execute(statements.LAST)).one_or_none()

@@ -16,6 +16,7 @@ from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
 from swap_settler.recovery.decide.recovery import (
     Ended,
+    Findings,
     HeldSwap,
     NetworkProof,
     PaymentId,
@@ -23,9 +24,9 @@ from swap_settler.recovery.decide.recovery import (
     Recovery,
     RetainedHold,
     SignerProof,
+    Uncompared,
     UnexplainedPayment,
 )
-from swap_settler.recovery.ports import Findings, Uncompared
 from swap_settler.recovery.store import proof_statements
 from swap_settler.recovery.store import recovery_statements as statements
 
@@ -37,6 +38,7 @@ class PostgresRecoveries:
         self._engine = engine
 
     async def find(self) -> Recovery | None:
+        """Return the open one, or the last that has ended. Asked every second."""
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.SHOWN)).one_or_none()
         return row and Recovery(
@@ -49,15 +51,18 @@ class PostgresRecoveries:
         )
 
     async def list_uncompared(self) -> Sequence[Uncompared]:
+        """Return the networks on which older payments are held until two providers answer."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.UNCOMPARED)
         return [Uncompared(row.network, row.since) for row in rows]
 
     async def count_held(self) -> int:
+        """Return how many payments and refunds wait for its end, or for a retained hold."""
         async with reading(self._engine) as connection:
             return int(await connection.scalar(statements.COUNT_HELD) or 0)
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
+        """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.UNEXPLAINED)
         return [
@@ -65,12 +70,14 @@ class PostgresRecoveries:
         ]
 
     async def held_swaps(self, before: datetime, *, after: UUID, limit: int) -> Sequence[HeldSwap]:
+        """Return swaps that may still be paid out, or sent back, and are older, by id."""
         async with reading(self._engine) as connection:
             values = {"before": before, "after": after, "limit": limit}
             rows = await connection.execute(proof_statements.HELD_SWAPS, values)
         return [_to_held_swap(row) for row in rows]
 
     async def standalone_payments(self) -> Sequence[PaymentId]:
+        """Return payments of no swap that wait, or that an operator may order."""
         async with reading(self._engine) as connection:
             rows, deposits = await connection.ask(
                 (proof_statements.STANDALONE, {}), (proof_statements.DEPOSITS, {})
@@ -90,6 +97,7 @@ class PostgresRecoveries:
         return [*ordered, *claims]
 
     async def finish(self, id: int, found: Findings, *, by: str, reason: str) -> bool:
+        """End it, and go on holding what was found; False if it has ended or has new evidence."""
         values = {"id": id, "by": by, "reason": reason, "evidence": found.evidence}
         async with transaction(self._engine) as connection:
             if not (await connection.execute(statements.FINISH, values)).changed:
@@ -121,6 +129,7 @@ class PostgresRecoveries:
         ]
 
     async def release(self, id: int, *, by: str, reason: str) -> bool:
+        """Hold a deposit no longer; False where a payment was made, or it is released."""
         async with transaction(self._engine) as connection:
             values = {"id": id, "by": by, "reason": reason}
             is_released = (await connection.execute(proof_statements.RELEASE, values)).changed > 0
@@ -155,6 +164,7 @@ class PostgresRecoveryProofs:
         )
 
     async def are_counted(self, before: datetime, networks: Collection[str]) -> bool:
+        """Whether the coins at each older deposit address were counted since."""
         async with reading(self._engine) as connection:
             values = {"before": before, "networks": sorted(networks)}
             return bool(await connection.scalar(proof_statements.ARE_COUNTED, values))
@@ -162,12 +172,14 @@ class PostgresRecoveryProofs:
     async def uncounted_addresses(
         self, before: datetime, networks: Collection[str]
     ) -> Mapping[str, int]:
+        """Return how many older deposit addresses were not counted since, by network."""
         async with reading(self._engine) as connection:
             values = {"before": before, "networks": sorted(networks)}
             rows = await connection.execute(proof_statements.UNCOUNTED, values)
         return {row.network: row.addresses for row in rows}
 
     async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:
+        """Keep up to where each network has to be read."""
         rows = [{"network": network, "number": number} for network, number in heads.items()]
         values = {"id": recovery.id, "evidence": recovery.evidence, **columns(rows)}
         async with transaction(self._engine) as connection:

@@ -10,12 +10,14 @@ from swap_runtime.errors import Refused
 from swap_settler.recovery import observe
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
+    Findings,
     Forgotten,
     PaymentId,
     Recovery,
     RetainedHold,
+    Uncompared,
 )
-from swap_settler.recovery.ports import Findings, Recoveries, Uncompared
+from swap_settler.recovery.store.recoveries import PostgresRecoveries
 from swap_settler.recovery.usecases.payment_ids import payment_ids
 from swap_settler.recovery.usecases.prove_recovery import FIRST, SWAPS_AT_ONCE
 
@@ -28,7 +30,7 @@ class FinishRecovery:
     What is known to be paid stays held all the same.
     """
 
-    def __init__(self, recoveries: Recoveries) -> None:
+    def __init__(self, recoveries: PostgresRecoveries) -> None:
         self._recoveries = recoveries
 
     async def find(self) -> Recovery | None:

@@ -15,8 +15,8 @@ from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Unavailable
 from swap_settler.paying.usecases.spent_ids import VIEW_CALLER, VIEW_GAS, find_spent_ids
 from swap_settler.recovery import observe
-from swap_settler.recovery.decide.recovery import PaymentId, Proofs, Recovery, SignerProof
-from swap_settler.recovery.ports import Findings, Recoveries, RecoveryProofs
+from swap_settler.recovery.decide.recovery import Findings, PaymentId, Proofs, Recovery, SignerProof
+from swap_settler.recovery.store.recoveries import PostgresRecoveries, PostgresRecoveryProofs
 from swap_settler.recovery.usecases.payment_ids import payment_ids
 
 SWAPS_AT_ONCE: Final = 100
@@ -35,8 +35,8 @@ class ProveRecovery:
 
     def __init__(
         self,
-        recoveries: Recoveries,
-        proofs: RecoveryProofs,
+        recoveries: PostgresRecoveries,
+        proofs: PostgresRecoveryProofs,
         *,
         chains: Mapping[str, ChainReader],
         treasuries: Mapping[str, str],

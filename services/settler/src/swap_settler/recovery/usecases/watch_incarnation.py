@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
 from swap_settler.recovery import observe
-from swap_settler.recovery.decide.recovery import Start, classify_start, what_changed
-from swap_settler.recovery.ports import Incarnations, Registered
+from swap_settler.recovery.decide.recovery import Registered, Start, classify_start, what_changed
+from swap_settler.recovery.store.incarnations import PostgresIncarnations
 
 # Nothing is paid meanwhile. A later round holds less, and each node of a provider gets its time.
 ANSWER_SECONDS: Final = 5
@@ -36,7 +36,7 @@ class WatchIncarnation:
 
     def __init__(
         self,
-        incarnations: Incarnations,
+        incarnations: PostgresIncarnations,
         *,
         chains: Mapping[str, ChainReader],
         signers: Mapping[str, Collection[str]],

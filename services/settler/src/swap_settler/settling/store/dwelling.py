@@ -80,11 +80,14 @@ ON CONFLICT (network) DO UPDATE SET stuck = excluded.stuck, at = excluded.at
 
 
 class PostgresDwelling:
+    """What is where it is for too long. Locks nothing."""
+
     def __init__(self, engine: Engine, *, networks: Sequence[str]) -> None:
         self._engine = engine
         self._networks = list(networks)
 
     async def stuck(self, bounds: Mapping[Status, timedelta], *, limit: int) -> Sequence[Stuck]:
+        """Return the swaps beyond the bounds of their status, the longest first."""
         values = {
             "payment": bounds[Status.PAYOUT_PENDING],
             "deadline": bounds[Status.DEPOSIT_PENDING],
@@ -96,6 +99,7 @@ class PostgresDwelling:
         return [Stuck(row.id, row.source_network, Status(row.status), row.since) for row in rows]
 
     async def mark_silences(self, silent_after: timedelta) -> Silences:
+        """Keep since when a network makes no blocks, and until when it made none."""
         values = {"networks": self._networks, "silent_after": silent_after}
         async with transaction(self._engine) as connection:
             ended = await connection.scalars(END_SILENCE, {"silent_after": silent_after})
@@ -103,6 +107,7 @@ class PostgresDwelling:
         return Silences(frozenset(newly_silent), frozenset(ended))
 
     async def report(self, stuck: Mapping[str, int]) -> None:
+        """Let others see how many there are, by source network; of one not named there is none."""
         values = {
             "network": self._networks,
             "stuck": [stuck.get(network, 0) for network in self._networks],
@@ -111,6 +116,7 @@ class PostgresDwelling:
             await connection.execute(REPORT, values)
 
     async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
+        """Return the payments (with their swaps) of main legs that wait longer than they may."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(UNSENT, {"dwell": dwell, "limit": limit})
         return {row.intent_id: row.swap_id for row in rows}

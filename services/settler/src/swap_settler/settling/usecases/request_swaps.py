@@ -26,13 +26,12 @@ from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.gasless.decide.relaying import submit
 from swap_settler.gasless.usecases.submissions import to_submitted_signature
 from swap_settler.model import observe_changes
-from swap_settler.model.batch_ports import OpenedRequests
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.messages.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import Place, UnitOfWork, Work
+from swap_settler.model.ports import OpenedRequests, Place, UnitOfWork, Work
 from swap_settler.model.swap import Deposit, match_key
 from swap_settler.model.targets import DepositTarget
 from swap_settler.model.treasury import Unbooked

@@ -9,7 +9,6 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_runtime.clock import Clock
 from swap_settler.model import observe_changes
-from swap_settler.model.batch_ports import OpenedDeposits
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.chain_facts import DepositFact, FactState
 from swap_settler.model.ledger.inventory import AssetKey
@@ -21,7 +20,7 @@ from swap_settler.model.messages.message_mapping import (
     paid_id_of,
 )
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.ports import OpenedDeposits, UnitOfWork, Work
 from swap_settler.model.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
 from swap_settler.settling.decide.deposits import (
     decide,

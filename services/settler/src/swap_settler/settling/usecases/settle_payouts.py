@@ -8,13 +8,12 @@ from swap_contracts.payouts import PayoutChanged
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_settler.model import observe_changes
-from swap_settler.model.batch_ports import OpenedPayouts
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.chain_facts import FactState, PayoutFact
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id_of
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import UnitOfWork, Work
+from swap_settler.model.ports import OpenedPayouts, UnitOfWork, Work
 from swap_settler.model.swap import Swap
 from swap_settler.settling.decide.payouts import decide
 

@@ -7,6 +7,8 @@ from swap_settler.model.store import sweep_statements as statements
 
 
 class PostgresDueSweeps:
+    """What stands at deposit addresses. Locks nothing."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -15,5 +17,6 @@ class PostgresDueSweeps:
             return bool(await connection.scalar(statements.HAS_DUE, {"network": network}))
 
     async def has_unbooked(self, network: str) -> bool:
+        """Whether final sweeps wait to be booked, or ours to be confirmed."""
         async with reading(self._engine) as connection:
             return bool(await connection.scalar(statements.HAS_UNBOOKED, {"network": network}))

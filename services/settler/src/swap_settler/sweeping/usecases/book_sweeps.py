@@ -7,8 +7,9 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.model import observe_changes
 from swap_settler.model.changes import Changes
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.sweeping.decide.sweeps import address_key, bookable, quarantined_deposit
-from swap_settler.sweeping.ports import DueSweeps, SweepUnitOfWork
+from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 
 
 class BookSweeps:
@@ -20,9 +21,9 @@ class BookSweeps:
 
     def __init__(
         self,
-        unit_of_work: SweepUnitOfWork,
+        unit_of_work: PostgresUnitOfWork,
         *,
-        sweeps: DueSweeps,
+        sweeps: PostgresDueSweeps,
         network: Network,
         clock: Clock,
         limit: int = 200,

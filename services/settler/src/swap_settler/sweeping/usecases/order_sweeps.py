@@ -12,10 +12,11 @@ from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.model.changes import Changes
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.treasury import DueSweep
 from swap_settler.sweeping import observe
 from swap_settler.sweeping.decide.sweeps import order
-from swap_settler.sweeping.ports import DueSweeps, SweepUnitOfWork
+from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 
 
 class OrderSweeps:
@@ -27,9 +28,9 @@ class OrderSweeps:
 
     def __init__(
         self,
-        unit_of_work: SweepUnitOfWork,
+        unit_of_work: PostgresUnitOfWork,
         *,
-        sweeps: DueSweeps,
+        sweeps: PostgresDueSweeps,
         chain: ChainReader,
         network: Network,
         clock: Clock,
