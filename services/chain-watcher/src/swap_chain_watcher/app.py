@@ -22,9 +22,9 @@ from swap_chain_watcher.adapters.unit_of_work import (
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.hints import HintBackoff
 from swap_chain_watcher.domain.policy import Caps, Policy
+from swap_chain_watcher.domain.watch import NetworkHalted
 from swap_chain_watcher.handlers import deposit_hints, deposit_targets
 from swap_chain_watcher.http import networks as network_routes
-from swap_chain_watcher.ports import NetworkHalted
 from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
 from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch

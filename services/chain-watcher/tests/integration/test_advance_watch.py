@@ -28,9 +28,9 @@ from watch_factories import (
 
 from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork, lease_name
 from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.domain.deposit_addresses import Target
 from swap_chain_watcher.domain.second_look import decide_missed
-from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Target
+from swap_chain_watcher.domain.watch import CursorMoved, Halt, NetworkHalted, Watch
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chains import events
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent

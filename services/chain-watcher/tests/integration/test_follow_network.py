@@ -17,7 +17,7 @@ from watch_factories import (
 from watch_world import NOW, World
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.ports import Halt
+from swap_chain_watcher.domain.watch import Halt
 from swap_chain_watcher.usecases.record_targets import RecordTargets
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chains.errors import BlockUnknown, ChainMismatch, FinalBlocksDiffer

@@ -26,7 +26,7 @@ from watch_factories import NETWORK, a_deposit, a_policy_of_two
 from watch_world import NOW, World
 
 from swap_chain_watcher.adapters.watches import PostgresWatches
-from swap_chain_watcher.ports import Halt
+from swap_chain_watcher.domain.watch import Halt
 from swap_chains.events import BlockAdded
 from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.postgres.database import Engine, create_engine

@@ -14,7 +14,7 @@ from watch_factories import (
 from watch_world import NOW, SECOND, World
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.ports import Halt
+from swap_chain_watcher.domain.watch import Halt
 from swap_chain_watcher.usecases.run_second_look import RunSecondLook
 from swap_chains.errors import BlockDiffers, FinalBlocksDiffer
 from swap_chains.events import BlockAdded

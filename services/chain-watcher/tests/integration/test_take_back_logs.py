@@ -37,7 +37,7 @@ from watch_world import NOW, SECOND, World, until
 
 from swap_chain_watcher.adapters import unit_of_work
 from swap_chain_watcher.domain.movements import Kind
-from swap_chain_watcher.ports import Halt
+from swap_chain_watcher.domain.watch import Halt
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chains.events import BlockAdded, Deposited, LogId, Movement, TokenTransfer
 from swap_chains.fake import FakeChain, FakeReader

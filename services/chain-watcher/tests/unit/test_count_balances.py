@@ -16,7 +16,7 @@ from watch_factories import (
     a_policy,
 )
 
-from swap_chain_watcher.ports import DueAddresses, Target
+from swap_chain_watcher.domain.deposit_addresses import DueAddresses
 from swap_chain_watcher.usecases.count_balances import (
     STATE_HISTORY_MIN,
     CountBalances,
@@ -44,12 +44,6 @@ class Absent(FakeReader):
 
 
 class OneTarget:
-    async def new(self, network: str, *, limit: int) -> list[Target]:
-        return []
-
-    async def list_active(self, network: str, *, after: int) -> list[tuple[int, str]]:
-        return []
-
     async def load_due(self, network: str, **_: object) -> DueAddresses:
         return DueAddresses((DEPOSIT_ADDRESS,), (), has_new=False, young_since=NOW)
 

@@ -12,18 +12,22 @@ from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresRises:
+    """The stored rises of coins whose transaction is not known."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def list_without_transaction(
         self, network: str, *, since: datetime, limit: int
     ) -> Sequence[TrackedMovement]:
+        """Return those in blocks of this time or later, the newest first."""
         values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.RISES_WITHOUT_TRANSACTION, values)
         return [to_tracked(row) for row in rows if row.block_time >= since]
 
     async def hinted(self, network: str, *, limit: int) -> Sequence[str]:
+        """Return the transactions that somebody named and that no movement has yet."""
         values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:
             return list(await connection.scalars(statements.HINTED_TRANSACTIONS, values))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swap_chain_watcher.domain.balance_rises import LastCount
+from swap_chain_watcher.domain.deposit_addresses import Target
 from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movements import (
     Depth,
@@ -16,7 +17,7 @@ from swap_chain_watcher.domain.movements import (
     Subject,
     TrackedMovement,
 )
-from swap_chain_watcher.ports import Halt, Target, WatchPosition
+from swap_chain_watcher.domain.watch import Halt, WatchPosition
 from swap_chains.events import Block
 from swap_runtime.postgres.sql import Row
 

@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from swap_chain_watcher.adapters import statements
-from swap_chain_watcher.ports import DueAddresses, Target
+from swap_chain_watcher.domain.deposit_addresses import DueAddresses, Target
 from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresTargets:
+    """The stored deposit addresses of all networks."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def new(self, network: str, *, limit: int) -> Sequence[Target]:
+        """Return the addresses that wait to be taken up."""
         values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.NEW_TARGETS, values)
         return [Target(row.network, row.address, row.since) for row in rows]
 
     async def list_active(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
+        """Return the followed addresses with their positions, from behind a position on."""
         values = {"network": network, "after": after}
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.ACTIVE_TARGETS, values)
@@ -35,6 +39,7 @@ class PostgresTargets:
         old_before: datetime,
         old_max: int,
     ) -> DueAddresses:
+        """Return what to count now: of the young the newest, of the others some."""
         values = {
             "network": network,
             "young_since": young_since,

@@ -13,6 +13,8 @@ from swap_runtime.postgres.database import Engine, reading, transaction
 
 
 class PostgresTrust:
+    """How far single providers are believed now."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 

@@ -32,23 +32,19 @@ from swap_chain_watcher.adapters.rows import (
     to_tracked,
 )
 from swap_chain_watcher.domain.balance_rises import AddressTotals, PublishedRise, Rise
-from swap_chain_watcher.domain.evidence import Evidence, EvidenceQuery, Key
+from swap_chain_watcher.domain.deposit_addresses import CountedAddresses, Target
+from swap_chain_watcher.domain.evidence import (
+    NO_EVIDENCE_QUERY,
+    BatchContext,
+    Evidence,
+    EvidenceQuery,
+    Key,
+)
 from swap_chain_watcher.domain.hints import HintBackoff, HintedTransaction
 from swap_chain_watcher.domain.movements import Subject, TrackedMovement
 from swap_chain_watcher.domain.second_look import MissedMovements, StoredMovements
 from swap_chain_watcher.domain.take_back import StoredClaim
-from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import (
-    NO_EVIDENCE_QUERY,
-    BatchContext,
-    CountedAddresses,
-    CursorMoved,
-    Halt,
-    NetworkHalted,
-    NotHalted,
-    Target,
-    Work,
-)
+from swap_chain_watcher.domain.watch import CursorMoved, Halt, NetworkHalted, NotHalted, Step, Watch
 from swap_chains.events import BlockAdded
 from swap_domain.catalogue import NATIVE
 from swap_runtime.crashpoint import crashpoint
@@ -92,6 +88,12 @@ class PostgresWork:
         senders: Collection[str],
         evidence: EvidenceQuery = NO_EVIDENCE_QUERY,
     ) -> BatchContext:
+        """Lock the network's cursor for this follower; recall behind it, in the same round trip.
+
+        :raises LeaseLost: when the epoch is not the lease's any more.
+        :raises CursorMoved: when the cursor, or what is open, is not as the watch was left.
+        :raises NetworkHalted: when the second look has stopped the network meanwhile.
+        """
         questions = _questions(watch.network, subjects, senders, evidence)
         # Behind the lock: each statement sees what was committed before it began.
         locked, *answers = await require_epoch(
@@ -116,11 +118,16 @@ class PostgresWork:
         senders: Collection[str] = (),
         evidence: EvidenceQuery = NO_EVIDENCE_QUERY,
     ) -> BatchContext:
+        """Return what was published about the subjects, and which senders are deposit addresses.
+
+        :param senders: in lower case.
+        """
         questions = _questions(network, subjects, senders, evidence)
         answers = await self._connection.ask(*questions.items()) if questions else ()
         return _to_context(questions, answers)
 
     async def advance(self, step: Step, *, at: datetime) -> None:
+        """Save what the step changed, what it tells and the cursor: one statement per table."""
         network = step.after.network
         self._save_blocks(step)
         self._save_movements(step, at)
@@ -144,6 +151,10 @@ class PostgresWork:
         first: int,
         last: int,
     ) -> StoredMovements:
+        """Lock the network's cursor; return what is stored of the blocks that were found.
+
+        `first` and `last` are the range they were found in, `keys` the movements in them.
+        """
         values = {"network": network}
         found_keys = {
             **values,
@@ -171,6 +182,7 @@ class PostgresWork:
     async def add_missed(
         self, network: str, missed: MissedMovements, *, at: datetime, checked_number: int
     ) -> None:
+        """Save what a second look found, and how far it got."""
         place = {"network": network, "finalized_number": checked_number}
         blocks = [{**block_row(block), "state": "canonical"} for block in missed.blocks]
         movements = [movement_row(tracked) for tracked in missed.new_movements]
@@ -196,10 +208,12 @@ class PostgresWork:
             self._connection.wake(verification_channel(network))
 
     async def verify(self, network: str, keys: Collection[Key], *, at: datetime) -> None:
+        """Lock the network's cursor; mark the movements as reported by a second provider."""
         await self._connection.execute(statements.LOCK_CURSOR, {"network": network})
         self._mark(VERIFY, network, keys, at)
 
     async def load_swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
+        """Return what was swept of each address's coins, as far as it was read twice."""
         values = {"network": network, "addresses": sorted(addresses), "native": NATIVE}
         rows = await self._connection.execute(SWEPT_COINS, values)
         return {row.address: int(row.swept) for row in rows}
@@ -207,6 +221,10 @@ class PostgresWork:
     async def lock_rises(
         self, network: str, addresses: Collection[str]
     ) -> Sequence[TrackedMovement]:
+        """Lock the network's cursor; return the published rises that one provider has reported.
+
+        Those of one address follow each other in the order in which they came.
+        """
         values = {"network": network}
         _, rows = await self._connection.ask(
             (statements.LOCK_CURSOR, values),
@@ -217,6 +235,10 @@ class PostgresWork:
     async def revert_and_halt(
         self, network: str, reverted: Sequence[TrackedMovement], *, halt: Halt
     ) -> None:
+        """Publish that movements are gone from final blocks, and halt the network with it.
+
+        The coins of their addresses are counted anew.
+        """
         place = {"network": network}
         if reverted:
             rows = columns([state_row(tracked) for tracked in reverted])
@@ -230,6 +252,10 @@ class PostgresWork:
     async def lock_logs(
         self, network: str, transaction_hashes: Collection[str]
     ) -> Sequence[TrackedMovement]:
+        """Lock the network's cursor; return what was published of the transactions' logs.
+
+        :raises NotHalted: when the network is not halted.
+        """
         values = {"network": network}
         locked, rows = await self._connection.ask(
             (statements.LOCK_CURSOR, values),
@@ -246,6 +272,7 @@ class PostgresWork:
     async def load_blocks(
         self, network: str, block_hashes: Collection[str], transaction_hashes: Collection[str]
     ) -> Mapping[Key, StoredClaim]:
+        """Return every movement of the transactions in these blocks, published or not."""
         values = {
             "network": network,
             "block_hashes": sorted(block_hashes),
@@ -270,6 +297,12 @@ class PostgresWork:
         restated: Sequence[TrackedMovement],
         at: datetime,
     ) -> None:
+        """Publish that logs were made up, and what their transactions really moved.
+
+        `silent` is reverted without a message, `restated` is published again as it is.
+
+        The order that is carried out is logged; a later transaction completes it.
+        """
         place = {"network": network}
         rows = columns([state_row(tracked) for tracked in (*reverted, *silent, *restated)])
         self._connection.post(statements.MOVE_MOVEMENTS, {**place, **rows})
@@ -284,10 +317,12 @@ class PostgresWork:
         crashpoint("chain_watcher.before_commit")
 
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
+        """Return which of the movements are in canonical blocks."""
         values = {"network": network, "ids": list(ids)}
         return frozenset(await self._connection.scalars(statements.STORED_MOVEMENTS, values))
 
     async def received(self, network: str, addresses: Collection[str]) -> Sequence[AddressTotals]:
+        """Return what is stored, also by this transaction, of the coins of these addresses."""
         values = {"network": network, "addresses": sorted(addresses)}
         rises, rows = await self._connection.ask(
             (statements.PUBLISHED_RISES, values),
@@ -310,6 +345,7 @@ class PostgresWork:
         ]
 
     async def add_found(self, step: Step, *, at: datetime) -> None:
+        """Save and tell what was found in blocks that are known."""
         network = {"network": step.after.network}
         self._save_blocks(step)
         self._save_movements(step, at)
@@ -320,6 +356,7 @@ class PostgresWork:
     async def explain(
         self, network: str, explained: Sequence[TrackedMovement], *, at: datetime
     ) -> None:
+        """Save and publish the transactions of rises of coins."""
         rows = [movement_row(tracked) for tracked in explained]
         names = ("block_hash", "id", "version", "transaction_hash", "from_address")
         named = columns([{name: row[name] for name in names} for row in rows])
@@ -328,10 +365,15 @@ class PostgresWork:
         self._connection.post(statements.MARK_PUBLISHED, {"network": network})
 
     async def mark_activated(self, network: str, addresses: Collection[str]) -> None:
+        """Mark the addresses as followed from the cursor on, under its lock."""
         values = {"network": network, "addresses": list(addresses)}
         self._connection.post(statements.ACTIVATE_TARGETS, values)
 
     async def mark_counted(self, network: str, counted: CountedAddresses, *, at: datetime) -> None:
+        """Record up to which block the coins of addresses were counted, and by when.
+
+        `received` answers from the count before this one, so ask it first.
+        """
         block = counted.block
         place = {"network": network, "number": block.number, "time": block.time}
         self._connection.post(
@@ -347,9 +389,11 @@ class PostgresWork:
                 self._connection.post(statement, {n: values[n] for n in statement.names})
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        """Put the messages into the inbox and return those that were not there yet."""
         return await mark_seen(self._connection, self._consumer, message_ids)
 
     async def add_targets(self, targets: Sequence[Target]) -> None:
+        """Keep the addresses; those that are known stay as they are."""
         if targets:
             rows = columns([target_row(target) for target in targets])
             self._connection.post(statements.ADD_TARGETS, rows)
@@ -357,6 +401,7 @@ class PostgresWork:
     async def add_hints(
         self, hints: Collection[HintedTransaction], *, patience: HintBackoff
     ) -> None:
+        """Remember what is to be looked for again; what is remembered stays as it is."""
         if hints:
             places = sorted(hints)
             values = {
@@ -368,12 +413,14 @@ class PostgresWork:
             self._connection.post(statements.ADD_HINTS, values)
 
     async def repeat_hints(self, *, patience: HintBackoff, limit: int) -> frozenset[str]:
+        """Return the networks to look at again; forget what was seen and what took too long."""
         self._connection.post(statements.END_HINTS)
         values = {"pause_max": patience.pause_max, "limit": limit}
         again = await self._connection.scalars(statements.REPEAT_HINTS, values)
         return frozenset(again)
 
     async def notify_followers(self, networks: Collection[str]) -> None:
+        """Wake whoever follows these networks, once the transaction commits."""
         for network in networks:
             self._connection.wake(hint_channel(network))
 
@@ -473,6 +520,7 @@ class PostgresUnitOfWork:
         self._consumer = consumer
 
     @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[Work]:
+    async def __call__(self) -> AsyncIterator[PostgresWork]:
+        """Open one transaction: commit on a clean exit, roll back on any exception."""
         async with transaction(self._engine) as connection:
             yield PostgresWork(connection, self._consumer)

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from swap_chain_watcher.adapters import evidence_statements, statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_position, to_tracked
-from swap_chain_watcher.domain.movements import Movement, TrackedMovement
-from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import Halt, HaltMark, UncheckedRange, Unverified, WatchPosition
+from swap_chain_watcher.domain.movements import Movement, TrackedMovement, Unverified
+from swap_chain_watcher.domain.watch import Halt, HaltMark, UncheckedRange, Watch, WatchPosition
 from swap_chains.events import Block
 from swap_runtime.errors import Unavailable
 from swap_runtime.operators.operator_log import log_order
@@ -35,12 +34,14 @@ class PostgresWatches:
         self._is_read = sql(statements.IS_READ.format(schema=reader))
 
     async def start(self, network: str, first: Block) -> None:
+        """Start a network's cursor after this block, unless it has one."""
         values = {"network": network, **block_row(first)}
         async with transaction(self._engine) as connection:
             connection.post(statements.BEGIN_BLOCK, values)
             connection.post(statements.BEGIN_CURSOR, values)
 
     async def load(self, network: str) -> Watch | None:
+        """Return the watch as it was last committed."""
         values = {"network": network}
         # One transaction with one lock: the three answers belong together.
         async with transaction(self._engine) as connection:
@@ -64,12 +65,14 @@ class PostgresWatches:
         )
 
     async def find_nearest_block(self, network: str, number: int) -> Block | None:
+        """Return the highest stored canonical block at or below a number."""
         values = {"network": network, "number": number}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.NEAREST_BLOCK, values)).one_or_none()
         return None if row is None else to_block(row)
 
     async def find_one_provider_end(self, network: str, *, after: int, upto: int) -> Block | None:
+        """Return the last stored block of the first run that one provider reported."""
         values = {"network": network, "after": after, "upto": upto}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.ONE_PROVIDER, values)).one_or_none()
@@ -78,6 +81,10 @@ class PostgresWatches:
     async def find_unchecked(
         self, network: str, *, is_halted: bool = False
     ) -> UncheckedRange | None:
+        """Return what a second look has to do; nothing while the network is halted.
+
+        With `is_halted`, only while it is.
+        """
         values = {"network": network, "is_halted": is_halted}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.UNCHECKED_RANGE, values)).one_or_none()
@@ -86,12 +93,14 @@ class PostgresWatches:
     async def list_unverified(
         self, network: str, *, after: int, limit: int
     ) -> Sequence[Unverified]:
+        """Return deposits in blocks above a number that need a second provider, oldest first."""
         values = {"network": network, "after": after, "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(evidence_statements.TO_VERIFY, values)
         return [Unverified(to_tracked(row).movement, row.provider) for row in rows]
 
     async def checked(self, network: str) -> Block | None:
+        """Return the last block up to which final blocks were read twice."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.CHECKED_BLOCK, {"network": network})
         row = rows.one_or_none()
@@ -100,6 +109,7 @@ class PostgresWatches:
     async def unverified_rises(
         self, network: str, *, after: int, upto: int, limit: int
     ) -> Sequence[Movement]:
+        """Return rises of coins in these blocks that one provider has reported, oldest first."""
         values = {"network": network, "after": after, "upto": upto, "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(evidence_statements.UNVERIFIED_RISES, values)
@@ -108,6 +118,10 @@ class PostgresWatches:
     async def list_logs(
         self, network: str, transaction_hashes: Collection[str]
     ) -> Sequence[TrackedMovement]:
+        """Return what was published of the transactions' logs in canonical blocks.
+
+        Reverted ones are included; rises of coins, which are in no log, are not.
+        """
         values = {"network": network, "transaction_hashes": sorted(transaction_hashes)}
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.PUBLISHED_LOGS, values)
@@ -121,18 +135,29 @@ class PostgresWatches:
         return None if row is None else to_halt(row)
 
     async def halt(self, halt: Halt) -> None:
+        """Mark a network halted. The first reason stays."""
         values = {"network": halt.network, "at": halt.at, "reason": halt.reason}
         await execute_alone(self._engine, statements.HALT, values)
 
     async def find_halt_mark(self, network: str) -> HaltMark | None:
+        """Return what a resume compares; None when the network is not halted."""
         async with reading(self._engine) as connection:
             return await _find_halt_mark(connection, network)
 
     async def is_read(self, network: str) -> bool:
+        """Return whether the settler has taken all that was published of the network.
+
+        :raises Unavailable: when its watermark is not readable.
+        """
         async with reading(self._engine) as connection:
             return await self._has_read(connection, network)
 
     async def resume(self, network: str, mark: HaltMark) -> bool:
+        """Clear a halt under the cursor's lock, unless it changed or the settler is behind.
+
+        :param mark: from before the checks of the resume.
+        :raises Unavailable: when the settler's watermark is not readable.
+        """
         values = {"network": network}
         async with transaction(self._engine) as connection:
             # Each statement behind the lock sees what was committed before it began.

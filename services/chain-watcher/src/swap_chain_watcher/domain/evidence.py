@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 from uuid import UUID
 
-from swap_chain_watcher.domain.movements import Movement, TrackedMovement
+from swap_chain_watcher.domain.movements import Movement, PublishedVersion, Subject, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
 
 Key = tuple[str, UUID]  # block hash and movement
@@ -42,6 +43,17 @@ class Evidence:
     verified_keys: AbstractSet[Key] = frozenset()
     unverified_sums: Mapping[str, int] = field(default_factory=dict)
     trusted_sums: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_EVIDENCE_QUERY: Final = EvidenceQuery()
+
+
+class BatchContext(NamedTuple):
+    """What is stored about a batch before it is decided."""
+
+    known: Mapping[Subject, PublishedVersion]  # the last word ever published, where there was one
+    targets: frozenset[str]  # the deposit addresses among the senders, in lower case
+    evidence: Evidence = Evidence()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,14 @@ from swap_chains.events import Block, LogId
 NAMESPACE: Final = UUID("6f1d6f0e-6a0b-5d52-9a53-0d0c2b7c1a58")
 
 
+@dataclass(frozen=True, slots=True)
+class Unverified:
+    """A deposit that one provider has reported."""
+
+    movement: Movement
+    provider: str | None
+
+
 class Kind(StrEnum):
     DEPOSITED = "deposited"
     TOKEN_TRANSFER = "token_transfer"

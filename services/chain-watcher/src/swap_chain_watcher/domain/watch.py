@@ -4,10 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from swap_chain_watcher.domain.movements import TrackedMovement
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
+
+
+class CursorMoved(Exception):
+    """Somebody else has written since this watch was read: it must be read again."""
+
+
+class NetworkHalted(Exception):
+    """A network waits for a person; the others are followed all the same."""
+
+
+class NotHalted(Exception):
+    """What only a halted network may be ordered: it goes on meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Why a network is not followed until a person says so."""
+
+    network: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class HaltMark:
+    """A halt, and what was published until now: another one means that checks are outdated."""
+
+    halted_at: datetime
+    revision: int
+    last_outbox_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchPosition:
+    """Where the watch of one network stands, for people and metrics."""
+
+    network: str
+    cursor: Block
+    finalized_number: int
+    halt: Halt | None
+
+
+@dataclass(frozen=True, slots=True)
+class UncheckedRange:
+    """The final blocks of a network that were read only once."""
+
+    checked_number: int  # read twice up to here
+    finalized_number: int
 
 
 class ChainBehind(Exception):

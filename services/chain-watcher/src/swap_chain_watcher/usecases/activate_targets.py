@@ -7,12 +7,14 @@ from datetime import timedelta
 from typing import Final
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.targets import PostgresTargets
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.domain.decide import decide_found
+from swap_chain_watcher.domain.deposit_addresses import Target
 from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movement_mapping import senders, subjects, to_movement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import Target, Targets, UnitOfWork
 from swap_chains.errors import ChainError
 from swap_chains.events import BlockAdded
 from swap_chains.ports import ChainReader
@@ -27,7 +29,7 @@ BATCH_MAX: Final = 500
 class FollowedAddresses:
     """The addresses that a reader is asked about, grown as they are taken up."""
 
-    def __init__(self, targets: Targets, network: str, watched: set[str]) -> None:
+    def __init__(self, targets: PostgresTargets, network: str, watched: set[str]) -> None:
         self._targets = targets
         self._network = network
         self._position = 0
@@ -49,8 +51,8 @@ class ActivateTargets:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
-        targets: Targets,
+        unit_of_work: PostgresUnitOfWork,
+        targets: PostgresTargets,
         reader: ChainReader,
         *,
         addresses: FollowedAddresses,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.domain.decide import decide
 from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movement_mapping import senders, subjects
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import UnitOfWork
 from swap_chain_watcher.usecases.count_balances import CountBalances
 from swap_chains.events import ChainEvent
 from swap_runtime.clock import Clock
@@ -19,7 +19,7 @@ from swap_runtime.clock import Clock
 class AdvanceWatch:
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: PostgresUnitOfWork,
         *,
         policy: Policy,
         clock: Clock,

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresWork
 from swap_chain_watcher.domain.balance_rises import (
     BalanceShortfall,
     find_rises,
@@ -18,11 +19,12 @@ from swap_chain_watcher.domain.balance_rises import (
     to_movements,
 )
 from swap_chain_watcher.domain.decide import decide_found
+from swap_chain_watcher.domain.deposit_addresses import CountedAddresses, DueAddresses
 from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movements import Movement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import CountedAddresses, DueAddresses, Targets, Work
+from swap_chain_watcher.ports import DueTargets
 from swap_chains.errors import ChainError
 from swap_chains.events import Block, BlocksFinalized, ChainEvent
 from swap_chains.ports import ChainReader, Holding
@@ -62,7 +64,7 @@ class CountBalances:
 
     def __init__(
         self,
-        targets: Targets,
+        targets: DueTargets,
         reader: ChainReader,
         *,
         policy: Policy,
@@ -130,7 +132,7 @@ class CountBalances:
         return BalanceCount(block, balances, changed, due, ancestor)
 
     async def record(
-        self, work: Work, watch: Watch, count: BalanceCount, *, at: datetime
+        self, work: PostgresWork, watch: Watch, count: BalanceCount, *, at: datetime
     ) -> Step | None:
         """Save and tell what has come, behind the batch that ends at the counted block."""
         network = watch.network
@@ -154,7 +156,9 @@ class CountBalances:
         await work.add_found(step, at=at)
         return step
 
-    async def _find(self, work: Work, watch: Watch, count: BalanceCount) -> Sequence[Movement]:
+    async def _find(
+        self, work: PostgresWork, watch: Watch, count: BalanceCount
+    ) -> Sequence[Movement]:
         found: list[Movement] = []
         for known in await work.received(watch.network, count.changed):
             balance = count.balances[known.address]

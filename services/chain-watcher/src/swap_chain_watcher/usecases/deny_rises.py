@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
+from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.denials import (
     PROVIDERS_MIN,
     Denial,
@@ -14,7 +16,7 @@ from swap_chain_watcher.domain.denials import (
     find_disproved,
 )
 from swap_chain_watcher.domain.movements import Movement, State
-from swap_chain_watcher.ports import Halt, UnitOfWork, Watches
+from swap_chain_watcher.domain.watch import Halt
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader, Holding
 from swap_domain.catalogue import NATIVE
@@ -33,7 +35,12 @@ class DenyRises:
     """
 
     def __init__(
-        self, unit_of_work: UnitOfWork, watches: Watches, reader: ChainReader, *, clock: Clock
+        self,
+        unit_of_work: PostgresUnitOfWork,
+        watches: PostgresWatches,
+        reader: ChainReader,
+        *,
+        clock: Clock,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._watches = watches

@@ -9,9 +9,10 @@ from typing import Final
 from uuid import UUID
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.rises import PostgresRises
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.domain.movements import Movement, TrackedMovement
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import Rises, UnitOfWork
 from swap_chains.errors import ChainError
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.wallet_calls import Transaction, coins_sent
@@ -45,7 +46,12 @@ class FindRiseTransactions:
     """
 
     def __init__(
-        self, unit_of_work: UnitOfWork, rises: Rises, reader: ChainReader, *, clock: Clock
+        self,
+        unit_of_work: PostgresUnitOfWork,
+        rises: PostgresRises,
+        reader: ChainReader,
+        *,
+        clock: Clock,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._rises = rises

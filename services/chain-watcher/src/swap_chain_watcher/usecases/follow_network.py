@@ -9,8 +9,15 @@ from datetime import timedelta
 from random import Random
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Watch
-from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Watches
+from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.domain.watch import (
+    BrokenChain,
+    ChainBehind,
+    CursorMoved,
+    Halt,
+    NetworkHalted,
+    Watch,
+)
 from swap_chain_watcher.usecases.activate_targets import ActivateTargets
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
@@ -42,7 +49,7 @@ class FollowNetwork:
     def __init__(
         self,
         reader: ChainReader,
-        watches: Watches,
+        watches: PostgresWatches,
         *,
         open_watch: OpenWatch,
         advance_watch: AdvanceWatch,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.watch import ChainBehind, Watch
-from swap_chain_watcher.ports import Watches
 from swap_chains.errors import BlockUnknown, ChainUnavailable, ReorgBeyondFinality
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader
@@ -15,7 +15,12 @@ CheckChain = Callable[[], Awaitable[None]]
 
 class OpenWatch:
     def __init__(
-        self, watches: Watches, reader: ChainReader, *, check_chain: CheckChain, start_block: int
+        self,
+        watches: PostgresWatches,
+        reader: ChainReader,
+        *,
+        check_chain: CheckChain,
+        start_block: int,
     ) -> None:
         self._watches = watches
         self._reader = reader

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.domain.hints import HintBackoff
-from swap_chain_watcher.ports import UnitOfWork
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.envelope import Envelope
 
@@ -15,7 +15,7 @@ class RecordHints:
     """Any replica takes a hint; the one that follows the network hears of it through Postgres."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, networks: Collection[str], patience: HintBackoff
+        self, unit_of_work: PostgresUnitOfWork, *, networks: Collection[str], patience: HintBackoff
     ) -> None:
         self._unit_of_work = unit_of_work
         self._patience = patience

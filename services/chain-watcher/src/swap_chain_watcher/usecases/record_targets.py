@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.ports import Target, UnitOfWork
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
+from swap_chain_watcher.domain.deposit_addresses import Target
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.envelope import Envelope
 
 
 class RecordTargets:
-    def __init__(self, unit_of_work: UnitOfWork) -> None:
+    def __init__(self, unit_of_work: PostgresUnitOfWork) -> None:
         self._unit_of_work = unit_of_work
 
     async def __call__(self, messages: Sequence[Envelope[DepositTargetAssigned]]) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.domain.hints import HintBackoff
-from swap_chain_watcher.ports import UnitOfWork
 
 BATCH_MAX = 500
 
@@ -12,7 +12,7 @@ class RepeatHints:
     Any replica may: each hint is due at one of them, and the follower hears through Postgres.
     """
 
-    def __init__(self, unit_of_work: UnitOfWork, *, patience: HintBackoff) -> None:
+    def __init__(self, unit_of_work: PostgresUnitOfWork, *, patience: HintBackoff) -> None:
         self._unit_of_work = unit_of_work
         self._patience = patience
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.ports import Watches, WatchPosition
+from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.domain.watch import WatchPosition
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
 
@@ -30,7 +31,7 @@ class NetworkReport:
 
 class ReportNetworks:
     def __init__(
-        self, watches: Watches, readers: Sequence[ChainReader], *, patience: timedelta
+        self, watches: PostgresWatches, readers: Sequence[ChainReader], *, patience: timedelta
     ) -> None:
         self._watches = watches
         self._readers = readers

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.trust import PostgresTrust
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.ports import Trust
 
 
 class ReportTrust:
-    def __init__(self, trust: Trust, policies: Sequence[Policy]) -> None:
+    def __init__(self, trust: PostgresTrust, policies: Sequence[Policy]) -> None:
         """
         :param policies: of all networks; the first report stores their caps for other services.
         """

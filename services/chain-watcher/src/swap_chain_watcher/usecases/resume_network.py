@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.denials import RisesDenied
 from swap_chain_watcher.domain.second_look import MovementsDenied
-from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind
-from swap_chain_watcher.ports import Halt, Watches
+from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Halt
 from swap_chain_watcher.usecases.take_back_logs import TakeBackLogs
 from swap_chains.errors import ChainError, ReorgBeyondFinality
 from swap_runtime.errors import Refused, Unavailable
@@ -72,7 +72,7 @@ class _Progress:
 class ResumeNetwork:
     def __init__(
         self,
-        watches: Watches,
+        watches: PostgresWatches,
         *,
         checks: Mapping[str, Sequence[Check]],
         take_back_logs: Mapping[str, TakeBackLogs],

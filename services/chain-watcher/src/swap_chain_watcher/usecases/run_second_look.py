@@ -10,12 +10,13 @@ from dataclasses import replace
 from uuid import UUID
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
+from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movement_mapping import movement_keys, senders, subjects
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
-from swap_chain_watcher.domain.watch import BrokenChain
-from swap_chain_watcher.ports import Halt, UncheckedRange, UnitOfWork, Watches
+from swap_chain_watcher.domain.watch import BrokenChain, Halt, UncheckedRange
 from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
 from swap_chains.errors import BlockDiffers, ChainError, FinalBlocksDiffer
 from swap_chains.events import Block
@@ -28,8 +29,8 @@ class RunSecondLook:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
-        watches: Watches,
+        unit_of_work: PostgresUnitOfWork,
+        watches: PostgresWatches,
         reader: ChainReader,
         *,
         policy: Policy,

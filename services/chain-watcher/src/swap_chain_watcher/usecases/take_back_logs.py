@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork, PostgresWork
+from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movement_mapping import senders, subjects
 from swap_chain_watcher.domain.movements import State, TrackedMovement
@@ -17,7 +19,7 @@ from swap_chain_watcher.domain.take_back import (
     find_replacements,
     find_taken_back,
 )
-from swap_chain_watcher.ports import NotHalted, UnitOfWork, Watches, Work
+from swap_chain_watcher.domain.watch import NotHalted
 from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
 from swap_chains.events import Block, BlockAdded
 from swap_chains.ports import ChainReader
@@ -34,8 +36,8 @@ class TakeBackLogs:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
-        watches: Watches,
+        unit_of_work: PostgresUnitOfWork,
+        watches: PostgresWatches,
         reader: ChainReader,
         *,
         policy: Policy,
@@ -127,7 +129,7 @@ class TakeBackLogs:
 
     async def _take_back(
         self,
-        work: Work,
+        work: PostgresWork,
         denied: Sequence[TrackedMovement],
         standing: Sequence[TrackedMovement],
         blocks: Mapping[str, ReportedBlock],

@@ -8,12 +8,13 @@ from itertools import groupby
 from typing import Final
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
+from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movement_mapping import senders, to_movement
-from swap_chain_watcher.domain.movements import Kind, Movement
+from swap_chain_watcher.domain.movements import Kind, Movement, Unverified
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import is_reported_alike
-from swap_chain_watcher.ports import UnitOfWork, Unverified, Watches
 from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
 from swap_chains.errors import ChainError
 from swap_chains.events import Block, BlockAdded
@@ -34,8 +35,8 @@ class VerifyDeposits:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
-        watches: Watches,
+        unit_of_work: PostgresUnitOfWork,
+        watches: PostgresWatches,
         reader: ChainReader,
         *,
         policy: Policy,
