@@ -22,7 +22,7 @@ from swap_api.lookup_ports import ChainTransactions
 from swap_api.management_ports import WebhookEndpoints
 from swap_api.ports import DepositAddresses, Depositories, Pricing
 from swap_chains.fake import FakeReader, FakeSender
-from swap_chains.ports import ChainReader, ChainSender, TransferReader
+from swap_chains.ports import ChainReader, ChainSender
 from swap_domain.catalogue import Catalogue
 from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.relay import Producer
@@ -36,10 +36,8 @@ def of_runtime() -> tuple[Parking, Producer]:
     return FakeParking(), FakeProducer()
 
 
-def of_chains(
-    reader: FakeReader, sender: FakeSender
-) -> tuple[ChainReader, TransferReader, ChainSender]:
-    return reader, reader, sender
+def of_chains(reader: FakeReader, sender: FakeSender) -> tuple[ChainReader, ChainSender]:
+    return reader, sender
 
 
 def of_settler() -> tuple[UnitOfWork, DueRefunds, DueRequotes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from swap_chains.errors import ChainError
 from swap_chains.evm.codec import (
@@ -13,7 +13,7 @@ from swap_chains.evm.codec import (
     encode_withdraw,
 )
 from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
-from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTransfers, TransferReader
+from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTransfers
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator import observe
@@ -29,10 +29,6 @@ NOT_YET: Final = (
 )
 ASK: Final = "find out whose it is, then again with --to and --reason"
 BY_OWNER: Final = "the owner of the Treasury sends the calls in turn; nobody else can return it"
-
-
-class Reader(ChainReader, TransferReader, Protocol):
-    """Reads a network, and what nobody follows there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class RescueTokens:
     """
 
     def __init__(
-        self, rescues: PostgresRescues, *, catalogue: Catalogue, chains: Mapping[str, Reader]
+        self, rescues: PostgresRescues, *, catalogue: Catalogue, chains: Mapping[str, ChainReader]
     ) -> None:
         self._rescues = rescues
         self._catalogue = catalogue
