@@ -26,10 +26,11 @@ from swap_chains.ports import ChainReader, ChainSender
 from swap_domain.catalogue import Catalogue
 from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.relay import Producer
-from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.operator import ports as settler
 from swap_settler.settling import ports as settling
 from swap_settler.settling.ports import DueRefunds, DueRequotes
+from swap_settler.sweeping.ports import Withdrawals, WithdrawalWork
 
 
 def of_runtime() -> tuple[Parking, Producer]:
@@ -40,9 +41,14 @@ def of_chains(reader: FakeReader, sender: FakeSender) -> tuple[ChainReader, Chai
     return reader, sender
 
 
-def of_settler() -> tuple[UnitOfWork, DueRefunds, DueRequotes]:
+def of_settler() -> tuple[UnitOfWork[Work], DueRefunds, DueRequotes]:
     work = FakeUnitOfWork()
     return work, work, FakeRequotes(work)
+
+
+def of_withdrawals() -> tuple[UnitOfWork[WithdrawalWork], Withdrawals]:
+    work = FakeUnitOfWork()
+    return work, work
 
 
 def of_the_quoter() -> tuple[settler.Prices, settling.Pricing, settling.Pricing]:

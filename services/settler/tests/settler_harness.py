@@ -22,6 +22,7 @@ from services.settler.tests.factories import (
     a_request,
     funding,
 )
+from services.settler.tests.fakes import FakeUnitOfWork
 from swap_chains.fake import FakeChain, FakeReader
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
@@ -31,7 +32,7 @@ from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE
 from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Swap
 from swap_settler.settling.decide.payouts import abandon_payment
 from swap_settler.settling.decide.requotes import Refused
@@ -82,7 +83,7 @@ class Quoter:
 class Settler:
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: FakeUnitOfWork | PostgresUnitOfWork,
         refunds: DueRefunds | None = None,
         *,
         requotes: DueRequotes | None = None,

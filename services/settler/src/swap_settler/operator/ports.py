@@ -1,4 +1,4 @@
-"""What operators' orders need of the outside: caps, who must not be paid, sweeps."""
+"""What tests of operators' orders replace."""
 
 from __future__ import annotations
 

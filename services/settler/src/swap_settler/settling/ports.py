@@ -1,15 +1,18 @@
-"""What settling needs from the outside."""
+"""What settling needs of the quoter, of work that is due, and of a transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
-from swap_settler.model.swap import Leg
+from swap_settler.model.chain_facts import SweptFact
+from swap_settler.model.ports import Place, Work
+from swap_settler.model.swap import Leg, Swap
+from swap_settler.model.treasury import Unbooked, Withdrawal
 from swap_settler.settling.decide.requotes import Refused
 
 
@@ -61,4 +64,93 @@ class Pricing(Protocol):
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
         """Return what it offers, or why nothing; a quoter that is away gives no answer."""
+        ...
+
+
+class AttachingWork(Work, Protocol):
+    """A transaction that may give a swap a deposit that names none."""
+
+    async def store_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+        """Keep who said whose a deposit is, and what proves it. After the flush."""
+        ...
+
+
+class RequestWork(AttachingWork, Protocol):
+    """A transaction that takes requests for swaps."""
+
+    async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
+        """Return how many deposits of each signer failed on a chain within a day."""
+        ...
+
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+        """Return what was booked as nobody's from these addresses; it is to be booked again."""
+        ...
+
+
+class DepositWork(Work, Protocol):
+    """A transaction that takes facts about deposits, sweeps and withdrawals."""
+
+    async def numbers_at(self, places: Collection[Place]) -> Mapping[Place, int]:
+        """Return whose deposit addresses (network and address) these are, by sequence number."""
+        ...
+
+    async def save_swept(self, swept: Sequence[SweptFact]) -> None:
+        """Save what is newer than what is known of sweeps, and how far ours are with it."""
+        ...
+
+    async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
+        """Save what is newer than what is known of withdrawals."""
+        ...
+
+
+class ExpiryWork(Work, Protocol):
+    """A transaction that ends swaps after their deadline."""
+
+    async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        """Load swaps whose deadline passed on our clock and on the source network.
+
+        Nothing the watcher said up to that block may be unheard, and no deposit may be open.
+        A swap that somebody else holds is left to the next round.
+        """
+        ...
+
+
+class RefundWork(Work, Protocol):
+    """A transaction that works refunds out."""
+
+    async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
+        """Let refunds wait that cannot be paid yet."""
+        ...
+
+    async def drop_refunds_due(self, ids: Sequence[int]) -> None:
+        """Forget what was due: it is decided about in this transaction."""
+        ...
+
+
+class RequoteWork(Work, Protocol):
+    """A transaction that applies answers of the quoter."""
+
+    async def settle_requotes_due(
+        self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
+    ) -> None:
+        """Forget the swaps that were decided about; ask about the others after a pause."""
+        ...
+
+
+class CompletionWork(Work, Protocol):
+    """A transaction that ends swaps without their refuel."""
+
+    async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        """Load swaps that have waited long enough for their refuel to leave.
+
+        A swap that somebody else holds is left to the next round.
+        """
+        ...
+
+    async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
+        """Return the swaps whose refuel the chain may know as paid, and the ledger does not."""
+        ...
+
+    async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
+        """Forget that these wait for their refuel: it is decided about in this transaction."""
         ...

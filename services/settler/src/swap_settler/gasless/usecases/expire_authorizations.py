@@ -4,6 +4,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
 from swap_settler.gasless.decide.relaying import ended
+from swap_settler.gasless.ports import LapsedWork
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
@@ -15,7 +16,7 @@ class ExpireAuthorizations:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[LapsedWork],
         *,
         clock: Clock,
         swap_messages: SwapMessages,

@@ -61,6 +61,9 @@ class SweepWork:
         self._add_due(gone)
 
     async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
+        """Load the final sweeps that the ledger does not have and that nothing is missing of;
+        those somebody holds are left.
+        """
         values = {"network": network, "limit": limit}
         rows = await self._connection.execute(statements.UNBOOKED, values)
         return [_to_unbooked(row) for row in rows]
@@ -83,6 +86,7 @@ class SweepWork:
         return [_to_unbooked(row) for row in rows]
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
+        """Keep that sweeps are booked, and whether as nobody's."""
         rows = [{"id": id, "is_nobodys": has_no_swap} for id, has_no_swap in booked.items()]
         self._connection.post(statements.MARK_BOOKED, columns(rows))
 

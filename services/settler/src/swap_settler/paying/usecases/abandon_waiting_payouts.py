@@ -7,7 +7,7 @@ from swap_runtime.clock import Clock
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.settling.decide.dwelling import abandon_waiting_payout
 from swap_settler.settling.store.dwelling import PostgresDwelling
 
@@ -22,7 +22,7 @@ class AbandonWaitingPayouts:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[Work],
         *,
         dwelling: PostgresDwelling,
         clock: Clock,

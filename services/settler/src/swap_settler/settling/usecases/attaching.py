@@ -15,11 +15,11 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unprocessable
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.message_mapping import paid_id_of
-from swap_settler.model.ports import Work
 from swap_settler.model.swap import Deposit, Swap
 from swap_settler.settling import observe
 from swap_settler.settling.decide.attaching import NotAttachable, Proof, check
 from swap_settler.settling.decide.deposits import take
+from swap_settler.settling.ports import AttachingWork
 
 
 class Attaching:
@@ -74,7 +74,7 @@ class Attaching:
         self._done.append(proof)
         del self._waiting[deposit.id]
 
-    async def store(self, work: Work) -> None:
+    async def store(self, work: AttachingWork) -> None:
         """Keep with the deposits what proves them. After the flush."""
         for proof in self._done:
             await work.store_attachment(proof.deposit_id, by=proof.by, because=proof.because)

@@ -7,6 +7,7 @@ from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.settling.decide.refuels import overdue
+from swap_settler.settling.ports import CompletionWork
 
 
 class CompleteSwaps:
@@ -14,7 +15,7 @@ class CompleteSwaps:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[CompletionWork],
         *,
         clock: Clock,
         swap_messages: SwapMessages,

@@ -7,6 +7,7 @@ from swap_settler.model.batch_state import BatchState
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.settling.decide.expiry import decide
+from swap_settler.settling.ports import ExpiryWork
 
 
 class ExpireSwaps:
@@ -14,7 +15,7 @@ class ExpireSwaps:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[ExpiryWork],
         *,
         clock: Clock,
         swap_messages: SwapMessages,

@@ -31,12 +31,13 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.messages.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import OpenedRequests, Place, UnitOfWork, Work
+from swap_settler.model.ports import OpenedRequests, Place, UnitOfWork
 from swap_settler.model.swap import Deposit, match_key
 from swap_settler.model.targets import DepositTarget
 from swap_settler.model.treasury import Unbooked
 from swap_settler.settling.decide.deposits import attach
 from swap_settler.settling.decide.requests import begin, set_refund_address
+from swap_settler.settling.ports import RequestWork
 from swap_settler.settling.usecases.attaching import Attaching
 from swap_settler.settling.usecases.settle_deposits import key_of
 from swap_settler.sweeping.decide.sweeps import (
@@ -64,7 +65,7 @@ class RequestSwaps:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[RequestWork],
         *,
         clock: Clock,
         swap_messages: SwapMessages,
@@ -98,7 +99,7 @@ class RequestSwaps:
 
     async def _apply(
         self,
-        work: Work,
+        work: RequestWork,
         messages: Sequence[Message],
         opened: OpenedRequests,
         targets: Mapping[UUID, DepositTarget],
@@ -155,7 +156,7 @@ class RequestSwaps:
             change = set_refund_address(known, body.refund_address, at=now)
             batch_state.add(change, trace_id=message.trace_id)
 
-    async def _reverts(self, work: Work, messages: Sequence[Message]) -> Mapping[str, int]:
+    async def _reverts(self, work: RequestWork, messages: Sequence[Message]) -> Mapping[str, int]:
         """Return how often each signer of the batch cost us gas for nothing lately."""
         bodies = (message.body for message in messages)
         signers = {b.signer for b in bodies if isinstance(b, AuthorizationSubmitted)}
@@ -189,7 +190,7 @@ class RequestSwaps:
 
 
 async def _open(
-    work: Work, messages: Sequence[Message], targets: Iterable[DepositTarget]
+    work: RequestWork, messages: Sequence[Message], targets: Iterable[DepositTarget]
 ) -> OpenedRequests:
     """Hold all that is decided about, and load it."""
     attached_ids = {body.deposit_id for body in _of(messages, DepositAttached)}
@@ -228,7 +229,7 @@ def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
 
 
 async def _found(
-    work: Work,
+    work: RequestWork,
     there: Mapping[UUID, Deposit],
     *,
     keys: Collection[str],

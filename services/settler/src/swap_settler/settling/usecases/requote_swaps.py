@@ -21,7 +21,7 @@ from swap_settler.model.ports import UnitOfWork
 from swap_settler.model.swap import QuoteTerms, Swap
 from swap_settler.settling import observe
 from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
-from swap_settler.settling.ports import DueRequote, DueRequotes, Pricing
+from swap_settler.settling.ports import DueRequote, DueRequotes, Pricing, RequoteWork
 
 Answer = QuoteAnswer | Refused
 
@@ -35,7 +35,7 @@ class RequoteSwaps:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[RequoteWork],
         *,
         requotes: DueRequotes,
         pricing: Pricing,

@@ -20,13 +20,14 @@ from swap_settler.model.messages.message_mapping import (
     paid_id_of,
 )
 from swap_settler.model.messages.swap_messages import SwapMessages
-from swap_settler.model.ports import OpenedDeposits, UnitOfWork, Work
+from swap_settler.model.ports import OpenedDeposits, UnitOfWork
 from swap_settler.model.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
 from swap_settler.settling.decide.deposits import (
     decide,
     decide_unmatched,
     require_released,
 )
+from swap_settler.settling.ports import DepositWork
 from swap_settler.sweeping.decide.sweeps import address_key
 
 Message = Envelope[DepositChanged]
@@ -61,7 +62,7 @@ class SettleDeposits:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[DepositWork],
         *,
         clock: Clock,
         mapper: MessageMapper,
@@ -89,7 +90,7 @@ class SettleDeposits:
         observe_changes.changed(batch_state.changes)
 
     async def _decode(
-        self, work: Work, messages: Sequence[Message], now: datetime
+        self, work: DepositWork, messages: Sequence[Message], now: datetime
     ) -> Mapping[UUID, DecodedMessage]:
         """Read the messages about deposits, of networks that are known.
 
@@ -121,7 +122,7 @@ class SettleDeposits:
             self._mapper.require(message.body.network)
         return new_messages
 
-    async def _save_others(self, work: Work, new_messages: Sequence[Message]) -> None:
+    async def _save_others(self, work: DepositWork, new_messages: Sequence[Message]) -> None:
         """Save what is no deposit: what was swept, and what the owner took."""
         swept = [self._mapper.swept(m.body) for m in new_messages if m.body.kind == SWEPT]
         if sweeps := [one for one in swept if one is not None]:
@@ -133,7 +134,11 @@ class SettleDeposits:
             await work.save_withdrawn(known)
 
     async def _apply(
-        self, work: Work, decoded: Sequence[DecodedMessage], opened: OpenedDeposits, now: datetime
+        self,
+        work: DepositWork,
+        decoded: Sequence[DecodedMessage],
+        opened: OpenedDeposits,
+        now: datetime,
     ) -> BatchState:
         owners = _Owners(opened.swaps)
         unmatched_ids = {one.deposit.id for one in decoded if owners.find(one.fact) is None}

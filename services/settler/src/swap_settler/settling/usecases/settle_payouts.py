@@ -23,7 +23,7 @@ class SettlePayouts:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[Work],
         *,
         clock: Clock,
         mapper: MessageMapper,

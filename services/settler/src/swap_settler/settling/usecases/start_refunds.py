@@ -27,7 +27,7 @@ from swap_settler.settling.decide.refunds import (
     is_worth,
     start,
 )
-from swap_settler.settling.ports import DataFee, DueRefund, DueRefunds
+from swap_settler.settling.ports import DataFee, DueRefund, DueRefunds, RefundWork
 from swap_settler.settling.usecases.refund_costs import refund_cost
 
 # What is to be sent back may stand at its deposit address still.
@@ -44,7 +44,7 @@ class StartRefunds:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[RefundWork],
         *,
         refunds: DueRefunds,
         chain: ChainReader,

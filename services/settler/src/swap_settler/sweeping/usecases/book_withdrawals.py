@@ -8,7 +8,7 @@ from swap_settler.model.changes import Changes
 from swap_settler.model.ports import UnitOfWork
 from swap_settler.sweeping import observe
 from swap_settler.sweeping.decide.withdrawals import book
-from swap_settler.sweeping.ports import Withdrawals
+from swap_settler.sweeping.ports import Withdrawals, WithdrawalWork
 
 # What came before it on the chain has been heard of by then; later, a person has to look.
 PATIENCE: Final = timedelta(minutes=10)
@@ -19,7 +19,7 @@ class BookWithdrawals:
 
     def __init__(
         self,
-        unit_of_work: UnitOfWork,
+        unit_of_work: UnitOfWork[WithdrawalWork],
         *,
         withdrawals: Withdrawals,
         clock: Clock,
