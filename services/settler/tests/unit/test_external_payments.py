@@ -24,7 +24,7 @@ from services.settler.tests.factories import (
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.ledger import ledger, ledger_external, ledger_fees
+from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
 from swap_settler.settling.decide import deposits
@@ -90,7 +90,7 @@ class TestMadeByAnExternalTransaction:
         assert (change.swap.status, change.swap.closed_at) == (Status.COMPLETED, NOON + HOUR)
         assert change.ledger == (
             ledger.payout_final(intent, block_number=500, treasury=HERE),
-            ledger_external.book_reconciled_payout(told, HERE),
+            ledger.book_reconciled_payout(told, HERE),
         )
 
     def test_keeps_when_it_had_a_nonce_here(self) -> None:
@@ -231,7 +231,7 @@ class TestAPaymentThatIsNoSwaps:
         assert [one.state for one in change.intents] == [IntentState.BROADCAST]
 
     @pytest.mark.parametrize(
-        ("intent", "release"), [(CLAIM, ledger.claim_released), (FEE, ledger_fees.released)]
+        ("intent", "release"), [(CLAIM, ledger.claim_released), (FEE, ledger.partner_fee_released)]
     )
     def test_that_is_dead_is_owed_again(self, intent: Intent, release: object) -> None:
         change = abandon_standalone_intent(intent, because="so", failures=3)

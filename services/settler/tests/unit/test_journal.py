@@ -26,7 +26,7 @@ from services.settler.tests.factories import (
     a_swap,
 )
 from swap_domain.catalogue import NATIVE
-from swap_settler.model.ledger import ledger, ledger_external, ledger_fees, ledger_refuels
+from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import (
     Account,
     AccountKind,
@@ -389,7 +389,7 @@ JOURNAL = {
         ),
     ),
     "an operator explained it": (
-        lambda: ledger_external.book_reconciled_payout(PAID, TREASURY[POLYGON]),
+        lambda: ledger.book_reconciled_payout(PAID, TREASURY[POLYGON]),
         entry(
             f"payout_explained/{POLYGON}/{PAID.paid_id}/{PAID.transaction_hash}",
             (custody(DESTINATION), PAYOUT),
@@ -400,11 +400,11 @@ JOURNAL = {
     ),
     # Refuels
     "a refuel is bought": (
-        lambda: ledger_refuels.bought(SWAP, BOUGHT),
+        lambda: ledger.refuel_bought(SWAP, BOUGHT),
         entry(f"refuel_bought/{ID}/4", *REFUEL_BOUGHT),
     ),
     "a refuel is given back with its output": (
-        lambda: ledger_refuels.unbought(SWAP, BOUGHT),
+        lambda: ledger.refuel_unbought(SWAP, BOUGHT),
         entry(f"refuel_unbought/{ID}/4", *back(*REFUEL_BOUGHT)),
     ),
     "a refuel is ordered": (
@@ -425,7 +425,7 @@ JOURNAL = {
         ),
     ),
     "a refuel that cannot be sent is claimable": (
-        lambda: ledger_refuels.claimable(SWAP, BOUGHT),
+        lambda: ledger.refuel_claimable(SWAP, BOUGHT),
         entry(
             f"refuel_claimable/{ID}/4",
             (of_swap(K.REFUEL_LIABILITY, COIN), REFUEL),
@@ -433,13 +433,13 @@ JOURNAL = {
         ),
     ),
     "a refuel was sent for a deposit that a reorg took": (
-        lambda: ledger_refuels.lost(SWAP, SENT_REFUEL),
+        lambda: ledger.refuel_lost(SWAP, SENT_REFUEL),
         entry(
             f"refuel_lost/{ID}/4", (of_swap(K.LOSS), CHARGED), (of_swap(K.SWAP_LIABILITY), -CHARGED)
         ),
     ),
     "a refuel that was written off was never sent": (
-        lambda: ledger_refuels.charge_retained(SWAP, SENT_REFUEL),
+        lambda: ledger.refuel_charge_retained(SWAP, SENT_REFUEL),
         entry(
             f"refuel_kept/{ID}/4",
             (of_swap(K.REFUEL_LIABILITY, COIN), REFUEL),
@@ -448,7 +448,7 @@ JOURNAL = {
     ),
     # Partners' fees
     "a partner's fee is to be paid": (
-        lambda: ledger_fees.reserved(FEES),
+        lambda: ledger.partner_fee_reserved(FEES),
         entry(
             f"partner_fee_reserved/{INTENT}",
             (of(K.PARTNER_FEE, app_id=SOME), 70),
@@ -457,7 +457,7 @@ JOURNAL = {
         ),
     ),
     "the payment of a partner's fee is dead": (
-        lambda: ledger_fees.released(FEES),
+        lambda: ledger.partner_fee_released(FEES),
         entry(
             f"partner_fee_released/{INTENT}",
             (of(K.PARTNER_FEE, app_id=SOME), -70),
@@ -501,7 +501,7 @@ JOURNAL = {
         ),
     ),
     "gas that a restored ledger has forgotten": (
-        lambda: ledger_external.forgotten_spent(
+        lambda: ledger.forgotten_spent(
             network=POLYGON, signer=SIGNER, native=NATIVE, base_units=5, block_number=9
         ),
         entry(
@@ -541,7 +541,7 @@ def test_moves_these_accounts_and_no_other(row: str) -> None:
 def test_an_external_transaction_never_takes_more_from_a_signer_than_is_booked(
     left: int, booked: int, moves: tuple[tuple[Account, int], ...]
 ) -> None:
-    spent = ledger_external.book_external_spending(
+    spent = ledger.book_external_spending(
         network=POLYGON,
         signer=SIGNER,
         native=NATIVE,
@@ -570,20 +570,20 @@ class TestAPartnersFee:
     def test_is_owed_to_the_app_out_of_the_fee_income_once_the_output_is_final(self) -> None:
         swap = self.swap_with('{"partner_fee_base_units": "70", "partner_fee_basis_points": 30}')
 
-        [earned] = ledger_fees.earned(swap, OUTPUT)
+        [earned] = ledger.partner_fee_earned(swap, OUTPUT)
 
         assert earned == entry(
             f"partner_fee_earned/{INTENT}",
             (of(K.FEE_INCOME), 70),
             (of(K.PARTNER_FEE, app_id=swap.terms.app_id), -70),
         )
-        assert ledger_fees.partner_fee_of(swap.quote) == 70
-        assert ledger_fees.partner_fee_basis_points_of(swap.quote) == 30
+        assert ledger.partner_fee_of(swap.quote) == 70
+        assert ledger.partner_fee_basis_points_of(swap.quote) == 30
 
     @pytest.mark.parametrize("document", ["{}", '{"partner_fee_base_units": "0"}'])
     def test_of_nothing_is_not_booked(self, document: str) -> None:
         swap = self.swap_with(document)
 
-        assert ledger_fees.earned(swap, OUTPUT) == ()
-        assert ledger_fees.partner_fee_of(swap.quote) == 0
-        assert ledger_fees.partner_fee_basis_points_of(swap.quote) == 0
+        assert ledger.partner_fee_earned(swap, OUTPUT) == ()
+        assert ledger.partner_fee_of(swap.quote) == 0
+        assert ledger.partner_fee_basis_points_of(swap.quote) == 0

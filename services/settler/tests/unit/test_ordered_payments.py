@@ -30,7 +30,7 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Method, Swap
 from swap_settler.model.work_due import is_refundable
 from swap_settler.model.worth import worth
@@ -108,7 +108,7 @@ class TestAnOutput:
             ledger.credited(swap, deposit),
             ledger.quote_executed(swap, output),
             ledger.payout_reserved(swap, output),
-            *((ledger_refuels.bought(swap, bought),) if bought else ()),
+            *((ledger.refuel_bought(swap, bought),) if bought else ()),
         )
         assert (change.previous_status, swap.status) == (
             Status.DEPOSIT_PENDING,

@@ -8,7 +8,7 @@ import pytest
 
 from services.settler.tests.factories import ETHEREUM, NOON, RECIPIENT, SOME, USDC
 from swap_settler.model.changes import Changes
-from swap_settler.model.ledger import ledger_fees
+from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import Intent, IntentKind, IntentState
 from swap_settler.operator.decide.partner_fees import PartnerFee, pay
 
@@ -36,4 +36,4 @@ def test_all_that_is_owed_in_one_asset_is_paid_to_the_app(usd_micros: int | None
         created_at=NOON,
         app_id=SOME,
     )
-    assert change == Changes(intents=(payment,), ledger=(ledger_fees.reserved(payment),))
+    assert change == Changes(intents=(payment,), ledger=(ledger.partner_fee_reserved(payment),))

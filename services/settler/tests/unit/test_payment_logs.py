@@ -28,7 +28,7 @@ from services.settler.tests.factories import (
 )
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes, Halt
-from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import paid_id_of, refuel_id_of
 from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, IntentState, Swap
 from swap_settler.settling.decide import deposits, payouts
@@ -312,7 +312,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         assert [entry.kind for entry in dead.ledger] == ["refuel_released", "refuel_kept"]
         forgotten = swap_of(dead)
         assert (forgotten.quote.refuel, forgotten.quote.spent_on_refuel) == (None, 0)
-        assert dead.ledger[1] == ledger_refuels.charge_retained(forgotten, free)
+        assert dead.ledger[1] == ledger.refuel_charge_retained(forgotten, free)
 
 
 class TestADeadPayment:

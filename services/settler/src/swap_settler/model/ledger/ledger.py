@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 from uuid import UUID
 
+from swap_domain.catalogue import NATIVE
+from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.ledger.accounts import (
     Account,
     AccountKind,
@@ -12,7 +15,16 @@ from swap_settler.model.ledger.accounts import (
     LedgerTransaction,
     Posting,
 )
-from swap_settler.model.swap import Deposit, Intent, IntentKind, Leg, Method, Swap
+from swap_settler.model.swap import (
+    Deposit,
+    Intent,
+    IntentKind,
+    Leg,
+    Method,
+    QuoteTerms,
+    Refuel,
+    Swap,
+)
 
 Move = tuple[Account, int]
 # What is promised beside an output stands by itself: an output's end leaves it alone.
@@ -30,7 +42,21 @@ def _booked(
     network: str | None = None,
     block: int | None = None,
 ) -> LedgerTransaction:
-    postings = tuple(Posting(account, units) for account, units in moves if units)
+    """Book the moves that are not zero."""
+    some = (move for move in moves if move[1])
+    return _booked_all(kind, key, *some, swap_id=swap_id, network=network, block=block)
+
+
+def _booked_all(
+    kind: str,
+    key: str,
+    *moves: Move,
+    swap_id: UUID | None = None,
+    network: str | None = None,
+    block: int | None = None,
+) -> LedgerTransaction:
+    """Book moves of which none is zero: Postgres refuses one that is."""
+    postings = tuple(Posting(account, units) for account, units in moves)
     return LedgerTransaction(kind, f"{kind}/{key}", swap_id, network, block, postings)
 
 
@@ -390,4 +416,169 @@ def signer_topped_up(
         (Account(AccountKind.EQUITY, network, native), -base_units),
         network=network,
         block=block_number,
+    )
+
+
+# Refuels, beside the payments of them
+
+
+def refuel_bought(swap: Swap, refuel: Refuel) -> LedgerTransaction:
+    """Source asset of the user becomes ours, and we owe the destination's own coin."""
+    return _booked_all("refuel_bought", _now(swap), *_refuel_moves(swap, refuel), swap_id=swap.id)
+
+
+def refuel_unbought(swap: Swap, refuel: Refuel) -> LedgerTransaction:
+    """Its output is dead, and nothing of the refuel was sent."""
+    back = ((account, -units) for account, units in _refuel_moves(swap, refuel))
+    return _booked_all("refuel_unbought", _now(swap), *back, swap_id=swap.id)
+
+
+def refuel_claimable(swap: Swap, refuel: Refuel) -> LedgerTransaction:
+    """It cannot be sent: it waits for the recipient of the output."""
+    return _booked_all(
+        "refuel_claimable",
+        _now(swap),
+        (_coin(AccountKind.REFUEL_LIABILITY, swap), refuel.base_units),
+        (_coin(AccountKind.CLAIMABLE, swap), -refuel.base_units),
+        swap_id=swap.id,
+    )
+
+
+def refuel_lost(swap: Swap, intent: Intent) -> LedgerTransaction:
+    """It was sent for a deposit that a reorg took: our loss, never a debt of the user."""
+    return _booked_all(
+        "refuel_lost",
+        _now(swap),
+        (_source(AccountKind.LOSS, swap), intent.charged_base_units),
+        (_source(AccountKind.SWAP_LIABILITY, swap), -intent.charged_base_units),
+        swap_id=swap.id,
+    )
+
+
+def refuel_charge_retained(swap: Swap, intent: Intent) -> LedgerTransaction:
+    """What was lost with it was never sent: it is ours."""
+    return _booked_all(
+        "refuel_kept",
+        _now(swap),
+        (_coin(AccountKind.REFUEL_LIABILITY, swap), intent.base_units),
+        (Account(AccountKind.POSITION, intent.network, NATIVE), -intent.base_units),
+        swap_id=swap.id,
+    )
+
+
+def _now(swap: Swap) -> str:
+    return f"{swap.id}/{swap.sequence}"
+
+
+def _refuel_moves(swap: Swap, refuel: Refuel) -> tuple[Move, ...]:
+    source, network = swap.terms.source, swap.terms.destination.network
+    return (
+        (_source(AccountKind.SWAP_LIABILITY, swap), refuel.charged_base_units),
+        (Account(AccountKind.POSITION, source.network, source.token), -refuel.charged_base_units),
+        (Account(AccountKind.POSITION, network, NATIVE), refuel.base_units),
+        (_coin(AccountKind.REFUEL_LIABILITY, swap), -refuel.base_units),
+    )
+
+
+def _coin(kind: AccountKind, swap: Swap) -> Account:
+    return Account(kind, swap.terms.destination.network, NATIVE, swap.id)
+
+
+# A partner's fee: earned with the output, on its way, and back
+
+
+def partner_fee_of(quote: QuoteTerms) -> int:
+    """Return what of the fee is the partner's, in source base units."""
+    return int(json.loads(quote.document).get("partner_fee_base_units", "0"))
+
+
+def partner_fee_basis_points_of(quote: QuoteTerms) -> int:
+    """Return what the swap's app takes of whatever is swapped."""
+    return int(json.loads(quote.document).get("partner_fee_basis_points", 0))
+
+
+def partner_fee_earned(swap: Swap, output: Intent) -> tuple[LedgerTransaction, ...]:
+    """The output is final, so that nothing reverses the quote any more: the fee is owed."""
+    fee, source = partner_fee_of(swap.quote), swap.terms.source
+    if not fee:
+        return ()
+    income = Account(AccountKind.FEE_INCOME, source.network, source.token)
+    owed = Account(AccountKind.PARTNER_FEE, source.network, source.token, app_id=swap.terms.app_id)
+    moves = ((income, fee), (owed, -fee))
+    return (_booked_all("partner_fee_earned", str(output.id), *moves, swap_id=swap.id),)
+
+
+def partner_fee_reserved(payment: Intent) -> LedgerTransaction:
+    """What is owed is on its way."""
+    return _booked_all("partner_fee_reserved", str(payment.id), *_partner_fee_moves(payment))
+
+
+def partner_fee_released(payment: Intent) -> LedgerTransaction:
+    """The payment is dead: it is owed again."""
+    back = ((account, -units) for account, units in _partner_fee_moves(payment))
+    return _booked_all("partner_fee_released", str(payment.id), *back)
+
+
+def _partner_fee_moves(payment: Intent) -> tuple[Move, ...]:
+    owed, on_the_way = (
+        Account(kind, payment.network, payment.token, app_id=payment.app_id)
+        for kind in (AccountKind.PARTNER_FEE, AccountKind.IN_FLIGHT)
+    )
+    return (owed, payment.base_units), (on_the_way, -payment.base_units)
+
+
+# What external transactions took out of a signer, and paid
+
+
+def book_external_spending(
+    *,
+    network: str,
+    signer: str,
+    native: str,
+    nonce: int,
+    base_units: int,
+    booked: int,
+    block_number: int,
+) -> LedgerTransaction:
+    """Gas and value that left by a transaction we did not sign: our loss.
+
+    :param booked: what the ledger has of the signer. What was topped up while the nonce was not
+        explained it does not have yet: beyond it, the owner's money was spent.
+    """
+    held = min(base_units, booked)
+    return _booked(
+        "foreign_spent",
+        f"{network}/{signer}/{nonce}",
+        (Account(AccountKind.LOSS, network, native), base_units),
+        (_signer(network, native, signer), -held),
+        (Account(AccountKind.EQUITY, network, native), held - base_units),
+        network=network,
+        block=block_number,
+    )
+
+
+def forgotten_spent(
+    *, network: str, signer: str, native: str, base_units: int, block_number: int
+) -> LedgerTransaction:
+    """Gas that transactions took which a restored ledger has forgotten: nothing says for what."""
+    return _booked_all(
+        "forgotten_spent",
+        f"{network}/{signer}/{block_number}",
+        (Account(AccountKind.LOSS, network, native), base_units),
+        (_signer(network, native, signer), -base_units),
+        network=network,
+        block=block_number,
+    )
+
+
+def book_reconciled_payout(payout: PayoutFact, treasury: str) -> LedgerTransaction:
+    """What the Treasury paid and nothing explained was a payment of ours, booked as its own."""
+    network, token = payout.network, payout.token
+    return _booked_all(
+        "payout_explained",
+        f"{network}/{payout.paid_id}/{payout.transaction_hash}",
+        (_treasury(network, token, treasury), payout.base_units),
+        (Account(AccountKind.PAYOUT_SUSPENSE, network, token), -payout.base_units),
+        network=network,
+        block=payout.block_number,
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from swap_settler.model.changes import Changes
-from swap_settler.model.ledger import ledger_fees
+from swap_settler.model.ledger import ledger
 from swap_settler.model.swap import Intent, IntentKind, IntentState
 
 
@@ -50,4 +50,4 @@ def pay(
         created_at=at,
         app_id=fee.app_id,
     )
-    return Changes(intents=(payment,), ledger=(ledger_fees.reserved(payment),))
+    return Changes(intents=(payment,), ledger=(ledger.partner_fee_reserved(payment),))

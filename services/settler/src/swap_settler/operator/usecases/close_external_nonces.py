@@ -19,7 +19,7 @@ from swap_settler.gasless.decide.relaying import ended
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState
 from swap_settler.model.changes import Changes
-from swap_settler.model.ledger import ledger_external
+from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.swap import Intent, IntentKind, Swap
@@ -140,7 +140,7 @@ class CloseExternalNonces:
         booked, entries = await self._nonces.balance(signer, NATIVE), []
         for one in external:
             if one.lost_base_units:
-                entry = ledger_external.book_external_spending(
+                entry = ledger.book_external_spending(
                     network=signer.network,
                     signer=signer.address,
                     native=NATIVE,

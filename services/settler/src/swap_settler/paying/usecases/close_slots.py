@@ -14,7 +14,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_settler.model import observe_changes
 from swap_settler.model.changes import Changes
-from swap_settler.model.ledger import ledger, ledger_external
+from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import GasAlarm, Payment
@@ -270,9 +270,7 @@ class CloseSlots:
             )
         if lost:
             entries.append(
-                ledger_external.forgotten_spent(
-                    **signer, base_units=lost, block_number=final.number
-                )
+                ledger.forgotten_spent(**signer, base_units=lost, block_number=final.number)
             )
         return [Changes(ledger=tuple(entries))] if entries else []
 

@@ -11,7 +11,7 @@ from swap_domain.lifecycle import Status, Trigger
 from swap_settler.gasless.decide.relaying import published
 from swap_settler.model.chain_facts import FactState, PayoutFact
 from swap_settler.model.changes import NOTHING, Changes, Halt
-from swap_settler.model.ledger import ledger, ledger_external, ledger_fees, ledger_refuels
+from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.settled import Settled, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
@@ -64,7 +64,7 @@ def confirm_external_payment(
     left = replace(intent, slot_at=intent.slot_at or payout.block_time)
     done = _applied(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
     return replace(
-        done, ledger=(*done.ledger, ledger_external.book_reconciled_payout(newer_payout, treasury))
+        done, ledger=(*done.ledger, ledger.book_reconciled_payout(newer_payout, treasury))
     )
 
 
@@ -124,7 +124,7 @@ def _in_a_block(
     if leg is None and intent.kind is IntentKind.REFUND:
         paid = replace(paid.after(Trigger.REFUND_CONFIRMED), closed_at=at)
     taken = paid.taken_from(leg) if paid.is_paid_for(confirmed) else ()
-    earned = ledger_fees.earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
+    earned = ledger.partner_fee_earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
     lost = (ledger.lost(paid, d, leg) for d in taken)
     return Settled(paid, (confirmed,), (final, *earned, *lost))
 
@@ -204,7 +204,7 @@ def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) ->
         return NOTHING
     dead = intent.died(because, failures=failures)
     is_fee = dead.kind is IntentKind.PARTNER_FEE
-    entry = ledger_fees.released(dead) if is_fee else ledger.claim_released(dead)
+    entry = ledger.partner_fee_released(dead) if is_fee else ledger.claim_released(dead)
     return Changes(intents=(dead,), ledger=(entry,))
 
 
@@ -228,7 +228,7 @@ def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
     refuel = swap.refuel
     if leg is None and refuel is not None and refuel.charged_base_units:
         free = replace(refuel, charged_base_units=0)
-        lost = ledger_refuels.lost(swap, refuel)
+        lost = ledger.refuel_lost(swap, refuel)
         done = Settled(swap.with_intent(free), (free,), (lost,))
     for deposit in swap.taken_from(leg):
         entries = list(done.entries)

@@ -16,7 +16,7 @@ from uuid import uuid5
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.ledger import ledger
 from swap_settler.model.settled import Settled, changes_of
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import completion_due_at
@@ -76,7 +76,7 @@ def claim(done: Settled) -> Settled:
     is_open = output is not None and output.state is not IntentState.CONFIRMED
     if refuel is None or swap.refuel is not None or is_open:
         return done
-    entry = ledger_refuels.claimable(swap, refuel)
+    entry = ledger.refuel_claimable(swap, refuel)
     claimed = replace(swap, quote=swap.quote.with_refuel_claimable())
     return replace(done, swap=claimed, entries=(*done.entries, entry))
 
@@ -85,7 +85,7 @@ def forget(swap: Swap, dead: Intent) -> Settled | None:
     """Owe nobody what a reorg took the money for, once it is dead too."""
     if dead.charged_base_units:
         return None
-    entry = ledger_refuels.charge_retained(swap, dead)
+    entry = ledger.refuel_charge_retained(swap, dead)
     return Settled(replace(swap, quote=swap.quote.without_refuel()), entries=(entry,))
 
 

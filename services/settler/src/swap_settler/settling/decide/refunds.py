@@ -13,7 +13,7 @@ from uuid import uuid5
 from swap_domain.lifecycle import Status
 from swap_domain.money import Rounding, convert
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
 from swap_settler.model.settled import Settled, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
@@ -143,7 +143,7 @@ def _refuel_released(swap: Swap) -> Settled:
     refuel, intent = swap.quote.refuel, swap.refuel
     if refuel is None or (intent is not None and not intent.can_be_taken_back):
         return Settled(swap)
-    unbought = ledger_refuels.unbought(swap, refuel)
+    unbought = ledger.refuel_unbought(swap, refuel)
     if intent is None:
         return Settled(swap, entries=(unbought,))
     dead = intent.died("its output is dead")

@@ -8,7 +8,7 @@ from typing import Final, Unpack
 from uuid import uuid5
 
 from swap_domain.lifecycle import Trigger
-from swap_settler.model.ledger import ledger, ledger_refuels
+from swap_settler.model.ledger import ledger
 from swap_settler.model.settled import PayoutResources, Settled
 from swap_settler.model.swap import (
     Deposit,
@@ -166,5 +166,5 @@ def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
     paid_for = swap.after(Trigger.DEPOSIT_CONFIRMED).with_intent(output)
     entries = [ledger.quote_executed(paid_for, output), ledger.payout_reserved(paid_for, output)]
     if quote.refuel is not None:
-        entries.append(ledger_refuels.bought(paid_for, quote.refuel))
+        entries.append(ledger.refuel_bought(paid_for, quote.refuel))
     return Settled(paid_for, (output,), tuple(entries))

@@ -14,7 +14,7 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler.model import observe_changes
 from swap_settler.model.batch_state import BatchState, assets_of
 from swap_settler.model.changes import Changes
-from swap_settler.model.ledger.ledger_fees import partner_fee_basis_points_of
+from swap_settler.model.ledger.ledger import partner_fee_basis_points_of
 from swap_settler.model.messages.message_mapping import paid_id_of, to_quote_terms
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import UnitOfWork
