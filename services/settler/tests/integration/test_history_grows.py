@@ -167,6 +167,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "lane_statements.ADD_SIGNER": {"nonce": 1},
     "lane_statements.LOCK_REPLACED": {"nonce": FIRST_NONCE_OPEN + 3},
     "lane_statements.ASSIGN_INTENTS": {"ids": OUTPUTS[1:2]},
+    "lane_statements.COUNT_REVERTS": {"besides": OUTPUTS[:1]},
     "lane_statements.CLOSE_SLOTS": {"witnesses": ["{}"] * len(ASKED)},
     "lane_statements.POSTPONE": {
         "id": OUTPUTS,

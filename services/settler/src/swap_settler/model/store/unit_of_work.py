@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
+from swap_runtime.messaging.inbox import mark_and_ask
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, Transaction, transaction
-from swap_runtime.postgres.sql import Statement
+from swap_runtime.postgres.database import Engine, Question, Transaction, transaction
+from swap_runtime.postgres.sql import Rows, Statement
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import AssetKey, Inventory, assets_moved
+from swap_settler.model.ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.model.store import bookings, due_statements, holds, statements, swap_statements
-from swap_settler.model.store.batch_work import PostgresBatchWork
 from swap_settler.model.store.channels import REQUOTE_DUE, lane_channel
 from swap_settler.model.store.counted_outflow import give_back
 from swap_settler.model.store.inventory_news import inventory_news
-from swap_settler.model.store.loading import to_intents
+from swap_settler.model.store.loading import questions, to_intents, to_swaps
 from swap_settler.model.store.rows import (
     Values,
     authorization_row,
@@ -37,6 +38,7 @@ from swap_settler.model.store.rows import (
     to_inventory,
     transition_row,
 )
+from swap_settler.model.store.swap_statements import BY_ID, BY_KEY, HELD_BY_KEY, INVENTORY_BY_KEY
 from swap_settler.model.store.sweep_work import SweepWork
 from swap_settler.model.store.withdrawal_work import WithdrawalWork
 from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
@@ -45,12 +47,80 @@ from swap_settler.model.work_due import WorkDue, work_due
 CONSUMER: Final = "settler"  # whose inbox marks a message as done: the service's own
 
 
-class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
+class PostgresWork(SweepWork, WithdrawalWork):
+    """Each statement sees what was committed before it began, so what is read after the keys are
+    held is what whoever held them has left.
+    """
+
     def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
         self._inventory: dict[AssetKey, Inventory] = {}
         self._freed: list[UUID] = []  # payments that did not leave, and wait for another nonce
+
+    async def open_deposits(
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        deposit_ids: Collection[UUID],
+        assets: Collection[AssetKey] = (),
+    ) -> OpenedDeposits:
+        held = {"keys": sorted(keys), "deposit_ids": sorted(deposit_ids)}
+        questions_asked = [(statements.LOCK_KEYS, held), *questions(BY_KEY, held)] if keys else []
+        loaded = slice(1, len(questions_asked))
+        if keys:
+            questions_asked.append((HELD_BY_KEY, held))
+        if assets:
+            came = {"networks": [n for n, _ in assets], "tokens": [t for _, t in assets]}
+            questions_asked.append((INVENTORY_BY_KEY, {**held, **came, "native": NATIVE}))
+        fresh, found = await self._marked(message_ids, *questions_asked)
+        swaps = to_swaps(found[loaded]) if keys else ()
+        if assets:
+            self._inventory |= {(row.network, row.token): to_inventory(row) for row in found[-1]}
+        waiting = frozenset(row.id for row in found[loaded.stop]) if keys else frozenset()
+        return OpenedDeposits(fresh, {swap.match_key: swap for swap in swaps}, waiting)
+
+    async def open_payouts(
+        self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]
+    ) -> OpenedPayouts:
+        values = {
+            "networks": [network for network, _ in payments],
+            "paid_ids": [str(paid_id) for _, paid_id in payments],
+        }
+        fresh, [paid] = await self._marked(message_ids, (swap_statements.PAID_BY, values))
+        live = [((row.network, int(row.paid_id)), row) for row in paid]
+        return OpenedPayouts(
+            fresh,
+            owners={key: row.swap_id for key, row in live if row.swap_id is not None},
+            standalone_intents={key: row.id for key, row in live if row.swap_id is None},
+        )
+
+    async def open_requests(
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        swap_ids: Collection[UUID],
+        deposit_ids: Collection[UUID],
+    ) -> OpenedRequests:
+        held, waiting = {"keys": sorted(keys)}, {"ids": sorted(deposit_ids)}
+        fresh, [_, known, came] = await self._marked(
+            message_ids,
+            (statements.LOCK_KEYS, held),
+            (BY_ID.swaps, {"ids": sorted(swap_ids)}),
+            (swap_statements.UNMATCHED, {**held, **waiting}),
+        )
+        # Most requests begin swaps: of those there is nothing more to load.
+        swaps = await self._with_the_rest(known)
+        deposits = {row.id: to_deposit(row) for row in came}
+        return OpenedRequests(fresh, {swap.id: swap for swap in swaps}, deposits)
+
+    async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
+        if not ids:
+            return {}
+        found = await self._connection.ask(*questions(BY_ID, {"ids": sorted(ids)}))
+        return {swap.id: swap for swap in to_swaps(found)}
 
     async def lock_keys(self, keys: Collection[str]) -> None:
         if keys:
@@ -192,6 +262,21 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
     def _save(self, statement: Statement, rows: Collection[Values]) -> None:
         if rows:
             self._connection.post(statement, columns(list(rows)))
+
+    async def _load(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Swap]:
+        """Load the swaps that a statement finds and locks."""
+        return await self._with_the_rest(await self._connection.execute(statement, values))
+
+    async def _with_the_rest(self, rows: Rows) -> Sequence[Swap]:
+        if not rows:
+            return ()
+        _, *rest = questions(BY_ID, {"ids": [row.id for row in rows]})
+        return to_swaps([rows, *await self._connection.ask(*rest)])
+
+    async def _marked(
+        self, message_ids: Sequence[UUID], *questions: Question
+    ) -> tuple[frozenset[UUID], Sequence[Rows]]:
+        return await mark_and_ask(self._connection, self._consumer, message_ids, *questions)
 
 
 class PostgresUnitOfWork:

@@ -163,14 +163,14 @@ def _proven(
     receipt = next((r for r in receipts if r is not None and r.block.hash == block_hash), None)
     attempts = () if slot is None else slot.attempts
     rivals = [
-        _node_report(receipt_report)
+        NodeReport.of(receipt_report)
         for attempt in attempts
         for receipt_report in node_receipts[attempt]
     ]
     if receipt is None:
         raise Refused(f"no node has a receipt of {h}")
     quorum = count_votes(
-        [_node_report(receipt_report) for receipt_report in node_receipts[h]],
+        [NodeReport.of(receipt_report) for receipt_report in node_receipts[h]],
         block_hash=receipt.block.hash,
         succeeded=receipt.succeeded,
         rivals=rivals,
@@ -188,17 +188,6 @@ def _proven(
 def _lost(signer: Signer, one: FoundTransaction, receipt: Receipt) -> int:
     has_left = receipt.succeeded and one.to_address != signer.address
     return receipt.fee_base_units + (one.value if has_left else 0)
-
-
-def _node_report(receipt_report: NodeReceipt) -> NodeReport:
-    receipt = receipt_report.receipt
-    return NodeReport(
-        receipt_report.node,
-        receipt_report.has_answered,
-        None if receipt is None else receipt.block.hash,
-        None if receipt is None else receipt.succeeded,
-        receipt_report.provider,
-    )
 
 
 def _nonces(nonces: Sequence[int]) -> str:

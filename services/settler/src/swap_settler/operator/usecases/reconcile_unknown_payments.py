@@ -210,16 +210,7 @@ async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Bloc
     node_receipts = (await chain.receipts_of_each_node([one.transaction_hash]))[
         one.transaction_hash
     ]
-    reports = [
-        NodeReport(
-            s.node,
-            s.has_answered,
-            None if s.receipt is None else s.receipt.block.hash,
-            None if s.receipt is None else s.receipt.succeeded,
-            s.provider,
-        )
-        for s in node_receipts
-    ]
+    reports = [NodeReport.of(receipt) for receipt in node_receipts]
     quorum = count_votes(reports, block_hash=block.hash, succeeded=True)
     if quorum.deny:
         raise Refused(f"Nodes disagree about {one.transaction_hash}: {', '.join(quorum.deny)}")

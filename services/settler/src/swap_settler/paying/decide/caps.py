@@ -109,7 +109,7 @@ def beyond_limit(
 
     :param available: what it would pay now, without what is out and not in a block yet.
     :param capacity: what it would ever pay at once.
-    :param line_length_max: with so many from its line here, more may stand behind them.
+    :param queue_length_max: with so many from its line here, more may stand behind them.
     """
     may_join = queue_length(payments) < queue_length_max
     refused: list[Payment] = []

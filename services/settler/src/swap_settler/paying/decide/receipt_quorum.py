@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from swap_chains.ports import NodeReceipt
+
 PROVIDERS_MIN: Final = 2  # where so many are configured
 
 
@@ -18,6 +20,14 @@ class NodeReport:
     block_hash: str | None = None  # of the block it is in
     succeeded: bool | None = None
     provider: str = ""  # without one, the node counts by itself
+
+    @classmethod
+    def of(cls, one: NodeReceipt) -> NodeReport:
+        """Return what a node's answer about a receipt reports."""
+        receipt = one.receipt
+        block_hash = None if receipt is None else receipt.block.hash
+        succeeded = None if receipt is None else receipt.succeeded
+        return cls(one.node, one.has_answered, block_hash, succeeded, one.provider)
 
     @property
     def voter(self) -> str:

@@ -22,7 +22,7 @@ from swap_settler.paying.decide.lane import Group, Payment, Slot, SweepSlot, Wai
 from swap_settler.paying.decide.replacing import OpenSlot
 from swap_settler.paying.decide.slots import Attempt, Due, SignedFor, UnsignedSlots, fitting
 from swap_settler.paying.store import lane_statements as statements
-from swap_settler.paying.store import lane_sweep_statements, recipient_statements
+from swap_settler.paying.store import lane_sweep_statements
 from swap_settler.paying.store import outflow_statements as outflow
 from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow, record_outflow
 
@@ -140,7 +140,7 @@ class PostgresLaneStore:
         """Return how many payments this signer sent that no block is known to have paid."""
         values = self._values(addresses=list(addresses))
         async with reading(self._engine) as connection:
-            rows = await connection.execute(recipient_statements.UNPROVEN, values)
+            rows = await connection.execute(statements.UNPROVEN, values)
         return {row.to_address: row.payments for row in rows}
 
     async def assign(

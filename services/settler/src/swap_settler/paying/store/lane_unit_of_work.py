@@ -16,7 +16,7 @@ from swap_runtime.postgres.leases import require_epoch
 from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.paying.decide.slots import ClosedSlot, Owners, Snapshot
 from swap_settler.paying.store import lane_statements as statements
-from swap_settler.paying.store import lane_sweep_statements, recipient_statements
+from swap_settler.paying.store import lane_sweep_statements
 from swap_settler.paying.store.lane_store import LaneName
 
 
@@ -75,7 +75,7 @@ class PostgresLaneWork(PostgresWork):
     ) -> Mapping[UUID, int]:
         """Count reverts of payments that were alone on these nonces; return their numbers now."""
         values = {**self._lane.values, "nonces": list(nonces), "besides": list(besides)}
-        rows = await self._connection.execute(recipient_statements.COUNT_REVERTS, values)
+        rows = await self._connection.execute(statements.COUNT_REVERTS, values)
         return {row.id: row.reverts for row in rows}
 
     async def postpone(

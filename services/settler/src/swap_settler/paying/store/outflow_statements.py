@@ -3,8 +3,7 @@
 from typing import Final
 
 from swap_runtime.postgres.sql import sql
-from swap_settler.paying.store.lane_statements import SOURCE_STOPPED, STOPPED
-from swap_settler.paying.store.recipient_statements import RECIPIENT_REVERTS
+from swap_settler.paying.store.lane_statements import RECIPIENT_REVERTS, SOURCE_STOPPED, STOPPED
 
 QUEUE_SAMPLE: Final = 50  # what is tried of a line at once
 TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case that it would now

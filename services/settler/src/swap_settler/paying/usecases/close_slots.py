@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_chains.events import Block
-from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
+from swap_chains.ports import ChainReader, Holding, Receipt
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_settler.model import observe_changes
@@ -128,11 +128,11 @@ class CloseSlots:
         proven_slots = [slot for slot in closed if not slot.paid_nothing]
         for slot in unpaid:
             reports = [
-                _node_report(receipt_report)
+                NodeReport.of(receipt_report)
                 for receipt_report in node_receipts[slot.transaction_hash]
             ]
             others = [
-                _node_report(receipt_report)
+                NodeReport.of(receipt_report)
                 for rival in rivals[slot.nonce]
                 for receipt_report in node_receipts[rival]
             ]
@@ -293,14 +293,3 @@ def _rivals(slot: ClosedSlot, signed: Sequence[SignedFor]) -> Sequence[str]:
     """Return what else was signed for a slot."""
     hashes = [item.transaction_hash for item in signed if item.nonce == slot.nonce]
     return [h for h in hashes if h != slot.transaction_hash]
-
-
-def _node_report(receipt_report: NodeReceipt) -> NodeReport:
-    receipt = receipt_report.receipt
-    return NodeReport(
-        receipt_report.node,
-        receipt_report.has_answered,
-        None if receipt is None else receipt.block.hash,
-        None if receipt is None else receipt.succeeded,
-        receipt_report.provider,
-    )
