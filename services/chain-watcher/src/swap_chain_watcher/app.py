@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from random import SystemRandom
 from typing import Final
@@ -45,7 +46,7 @@ from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
-from swap_domain.catalogue import Catalogue
+from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.postgres.leases import Lease
 from swap_runtime.process.service import Service, run
@@ -94,31 +95,14 @@ async def add_to(
 
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
     watches = PostgresWatches(service.engine)
-    checks: dict[str, Sequence[Check]] = {}
-    take_back_logs: dict[str, TakeBackLogs] = {}
-    policies = [
-        policy_of(chain, group, is_live=catalogue.environment == "live") for chain in chains
+    is_live = catalogue.environment == "live"
+    networks = [
+        NetworkParts(service, chain, group, policy_of(chain, group, is_live=is_live), work, watches)
+        for chain in chains
     ]
-    for chain, policy in zip(chains, policies, strict=True):
-        observe.trust_configured(policy, len(chain.providers))
-        open_watch = _follow(service, chain, work, watches, group, policy=policy)
-        run_second_look = _run_second_look(service, chain, work, watches, group, policy=policy)
-        deny_rises = DenyRises(work, watches, chain.verifying_reader, clock=service.clock)
-        if policy.has_second_provider:
-            _verify(service, chain, work, watches, group, policy=policy, deny_rises=deny_rises)
-        take_back_logs[chain.network.name] = TakeBackLogs(
-            work,
-            watches,
-            chain.verifying_reader,
-            policy=policy,
-            clock=service.clock,
-            addresses=_verified_addresses(service, chain),
-        )
-        checks[chain.network.name] = (
-            open_watch.check_final,
-            run_second_look.check,
-            deny_rises.check,
-        )
+    checks = {one.network.name: one.add() for one in networks}
+    take_back_logs = {one.network.name: one.take_back_logs() for one in networks}
+    policies = [one.policy for one in networks]
     report_trust = ReportTrust(PostgresTrust(service.engine), policies)
     service.every("report-trust", group.report_interval, _without_result(report_trust))
     _consume(service, work, catalogue)
@@ -158,138 +142,154 @@ async def refuse_mismatches(chains: Sequence[EvmChain]) -> None:
     await asyncio.gather(*(check(chain) for chain in chains))
 
 
-def _follow(
-    service: Service,
-    chain: EvmChain,
-    work: PostgresUnitOfWork,
-    watches: PostgresWatches,
-    group: ChainWatcherGroup,
-    *,
-    policy: Policy,
-) -> OpenWatch:
-    network = chain.network
-    targets = PostgresTargets(service.engine)
-    has_addresses = network.contracts.deposit_addresses is not None
-    count_schedule = CountSchedule(
-        group.address_young_for,
-        group.address_young_max,
-        group.address_old_every,
-        group.address_old_max,
-    )
-    count_balances = CountBalances(
-        targets, chain.reader, policy=policy, count_schedule=count_schedule, watched=chain.watched
-    )
-    activate_targets = ActivateTargets(
-        work,
-        targets,
-        chain.reader,
-        addresses=FollowedAddresses(targets, network.name, chain.watched),
-        policy=policy,
-        clock=service.clock,
-    )
-    find_rise_transactions = FindRiseTransactions(
-        work, PostgresRises(service.engine), chain.reader, clock=service.clock
-    )
-    open_watch = OpenWatch(
-        watches, chain.reader, check_chain=chain.check, start_block=network.start_block
-    )
-    follow_network = FollowNetwork(
-        chain.reader,
-        watches,
-        open_watch=open_watch,
-        advance_watch=AdvanceWatch(
-            work,
-            policy=policy,
+@dataclass(frozen=True, slots=True)
+class NetworkParts:
+    """What watches one network, put together."""
+
+    service: Service
+    chain: EvmChain
+    group: ChainWatcherGroup
+    policy: Policy
+    work: PostgresUnitOfWork
+    watches: PostgresWatches
+
+    @property
+    def network(self) -> Network:
+        return self.chain.network
+
+    def add(self) -> Sequence[Check]:
+        """Add the loops to the process; return what a resume of the network checks."""
+        observe.trust_configured(self.policy, len(self.chain.providers))
+        open_watch, run_second_look = self._follow(), self._run_second_look()
+        deny_rises = DenyRises(
+            self.work, self.watches, self.chain.verifying_reader, clock=self.service.clock
+        )
+        if self.policy.has_second_provider:
+            self._verify(deny_rises)
+        return open_watch.check_final, run_second_look.check, deny_rises.check
+
+    def take_back_logs(self) -> TakeBackLogs:
+        return TakeBackLogs(
+            self.work,
+            self.watches,
+            self.chain.verifying_reader,
+            policy=self.policy,
+            clock=self.service.clock,
+            addresses=self._followed(self.chain.verified_watched),
+        )
+
+    def _follow(self) -> OpenWatch:
+        service, network = self.service, self.network
+        open_watch = OpenWatch(
+            self.watches,
+            self.chain.reader,
+            check_chain=self.chain.check,
+            start_block=network.start_block,
+        )
+        has_addresses = network.contracts.deposit_addresses is not None
+        follow_network = FollowNetwork(
+            self.chain.reader,
+            self.watches,
+            open_watch=open_watch,
+            advance_watch=AdvanceWatch(
+                self.work,
+                policy=self.policy,
+                clock=service.clock,
+                count_balances=self._count_balances() if has_addresses else None,
+            ),
+            hinted=service.wakes.on(hint_channel(network.name)),
             clock=service.clock,
-            count_balances=count_balances if has_addresses else None,
-        ),
-        hinted=service.wakes.on(hint_channel(network.name)),
-        clock=service.clock,
-        random=SystemRandom(),
-        activate_targets=activate_targets if has_addresses else None,
-        find_rise_transactions=find_rise_transactions if has_addresses else None,
-    )
+            random=SystemRandom(),
+            activate_targets=self._activate_targets() if has_addresses else None,
+            find_rise_transactions=self._find_rise_transactions() if has_addresses else None,
+        )
 
-    async def follow(beat: Beat, lease: Lease) -> None:
-        assert lease.epoch is not None
-        await follow_network(beat, epoch=lease.epoch)
+        async def follow(beat: Beat, lease: Lease) -> None:
+            assert lease.epoch is not None
+            await follow_network(beat, epoch=lease.epoch)
 
-    async def is_not_halted() -> None:
-        halt = await watches.find_halt(network.name)
-        if halt is not None:
-            raise NetworkHalted(halt.reason)
+        async def is_not_halted() -> None:
+            halt = await self.watches.find_halt(network.name)
+            if halt is not None:
+                raise NetworkHalted(halt.reason)
 
-    service.lead(lease_name(network.name), follow, term=group.lease_term)
-    # No reason to be unready: a rollout that repairs a wrong node would wait for the halt to end.
-    service.note_unless(f"network {network.name}", is_not_halted)
-    return open_watch
+        service.lead(lease_name(network.name), follow, term=self.group.lease_term)
+        # No reason to be unready: a rollout that repairs a wrong node would wait for the halt to
+        # end.
+        service.note_unless(f"network {network.name}", is_not_halted)
+        return open_watch
 
+    def _count_balances(self) -> CountBalances:
+        group = self.group
+        return CountBalances(
+            PostgresTargets(self.service.engine),
+            self.chain.reader,
+            policy=self.policy,
+            count_schedule=CountSchedule(
+                group.address_young_for,
+                group.address_young_max,
+                group.address_old_every,
+                group.address_old_max,
+            ),
+            watched=self.chain.watched,
+        )
 
-def _run_second_look(
-    service: Service,
-    chain: EvmChain,
-    work: PostgresUnitOfWork,
-    watches: PostgresWatches,
-    group: ChainWatcherGroup,
-    *,
-    policy: Policy,
-) -> RunSecondLook:
-    run_second_look = RunSecondLook(
-        work,
-        watches,
-        chain.second_reader,
-        policy=policy,
-        clock=service.clock,
-        blocks_max=group.second_look_blocks_max,
-        addresses=FollowedAddresses(
-            PostgresTargets(service.engine), chain.network.name, chain.second_watched
-        ),
-    )
+    def _activate_targets(self) -> ActivateTargets:
+        return ActivateTargets(
+            self.work,
+            PostgresTargets(self.service.engine),
+            self.chain.reader,
+            addresses=self._followed(self.chain.watched),
+            policy=self.policy,
+            clock=self.service.clock,
+        )
 
-    async def look(beat: Beat, _: Lease) -> None:
-        while True:
-            beat()
-            if not await run_second_look():
-                await asyncio.sleep(group.second_look_interval.total_seconds())
+    def _find_rise_transactions(self) -> FindRiseTransactions:
+        rises = PostgresRises(self.service.engine)
+        return FindRiseTransactions(self.work, rises, self.chain.reader, clock=self.service.clock)
 
-    service.lead(f"check:{chain.network.name}", look)
-    return run_second_look
+    def _run_second_look(self) -> RunSecondLook:
+        run_second_look = RunSecondLook(
+            self.work,
+            self.watches,
+            self.chain.second_reader,
+            policy=self.policy,
+            clock=self.service.clock,
+            blocks_max=self.group.second_look_blocks_max,
+            addresses=self._followed(self.chain.second_watched),
+        )
 
+        async def look(beat: Beat, _: Lease) -> None:
+            while True:
+                beat()
+                if not await run_second_look():
+                    await asyncio.sleep(self.group.second_look_interval.total_seconds())
 
-def _verify(
-    service: Service,
-    chain: EvmChain,
-    work: PostgresUnitOfWork,
-    watches: PostgresWatches,
-    group: ChainWatcherGroup,
-    *,
-    policy: Policy,
-    deny_rises: DenyRises,
-) -> None:
-    network = chain.network.name
-    verify_deposits = VerifyDeposits(
-        work,
-        watches,
-        chain.verifying_reader,
-        policy=policy,
-        clock=service.clock,
-        addresses=_verified_addresses(service, chain),
-    )
-    new_movements = service.wakes.on(verification_channel(network))
+        self.service.lead(f"check:{self.network.name}", look)
+        return run_second_look
 
-    async def verify(beat: Beat, _: Lease) -> None:
-        while True:
-            beat()
-            if not await verify_deposits():
-                await deny_rises()
-                await new_movements.wait(group.verification_interval)
+    def _verify(self, deny_rises: DenyRises) -> None:
+        verify_deposits = VerifyDeposits(
+            self.work,
+            self.watches,
+            self.chain.verifying_reader,
+            policy=self.policy,
+            clock=self.service.clock,
+            addresses=self._followed(self.chain.verified_watched),
+        )
+        new_movements = self.service.wakes.on(verification_channel(self.network.name))
 
-    service.lead(f"verify:{network}", verify)
+        async def verify(beat: Beat, _: Lease) -> None:
+            while True:
+                beat()
+                if not await verify_deposits():
+                    await deny_rises()
+                    await new_movements.wait(self.group.verification_interval)
 
+        self.service.lead(f"verify:{self.network.name}", verify)
 
-def _verified_addresses(service: Service, chain: EvmChain) -> FollowedAddresses:
-    targets = PostgresTargets(service.engine)
-    return FollowedAddresses(targets, chain.network.name, chain.verified_watched)
+    def _followed(self, watched: set[str]) -> FollowedAddresses:
+        return FollowedAddresses(PostgresTargets(self.service.engine), self.network.name, watched)
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:
