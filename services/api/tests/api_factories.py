@@ -7,11 +7,12 @@ from typing import Any
 from uuid import uuid4
 
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
-from swap_contracts.quoting import AssetRef, PathStep, Quote
+from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import SwapChanged, SwapTransaction
 from swap_contracts.topics import SWAP_CHANGED
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
+from tests.support import networks, swaps
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ALICE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -33,15 +34,9 @@ E18 = 10**18
 
 
 def a_network(name: str, chain_id: int, **changes: Any) -> dict[str, Any]:
-    return {
-        "name": name,
+    values = {
         "display_name": name.replace("_", " ").title(),
-        "chain_id": chain_id,
-        "listing_date": "2026-01-01T00:00:00Z",
         "public_nodes": [f"http://127.0.0.1:{8545 + chain_id % 100}"],
-        "start_block": 0,
-        "block_time_milliseconds": 1000,
-        "finality_blocks": 2,
         "contracts": {
             "treasury": TREASURY,
             "depository": DEPOSITORY,
@@ -58,24 +53,10 @@ def a_network(name: str, chain_id: int, **changes: Any) -> dict[str, Any]:
             "sweep_native": 90000,
             "sweep_erc20": 95000,
         },
-        "max_fee_per_gas": 500 * 10**9,
-        "tokens": [
-            {
-                "symbol": "ETH",
-                "contract": None,
-                "decimals": 18,
-                "listing_date": "2026-01-01T00:00:00Z",
-            },
-            {
-                "symbol": "USDC",
-                "contract": USDC,
-                "decimals": 6,
-                "listing_date": "2026-01-01T00:00:00Z",
-                "gasless": {"standard": "eip3009", "name": "USD Coin", "version": "2"},
-            },
-        ],
-        **changes,
     }
+    signed = {"standard": "eip3009", "name": "USD Coin", "version": "2"}
+    usdc = {"symbol": "USDC", "contract": USDC, "decimals": 6, "gasless": signed}
+    return networks.a_network(name, chain_id, networks.ETH, usdc, **{**values, **changes})
 
 
 def a_catalogue_document(**changes: Any) -> dict[str, Any]:
@@ -87,17 +68,7 @@ def a_catalogue_document(**changes: Any) -> dict[str, Any]:
             a_network("BASE_DEVNET", 31338),
             a_network("BARE_DEVNET", 31339, contracts=bare),
         ],
-        "routes": [
-            {
-                "source": "*",
-                "destination": "*",
-                "service_fee_basis_points": 10,
-                "slippage_ppm": 5000,
-                "min_usd": "1",
-                "max_usd": "50000",
-                "estimated_seconds": 10,
-            }
-        ],
+        "routes": [networks.a_route()],
         **changes,
     }
 
@@ -119,75 +90,20 @@ def a_caller(**changes: Any) -> Caller:
 
 
 def a_quote(**changes: Any) -> Quote:
-    values: dict[str, Any] = {
-        "source": ETHER,
-        "destination": DOLLAR,
-        "requested_base_units": str(E18),
-        "receive_base_units": "2996000000",
-        "min_receive_base_units": "2981020000",
-        "blockchain_fee_base_units": "333333333333334",
-        "service_fee_base_units": "1000000000000000",
-        "total_fee_base_units": "1333333333333334",
-        "fee_discount_base_units": "0",
-        "refuel_in_source_base_units": None,
-        "refuel_base_units": None,
-        "slippage_ppm": 5000,
-        "source_usd_e18": str(3000 * E18),
-        "destination_usd_e18": str(E18),
-        "source_native_usd_e18": str(3000 * E18),
-        "destination_native_usd_e18": str(3000 * E18),
-        "completion_milliseconds": 12500,
-        "path": (PathStep(provider="SOLVER", order=1),),
-    }
-    return Quote(**{**values, **changes})
+    return swaps.a_quote(ETHER, DOLLAR, **changes)
 
 
 def an_input(**changes: Any) -> SwapTransaction:
-    values: dict[str, Any] = {
-        "type": "input",
-        "status": "initiated",
-        "transaction_hash": HASH,
-        "from_address": ALICE,
-        "to_address": TREASURY,
-        "at": AT,
-        "asset": ETHER,
-        "base_units": str(E18),
-        "usd_e18": str(3000 * E18),
-        "block_number": 7,
-        "confirmations_required": 3,
-        "fee_base_units": None,
-    }
-    return SwapTransaction(**{**values, **changes})
+    parties = {"from_address": ALICE, "to_address": TREASURY}
+    return swaps.a_transaction(ETHER, AT, **{**parties, **changes})
 
 
 def a_swap(**changes: Any) -> SwapChanged:
     values: dict[str, Any] = {
-        "swap_id": uuid4(),
-        "app_id": uuid4(),
-        "sequence_number": uuid4().int % 2**53 or 1,
-        "reference_id": "order-1",
-        "method": "depository",
-        "source": ETHER,
-        "destination": DOLLAR,
-        "source_address": None,
-        "destination_address": ALICE,
-        "refund_address": None,
-        "created_at": AT,
         "expires_at": AT + timedelta(hours=6),
-        "sequence": 1,
-        "status": "user_transfer_pending",
-        "previous_status": "user_transfer_pending",
-        "changed_at": AT,
-        "closed_at": None,
-        "fail_reason": None,
-        "quote": a_quote(),
-        "quote_revision": 0,
         "quote_expires_at": AT + timedelta(minutes=5),
-        "last_requoted_at": None,
-        "quote_locked_at": None,
-        "transactions": (),
     }
-    return SwapChanged(**{**values, **changes})
+    return swaps.a_swap(ETHER, DOLLAR, AT, **{**values, **changes})
 
 
 def a_message(swap: SwapChanged) -> Any:

@@ -22,6 +22,7 @@ from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_domain.catalogue import NATIVE
 from tests.plugins.broker import Broker
 from tests.plugins.processes import Program, accepts, free_port
+from tests.support import networks
 
 EVM = Path(__file__).parents[3] / "evm"
 ANVIL = EVM / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
@@ -114,27 +115,17 @@ class Stack:
     def catalogue(self, **changes: object) -> Path:
         a = self.addresses
         tier = [{"below_base_units": "1000000", "confirmations": 1}]
-        listed = {"listing_date": "2026-01-01T00:00:00Z", "tiers": tier}
-        network = {
-            "name": NETWORK,
+        values = {
             "display_name": "Ethereum Devnet",
-            "chain_id": 31337,
-            "listing_date": "2026-01-01T00:00:00Z",
             "public_nodes": [self.node],
-            "start_block": 0,
-            "block_time_milliseconds": 1000,
             "payout_confirmations": 1,
-            "finality_blocks": 2,
             "contracts": {"treasury": a["treasury"], "depository": a["depository"]},
-            "signers": [],
             "gas": {"pay_native": 75000, "pay_erc20": 95000},
             "max_fee_per_gas": 10**12,
-            "tokens": [
-                {"symbol": "ETH", "decimals": 18, **listed},
-                {"symbol": "USDC", "contract": a["usdc"], "decimals": 6, **listed},
-            ],
-            **changes,
         }
+        usdc = {"symbol": "USDC", "contract": a["usdc"], "decimals": 6, "tiers": tier}
+        tokens = ({**networks.ETH, "tiers": tier}, usdc)
+        network = networks.a_network(NETWORK, 31337, *tokens, **{**values, **changes})
         path = self.folder / f"catalogue-{len(changes)}.yaml"
         path.write_text(
             yaml.safe_dump({"environment": "test", "networks": [network], "routes": []})

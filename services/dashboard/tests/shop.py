@@ -25,7 +25,7 @@ from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.swaps import PostgresReadModel
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
-from swap_contracts.quoting import AssetRef, PathStep, Quote
+from swap_contracts.quoting import AssetRef
 from swap_contracts.swaps import SwapChanged, SwapTransaction
 from swap_contracts.topics import SWAP_CHANGED
 from swap_dashboard.adapters.api import HttpApi
@@ -43,6 +43,7 @@ from swap_stack.sandbox.bench import Bench
 from swap_stack.sandbox.settings import Settings as BenchSettings
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
+from tests.support import networks, swaps
 from tests.support.serving import served
 
 OPERATOR: Final = "an operator's token"
@@ -77,104 +78,41 @@ DESTINATION: Final = AssetRef(network="BASE_DEVNET", token=COIN, decimals=6)
 
 
 def a_network(name: str, chain_id: int) -> dict[str, Any]:
-    listed = "2026-01-01T00:00:00Z"
-    return {
-        "name": name,
-        "display_name": name.removesuffix("_DEVNET").title(),
-        "chain_id": chain_id,
-        "listing_date": listed,
-        "public_nodes": ["http://127.0.0.1:1"],
-        "start_block": 0,
-        "block_time_milliseconds": 1000,
-        "finality_blocks": 2,
-        "contracts": {
+    return networks.a_network(
+        name,
+        chain_id,
+        networks.ETH,
+        {"symbol": "USDC", "contract": COIN, "decimals": 6},
+        display_name=name.removesuffix("_DEVNET").title(),
+        contracts={
             "treasury": TREASURY,
             "depository": DEPOSITORY,
             "deposit_addresses": {"factory": DEPOSITORY, "init_code_hash": "0x" + "11" * 32},
         },
-        "signers": [SIGNER],
-        "funders": [],
-        "gas": {
-            "pay_native": 75000,
-            "pay_erc20": 95000,
-            "sweep_native": 90000,
-            "sweep_erc20": 95000,
-        },
-        "max_fee_per_gas": 500 * 10**9,
-        "tokens": [
-            {"symbol": "ETH", "contract": None, "decimals": 18, "listing_date": listed},
-            {"symbol": "USDC", "contract": COIN, "decimals": 6, "listing_date": listed},
-        ],
-    }
+        signers=[SIGNER],
+        funders=[],
+    )
 
 
 def a_catalogue() -> dict[str, Any]:
     return {
         "environment": "test",
         "networks": [a_network("ETHEREUM_DEVNET", 31337), a_network("BASE_DEVNET", 31338)],
-        "routes": [
-            {
-                "source": "*",
-                "destination": "*",
-                "service_fee_basis_points": 10,
-                "slippage_ppm": 5000,
-                "min_usd": "1",
-                "max_usd": "50000",
-                "estimated_seconds": 10,
-            }
-        ],
+        "routes": [networks.a_route()],
     }
 
 
 def a_swap(app_id: str, **changes: Any) -> SwapChanged:
     at = datetime.now(UTC) - timedelta(minutes=1)
-    quote = Quote(
-        source=SOURCE,
-        destination=DESTINATION,
-        requested_base_units=str(E18),
-        receive_base_units="2996000000",
-        min_receive_base_units="2981020000",
-        blockchain_fee_base_units="333333333333334",
-        service_fee_base_units="1000000000000000",
-        total_fee_base_units="1333333333333334",
-        fee_discount_base_units="0",
-        refuel_in_source_base_units=None,
-        refuel_base_units=None,
-        slippage_ppm=5000,
-        source_usd_e18=str(3000 * E18),
-        destination_usd_e18=str(E18),
-        source_native_usd_e18=str(3000 * E18),
-        destination_native_usd_e18=str(3000 * E18),
-        completion_milliseconds=12500,
-        path=(PathStep(provider="SOLVER", order=1),),
-    )
     values: dict[str, Any] = {
-        "swap_id": uuid4(),
         "app_id": UUID(app_id),
-        "sequence_number": uuid4().int % 2**53 or 1,
         "reference_id": None,
-        "method": "depository",
-        "source": SOURCE,
-        "destination": DESTINATION,
         "source_address": PAYER,
         "destination_address": RECEIVER,
-        "refund_address": None,
-        "created_at": at,
         "expires_at": at + timedelta(hours=6),
-        "sequence": 1,
-        "status": "user_transfer_pending",
-        "previous_status": "user_transfer_pending",
-        "changed_at": at,
-        "closed_at": None,
-        "fail_reason": None,
-        "quote": quote,
-        "quote_revision": 0,
         "quote_expires_at": at + timedelta(minutes=5),
-        "last_requoted_at": None,
-        "quote_locked_at": None,
-        "transactions": (),
     }
-    return SwapChanged(**{**values, **changes})
+    return swaps.a_swap(SOURCE, DESTINATION, at, **{**values, **changes})
 
 
 def a_transaction(kind: str, **changes: Any) -> SwapTransaction:
@@ -185,15 +123,11 @@ def a_transaction(kind: str, **changes: Any) -> SwapTransaction:
         "transaction_hash": "0x" + uuid4().hex * 2,
         "from_address": PAYER if is_input else TREASURY,
         "to_address": TREASURY if is_input else RECEIVER,
-        "at": datetime.now(UTC) - timedelta(seconds=40),
-        "asset": SOURCE if is_input else DESTINATION,
         "base_units": str(E18) if is_input else "2996000000",
-        "usd_e18": str(3000 * E18),
         "block_number": None,
-        "confirmations_required": 3,
-        "fee_base_units": None,
     }
-    return SwapTransaction(**{**values, **changes})
+    asset, at = SOURCE if is_input else DESTINATION, datetime.now(UTC) - timedelta(seconds=40)
+    return swaps.a_transaction(asset, at, **{**values, **changes})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from typing import Any
 from uuid import uuid4
 
 from swap_contracts.envelope import Envelope
-from swap_contracts.quoting import AssetRef, Quote
+from swap_contracts.quoting import AssetRef
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_domain.catalogue import NATIVE
 from swap_notifier.domain.endpoints import to_secret
 from swap_notifier.domain.outcomes import Answer, Claimed
 from swap_runtime.sealing import Sealing
+from tests.support import networks, swaps
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECRET, OLD_SECRET = to_secret(b"n" * 32), to_secret(b"o" * 32)
@@ -83,59 +84,9 @@ def a_catalogue_document() -> dict[str, Any]:
     }
 
 
-def a_quote() -> Quote:
-    return Quote(
-        source=ETH,
-        destination=POL,
-        requested_base_units=str(10**18),
-        receive_base_units=str(9 * 10**17),
-        min_receive_base_units=str(8 * 10**17),
-        blockchain_fee_base_units="5",
-        service_fee_base_units="5",
-        total_fee_base_units="10",
-        fee_discount_base_units="0",
-        refuel_in_source_base_units=None,
-        refuel_base_units=None,
-        slippage_ppm=5000,
-        source_usd_e18=str(10**18),
-        destination_usd_e18=str(10**18),
-        source_native_usd_e18=str(10**18),
-        destination_native_usd_e18=str(10**18),
-        completion_milliseconds=1000,
-        path=(),
-    )
-
-
 def a_swap(**members: Any) -> SwapChanged:
-    return SwapChanged(
-        **{
-            "swap_id": uuid4(),
-            "app_id": uuid4(),
-            "sequence_number": 7,
-            "reference_id": "order-1",
-            "method": "depository",
-            "source": ETH,
-            "destination": POL,
-            "source_address": None,
-            "destination_address": "0x" + "1" * 40,
-            "refund_address": None,
-            "created_at": NOW,
-            "expires_at": NOW,
-            "sequence": 1,
-            "status": "user_transfer_pending",
-            "previous_status": None,
-            "changed_at": NOW,
-            "closed_at": None,
-            "fail_reason": None,
-            "quote": a_quote(),
-            "quote_revision": 0,
-            "quote_expires_at": NOW,
-            "last_requoted_at": None,
-            "quote_locked_at": None,
-            "transactions": (),
-            **members,
-        }
-    )
+    values = {"sequence_number": 7, "destination_address": "0x" + "1" * 40, "previous_status": None}
+    return swaps.a_swap(ETH, POL, NOW, **{**values, **members})
 
 
 def sealed(swap: SwapChanged) -> Envelope[SwapChanged]:
@@ -167,19 +118,7 @@ def an_answer(status: int | None = 200, **members: Any) -> Answer:
 
 
 def _network(name: str, chain_id: int, native: str) -> Mapping[str, Any]:
-    listed = "2026-01-01T00:00:00Z"
-    return {
-        "name": name,
-        "display_name": name,
-        "chain_id": chain_id,
-        "listing_date": listed,
-        "public_nodes": ["http://127.0.0.1:1"],
-        "start_block": 0,
-        "block_time_milliseconds": 1000,
-        "finality_blocks": 2,
-        "contracts": {"treasury": "0x" + "e" * 40, "depository": None},
-        "signers": [],
-        "gas": {"pay_native": 1, "pay_erc20": 1},
-        "max_fee_per_gas": 1,
-        "tokens": [{"symbol": native, "contract": None, "decimals": 18, "listing_date": listed}],
-    }
+    contracts = {"treasury": "0x" + "e" * 40, "depository": None}
+    return networks.a_network(
+        name, chain_id, {**networks.ETH, "symbol": native}, contracts=contracts
+    )

@@ -11,6 +11,7 @@ from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_quoter.domain.market import Market, Timed, to_usd_e18
 from swap_quoter.domain.routes import Route, Routes
+from tests.support import networks
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 GWEI = 10**9
@@ -22,17 +23,7 @@ PLENTY = 10**36
 
 
 def a_rule(**members: object) -> dict[str, object]:
-    return {
-        "source": "*",
-        "destination": "*",
-        "service_fee_basis_points": 10,
-        "slippage_ppm": 5000,
-        "min_usd": "1",
-        "max_usd": "50000",
-        "quote_lifetime_seconds": 300,
-        "estimated_seconds": 10,
-        **members,
-    }
+    return networks.a_route(**{"quote_lifetime_seconds": 300, **members})
 
 
 def a_catalogue_document(
@@ -55,47 +46,28 @@ def a_catalogue(
 
 
 def a_network(name: str, chain_id: int, native: str, depository: str | None) -> dict[str, Any]:
-    listed = "2026-01-01T00:00:00Z"
     signed = {"standard": "eip3009", "name": "USD Coin", "version": "2"}
-    paymaster = "0x" + "9" * 40 if name == ETHEREUM else None
     factory = {"factory": "0x" + "8" * 40, "init_code_hash": "0x" + "88" * 32}
-    addresses = factory if name == ETHEREUM else None
-    return {
-        "name": name,
-        "display_name": name,
-        "chain_id": chain_id,
-        "listing_date": listed,
-        "public_nodes": ["http://127.0.0.1:1"],
-        "start_block": 0,
-        "block_time_milliseconds": 1000,
-        "finality_blocks": 2,
-        "contracts": {
+    return networks.a_network(
+        name,
+        chain_id,
+        {**networks.ETH, "symbol": native},
+        {"symbol": "USDC", "contract": USDC[name], "decimals": 6, "gasless": signed},
+        {"symbol": "DAI", "contract": DAI[name], "decimals": 18},
+        contracts={
             "treasury": "0x" + "e" * 40,
             "depository": depository,
-            "paymaster": paymaster,
-            "deposit_addresses": addresses,
+            "paymaster": "0x" + "9" * 40 if name == ETHEREUM else None,
+            "deposit_addresses": factory if name == ETHEREUM else None,
         },
-        "signers": [],
-        "gas": {
+        gas={
             "pay_native": 75_000,
             "pay_erc20": 95_000,
             "relay_eip3009": 140_000,
             "sweep_native": 90_000,
             "sweep_erc20": 100_000,
         },
-        "max_fee_per_gas": 500 * GWEI,
-        "tokens": [
-            {"symbol": native, "contract": None, "decimals": 18, "listing_date": listed},
-            {
-                "symbol": "USDC",
-                "contract": USDC[name],
-                "decimals": 6,
-                "listing_date": listed,
-                "gasless": signed,
-            },
-            {"symbol": "DAI", "contract": DAI[name], "decimals": 18, "listing_date": listed},
-        ],
-    }
+    )
 
 
 def a_market(

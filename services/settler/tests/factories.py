@@ -24,6 +24,7 @@ from swap_domain.catalogue_document import catalogue_from
 from swap_settler.model.chain_facts import DepositFact, PayoutFact
 from swap_settler.model.messages.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
+from tests.support import networks
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -65,36 +66,28 @@ def a_catalogue_document() -> dict[str, Any]:
 
 
 def _network(name: str, chain_id: int, *, payout_confirmations: int | None) -> dict[str, Any]:
-    listed = "2026-01-01T00:00:00Z"
-    return {
-        "name": name,
-        "display_name": name,
-        "chain_id": chain_id,
-        "listing_date": listed,
-        "public_nodes": ["http://127.0.0.1:1"],
-        "start_block": 0,
-        "block_time_milliseconds": 1000,
-        "payout_confirmations": payout_confirmations,
-        "finality_blocks": 64,
-        "contracts": {
+    return networks.a_network(
+        name,
+        chain_id,
+        networks.ETH,
+        {"symbol": "USDC", "contract": USDC[name], "decimals": 6},
+        payout_confirmations=payout_confirmations,
+        finality_blocks=64,
+        contracts={
             "treasury": TREASURY[name],
             "depository": "0x" + "d1" * 20,
             "deposit_addresses": DEPOSIT_ADDRESSES,
         },
-        "signers": [SIGNER],
-        "funders": [OWNER.upper().replace("X", "x")],
-        "gas": {
+        signers=[SIGNER],
+        funders=[OWNER.upper().replace("X", "x")],
+        gas={
             "pay_native": 75_000,
             "pay_erc20": 95_000,
             "sweep_native": 90_000,
             "sweep_erc20": 110_000,
         },
-        "max_fee_per_gas": 10**11,
-        "tokens": [
-            {"symbol": "ETH", "contract": None, "decimals": 18, "listing_date": listed},
-            {"symbol": "USDC", "contract": USDC[name], "decimals": 6, "listing_date": listed},
-        ],
-    }
+        max_fee_per_gas=10**11,
+    )
 
 
 MAPPER = MessageMapper(a_catalogue())

@@ -13,8 +13,8 @@ from sqlalchemy.dialects import postgresql
 from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_market
 from swap_chains.evm.rpc import open_session
 from swap_contracts.envelope import Envelope
-from swap_contracts.quoting import AssetRef, Quote
-from swap_contracts.swaps import InventoryChanged, SwapChanged, SwapTiming, SwapTransaction
+from swap_contracts.quoting import AssetRef
+from swap_contracts.swaps import InventoryChanged, SwapTiming
 from swap_contracts.topics import INVENTORY_CHANGED, SWAP_CHANGED, SWAP_TIMING
 from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.adapters.known_market import PostgresKnownMarket
@@ -26,6 +26,7 @@ from swap_quoter.usecases.record_inventory import RecordInventory
 from swap_runtime.postgres.database import Engine, TransactionOpen, create_engine, transaction
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import emptying
+from tests.support import swaps
 
 pytestmark = pytest.mark.connected
 
@@ -54,29 +55,6 @@ def inventory(version: int, available: int) -> Envelope[InventoryChanged]:
     return INVENTORY_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")
 
 
-def a_quote() -> Quote:
-    return Quote(
-        source=SOURCE,
-        destination=DESTINATION,
-        requested_base_units="100",
-        receive_base_units="90",
-        min_receive_base_units="89",
-        blockchain_fee_base_units="5",
-        service_fee_base_units="5",
-        total_fee_base_units="10",
-        fee_discount_base_units="0",
-        refuel_in_source_base_units=None,
-        refuel_base_units=None,
-        slippage_ppm=5000,
-        source_usd_e18=str(10**18),
-        destination_usd_e18=str(10**18),
-        source_native_usd_e18=str(10**18),
-        destination_native_usd_e18=str(10**18),
-        completion_milliseconds=1000,
-        path=(),
-    )
-
-
 def completed(
     *,
     took: timedelta,
@@ -85,44 +63,17 @@ def completed(
     status: str = "completed",
     previous_status: str = "ls_transfer_pending",
 ) -> Envelope[SwapTiming]:
-    deposit = SwapTransaction(
-        type="input",
-        status="completed",
-        transaction_hash="0x1",
-        from_address=None,
-        to_address=None,
-        at=closed_at - took,
-        asset=SOURCE,
-        base_units="100",
-        usd_e18=None,
-        block_number=1,
-        confirmations_required=1,
-        fee_base_units=None,
-    )
-    body = SwapChanged(
+    deposit = swaps.a_transaction(SOURCE, closed_at - took, status="completed")
+    body = swaps.a_swap(
+        SOURCE,
+        DESTINATION,
+        NOW,
         swap_id=swap_id or uuid4(),
-        app_id=uuid4(),
-        sequence_number=1,
-        reference_id=None,
-        method="depository",
-        source=SOURCE,
-        destination=DESTINATION,
-        source_address=None,
-        destination_address="0x1",
-        refund_address=None,
-        created_at=NOW,
-        expires_at=NOW,
         sequence=4,
         status=status,
         previous_status=previous_status,
         changed_at=closed_at,
         closed_at=closed_at,
-        fail_reason=None,
-        quote=a_quote(),
-        quote_revision=0,
-        quote_expires_at=NOW,
-        last_requoted_at=None,
-        quote_locked_at=None,
         transactions=(deposit,),
     )
     sealed = SWAP_CHANGED.seal(body, version=4, occurred_at=closed_at, trace_id="t")
