@@ -203,13 +203,6 @@ class KnownMember:
 class Members(Protocol):
     """Who belongs to an organization, who is invited, and their tokens."""
 
-    async def identify(self, token_hash: bytes, at: datetime) -> Actor | None:
-        """Return whose token it is; None when it is unknown, revoked, or ran out.
-
-        :raises Unavailable: when that cannot be looked up.
-        """
-        ...
-
     async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
         """
         :raises NotFound: when there is no such member.

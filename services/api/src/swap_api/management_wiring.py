@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TypedDict
 
+from swap_api.adapters.access_tokens import PostgresAccessTokens
 from swap_api.adapters.callers import KeyHashes
 from swap_api.adapters.figures import PostgresFigures
 from swap_api.adapters.keys import PostgresKeys
@@ -88,7 +89,9 @@ def build_management(
             hash_token=hashes,
         ),
         manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
-        identify_member=IdentifyMember(members, hash_token=hashes, clock=clock),
+        identify_member=IdentifyMember(
+            PostgresAccessTokens(service.engine), hash_token=hashes, clock=clock
+        ),
         notifier=notifier,
         read_figures=ReadFigures(PostgresFigures(service.engine), partners, clock=clock),
     )

@@ -14,6 +14,7 @@ from swap_api.domain.gasless import (
 )
 from swap_api.domain.keys import Caller
 from swap_api.domain.listing import SwapFilter
+from swap_api.domain.members import Actor
 from swap_api.domain.orders import ReadAmount
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.domain.reach import Reached
@@ -147,6 +148,15 @@ class Callers(Protocol):
 
     def recall(self, key: str) -> Caller | None:
         """Return whose key it was when it was last looked up, however long ago."""
+        ...
+
+
+class AccessTokens(Protocol):
+    async def identify(self, token_hash: bytes, at: datetime) -> Actor | None:
+        """Return whose token it is; None when it is unknown, revoked, or ran out.
+
+        :raises Unavailable: when that cannot be looked up.
+        """
         ...
 
 

@@ -10,9 +10,8 @@ import orjson
 import pytest
 from pydantic import TypeAdapter
 
-from swap_api.http.endpoints import Endpoint
+from swap_api.http.endpoints import MANAGEMENT, Endpoint
 from swap_api.http.examples import example_of
-from swap_api.http.management_addresses import BASE
 from swap_api.http.openapi import openapi_document
 from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.table import endpoints
@@ -114,7 +113,7 @@ class TestIdempotencyKeys:
         }
 
     def test_keep_no_answer_with_a_secret(self) -> None:
-        managing = [endpoint for endpoint in TABLE if endpoint.path.startswith(BASE)]
+        managing = [endpoint for endpoint in TABLE if endpoint.path.startswith(MANAGEMENT)]
         showing = {
             e.path for e in managing if SECRETS & set(getattr(e.answers, "model_fields", ()))
         }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
@@ -19,7 +19,6 @@ from swap_api.adapters.auditing import (
     require_current_role,
     scope_of,
 )
-from swap_api.adapters.call_batching import CallBatcher
 from swap_api.domain.bounds import Bound
 from swap_api.domain.members import Actor, Role
 from swap_api.domain.refusals import ApiRefusal, NotFound
@@ -29,29 +28,16 @@ from swap_runtime.postgres.database import (
     Connection,
     Engine,
     Transaction,
-    execute_alone,
     reading,
     transaction,
 )
-from swap_runtime.postgres.sql import Row as TokenRow
 from swap_runtime.postgres.sql import Statement, sql
-
-IDENTIFIED_MAX: Final = 64  # in one look
-USE_NOTED_AFTER: Final = timedelta(minutes=1)  # so that not every request is a write
 
 MEMBER: Final = "id, partner_id, name, role, created_at"
 INVITATION: Final = "id, partner_id, name, role, created_at, expires_at"
 TOKEN: Final = "id, label, last_four, created_at, expires_at, last_used_at"
 MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
 
-IDENTIFY: Final = sql("""
-SELECT access_token.hash, member.id, member.partner_id, member.name, member.role,
-       access_token.id AS token_id, access_token.last_used_at
-FROM access_token JOIN member ON member.id = access_token.member_id
-WHERE access_token.hash = ANY(CAST(:hashes AS bytea[])) AND access_token.revoked_at IS NULL
-  AND access_token.expires_at > :now AND member.removed_at IS NULL
-""")
-NOTE_USE: Final = sql("UPDATE access_token SET last_used_at = :now WHERE id = :id")
 FIND_MEMBER: Final = sql(f"""
 SELECT id, partner_id, name, role FROM member WHERE id = :id AND removed_at IS NULL AND {MINE}
 """)
@@ -136,32 +122,6 @@ RETURNING access_token.id, access_token.label, access_token.last_four, access_to
 class PostgresMembers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        # Tokens are looked up before anybody is known who could be asked to come later. One
-        # connection is what this takes, however many unknown tokens come at once.
-        self._identifying: CallBatcher[tuple[bytes, datetime], TokenRow | None] = CallBatcher(
-            self._look_up, batch_max=IDENTIFIED_MAX
-        )
-
-    async def identify(self, token_hash: bytes, at: datetime) -> Actor | None:
-        row = await self._identifying((token_hash, at))
-        if row is None:
-            return None
-        if row.last_used_at is None or row.last_used_at < at - USE_NOTED_AFTER:
-            await execute_alone(self._engine, NOTE_USE, {"id": row.token_id, "now": at})
-        return Actor(
-            row.name, member_id=row.id, organization_id=row.partner_id, role=Role(row.role)
-        )
-
-    async def _look_up(
-        self, lookups: Sequence[tuple[bytes, datetime]]
-    ) -> Sequence[TokenRow | Exception | None]:
-        values = {
-            "hashes": list({token_hash for token_hash, _ in lookups}),
-            "now": max(at for _, at in lookups),
-        }
-        async with reading(self._engine) as connection:
-            found = {bytes(row.hash): row for row in await connection.execute(IDENTIFY, values)}
-        return [found.get(token_hash) for token_hash, _ in lookups]
 
     async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
         values = {"id": member_id, "scope": scope_of(actor)}

@@ -10,10 +10,15 @@ from starlette.responses import Response
 
 from swap_api.domain.refusals import Invalid
 from swap_api.http.endpoints import Context
-from swap_api.http.parameters import AttachBody, TransferParameters, parse_body, parse_query
+from swap_api.http.parameters import (
+    AttachBody,
+    TransferParameters,
+    parse_body,
+    parse_query,
+    swap_id_of,
+)
 from swap_api.http.requests import Request
 from swap_api.http.responses import enveloped
-from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.attach_deposit import AttachDeposit
 
 HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")

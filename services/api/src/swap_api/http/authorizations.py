@@ -5,10 +5,9 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.parameters import AuthorizeBody, parse_body
+from swap_api.http.parameters import AuthorizeBody, parse_body, swap_id_of
 from swap_api.http.requests import Request
 from swap_api.http.responses import enveloped
-from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
 from swap_api.usecases.read_authorization import ReadAuthorization
 

@@ -17,7 +17,12 @@ from swap_api.http.requests import Request
 from swap_contracts.public.errors import ErrorCode
 
 API: Final = "/api/v2"
+MANAGEMENT: Final = "/management/v1"
 LOOKUP_WEIGHT: Final = 2  # a node may be asked
+PAGED: Final = {
+    "X-Total-Count": "How many there are, counted up to 10,000",
+    "Link": "The pages around this one (RFC 8288)",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from typing import Final
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.parameters import TransactionParameters, parse_query
+from swap_api.http.parameters import TransactionParameters, parse_query, swap_id_of
 from swap_api.http.requests import Request
 from swap_api.http.responses import EventStreamResponse, enveloped
-from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_transaction_status import ReadTransactionStatus
 

@@ -24,9 +24,8 @@ from swap_api.domain.keys import Scope as KeyScope
 from swap_api.domain.keys import idempotency_owner
 from swap_api.domain.members import OPERATOR_NAME, Actor
 from swap_api.domain.refusals import ApiRefusal, Invalid
-from swap_api.http.endpoints import Context, Endpoint
+from swap_api.http.endpoints import MANAGEMENT, Context, Endpoint
 from swap_api.http.exchange import Exchange, exchange_of
-from swap_api.http.management_addresses import BASE
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
 from swap_api.http.responses import CollectedResponse, JsonResponse
@@ -44,7 +43,7 @@ OPERATOR: Final = UUID(int=0)  # owner of the keys of the internal port
 def make_idempotent(endpoint: Endpoint) -> Endpoint:
     """Make a POST about a swap, or a management POST, idempotent; leave others as they are."""
     is_about_swap = "{swapId}" in endpoint.path
-    is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not KeyScope.NO_KEY
+    is_managing = endpoint.path.startswith(MANAGEMENT) and endpoint.scope is not KeyScope.NO_KEY
     if endpoint.method != "POST" or not (is_about_swap or is_managing):
         return endpoint
     lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.makes else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
@@ -26,10 +25,12 @@ from swap_api.http.parameters import (
     SwapParameters,
     id_of,
     parse_query,
+    swap_id_of,
 )
 from swap_api.http.pay import PayEndpoints
 from swap_api.http.requests import Request
-from swap_api.http.swaps import SwapEndpoints, swap_id_of
+from swap_api.http.swap_table import PRICE_REFUSALS
+from swap_api.http.swaps import SwapEndpoints
 from swap_api.usecases.list_swap_messages import ListSwapMessages
 from swap_api.usecases.manage_partners import ManagePartners
 from swap_contracts.public.errors import ErrorCode
@@ -39,6 +40,15 @@ from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapMod
 from swap_contracts.public.pay import PayLinkModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
+# The rest is said of every request that makes something, and of every body.
+MANAGED_CREATE_REFUSALS: Final = (
+    *PRICE_REFUSALS,
+    ErrorCode.PAYOUTS_PAUSED,
+    ErrorCode.INVALID_ADDRESS_ERROR,
+    ErrorCode.BLACKLISTED_ADDRESS,
+    ErrorCode.REFUND_ADDRESS_REQUIRED,
+    ErrorCode.TOO_MANY_PENDING_SWAPS,
+)
 
 
 class ManagedSwapEndpoints:
@@ -125,13 +135,8 @@ class ManagedSwapEndpoints:
         return replace(context, caller=caller)
 
 
-def managed_swaps(
-    swaps: ManagedSwapEndpoints, *, create_refusals: Sequence[ErrorCode]
-) -> list[Endpoint]:
-    """Return the addresses under which members read and try the swaps of their apps.
-
-    :param create_refusals: why a swap may not be created, whoever asks.
-    """
+def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
+    """Return the addresses under which members read and try the swaps of their apps."""
     found = (ErrorCode.INVALID_ADDRESS_ERROR,)
     return [
         reading(
@@ -148,7 +153,7 @@ def managed_swaps(
             "Create a swap of a test app",
             PreparedSwapModel,
             SwapBody,
-            refuses=create_refusals,
+            refuses=MANAGED_CREATE_REFUSALS,
             makes=True,
         ),
         replace(

@@ -7,21 +7,16 @@ from typing import Any, Final
 
 from swap_api.domain.keys import Scope
 from swap_api.domain.rate_limits import Kind
-from swap_api.http.endpoints import Endpoint, Handler
+from swap_api.http.endpoints import MANAGEMENT, PAGED, Endpoint, Handler
 from swap_api.http.parameters import PageParameters, Parameters
 from swap_contracts.public.errors import ErrorCode
 
-BASE: Final = "/management/v1"
-ORGANIZATION: Final = f"{BASE}/organizations/{{organizationId}}"
-APP: Final = f"{BASE}/apps/{{appId}}"
-KEY: Final = f"{BASE}/keys/{{keyId}}"
-MEMBER: Final = f"{BASE}/members/{{memberId}}"
-WEBHOOK: Final = f"{BASE}/webhooks/{{webhookId}}"
+ORGANIZATION: Final = f"{MANAGEMENT}/organizations/{{organizationId}}"
+APP: Final = f"{MANAGEMENT}/apps/{{appId}}"
+KEY: Final = f"{MANAGEMENT}/keys/{{keyId}}"
+MEMBER: Final = f"{MANAGEMENT}/members/{{memberId}}"
+WEBHOOK: Final = f"{MANAGEMENT}/webhooks/{{webhookId}}"
 FULL: Final = (ErrorCode.LIMIT_REACHED,)
-PAGED: Final = {
-    "X-Total-Count": "How many there are, counted up to 10,000",
-    "Link": "The pages around this one (RFC 8288)",
-}
 
 
 def reading(

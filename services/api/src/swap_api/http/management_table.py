@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from swap_api.domain.keys import Scope
-from swap_api.http.endpoints import Endpoint
+from swap_api.http.endpoints import MANAGEMENT, Endpoint
 from swap_api.http.figures import FigureEndpoints
 from swap_api.http.management import ManagementEndpoints
 from swap_api.http.management_addresses import (
     APP,
-    BASE,
     FULL,
     KEY,
     MEMBER,
@@ -89,14 +88,14 @@ def management(
 def _organizations(managed: ManagementEndpoints) -> list[Endpoint]:
     return [
         reading(
-            f"{BASE}/organizations",
+            f"{MANAGEMENT}/organizations",
             managed.organizations,
             "List the organizations that the caller sees: the own one",
             list[OrganizationModel],
             is_paged=True,
         ),
         doing(
-            f"{BASE}/organizations",
+            f"{MANAGEMENT}/organizations",
             managed.add_organization,
             "Add an organization",
             OrganizationModel,
@@ -251,13 +250,13 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             shows_secret=True,
         ),
         doing(
-            f"{BASE}/invitations/{{invitationId}}/revoke",
+            f"{MANAGEMENT}/invitations/{{invitationId}}/revoke",
             members.revoke_invitation,
             "Take an invitation back",
             InvitationModel,
         ),
         doing(
-            f"{BASE}/invitations/accept",
+            f"{MANAGEMENT}/invitations/accept",
             members.accept,
             "Take an invitation: become a member, with a first access token",
             JoinedModel,
@@ -271,9 +270,11 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
 
 def _tokens(members: MemberEndpoints) -> list[Endpoint]:
     return [
-        reading(f"{BASE}/me", members.me, "Read who the caller is", MeModel, scope=Scope.PERSON),
         reading(
-            f"{BASE}/me/tokens",
+            f"{MANAGEMENT}/me", members.me, "Read who the caller is", MeModel, scope=Scope.PERSON
+        ),
+        reading(
+            f"{MANAGEMENT}/me/tokens",
             members.tokens,
             "List the caller's access tokens",
             list[AccessTokenModel],
@@ -281,7 +282,7 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
             scope=Scope.PERSON,
         ),
         doing(
-            f"{BASE}/me/tokens",
+            f"{MANAGEMENT}/me/tokens",
             members.add_token,
             "Make an access token and show it, this once",
             NewAccessTokenModel,
@@ -291,7 +292,7 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
             shows_secret=True,
         ),
         doing(
-            f"{BASE}/me/tokens/{{tokenId}}/revoke",
+            f"{MANAGEMENT}/me/tokens/{{tokenId}}/revoke",
             members.revoke_token,
             "Close an access token at once",
             AccessTokenModel,

@@ -321,6 +321,13 @@ def id_of(request: Request, name: str) -> UUID:
     return found
 
 
+def swap_id_of(request: Request) -> UUID:
+    """
+    :raises Invalid: when the address names no UUID.
+    """
+    return id_of(request, "swapId")
+
+
 def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:
     """Read a query; an empty value counts as absent, and lists may be repeated.
 

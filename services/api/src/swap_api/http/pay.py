@@ -18,10 +18,10 @@ from swap_api.http.parameters import (
     StepsParameters,
     parse_body,
     parse_query,
+    swap_id_of,
 )
 from swap_api.http.requests import Request
 from swap_api.http.responses import NO_STORE, JsonResponse, enveloped
-from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.make_link import MakeLink
 from swap_api.usecases.open_link import LinkHolder, OpenLink
 from swap_api.usecases.read_pay_swap import ReadPaySwap

@@ -29,9 +29,9 @@ from swap_api.http.parameters import (
     StepsParameters,
     SwapBody,
     SwapParameters,
-    id_of,
     parse_body,
     parse_query,
+    swap_id_of,
 )
 from swap_api.http.requests import Request
 from swap_api.http.responses import JsonResponse, enveloped
@@ -219,13 +219,6 @@ def _order(body: SwapBody) -> SwapOrder:
             raise Invalid.field(field, "is unknown")
     parties = Parties(body.destination_address, body.source_address, body.refund_address)
     return SwapOrder(price_query(body), parties, body.reference_id)
-
-
-def swap_id_of(request: Request) -> UUID:
-    """
-    :raises Invalid: when the address names no UUID.
-    """
-    return id_of(request, "swapId")
 
 
 def _listed(listed: Listed, wanted: SwapFilter, request: Request) -> Response:

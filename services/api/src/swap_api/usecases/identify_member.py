@@ -5,8 +5,7 @@ from typing import Final
 
 from swap_api.domain.members import TOKEN_PREFIX, Actor
 from swap_api.domain.refusals import ApiRefusal
-from swap_api.management_ports import Members
-from swap_api.ports import Clock
+from swap_api.ports import AccessTokens, Clock
 from swap_contracts.public.errors import ErrorCode
 
 LENGTH_MAX: Final = 256
@@ -16,9 +15,9 @@ class IdentifyMember:
     """Find a member by the access token."""
 
     def __init__(
-        self, members: Members, *, hash_token: Callable[[str], bytes], clock: Clock
+        self, tokens: AccessTokens, *, hash_token: Callable[[str], bytes], clock: Clock
     ) -> None:
-        self._members = members
+        self._tokens = tokens
         self._hash_token = hash_token
         self._clock = clock
 
@@ -34,7 +33,7 @@ class IdentifyMember:
             )
         actor = None
         if token.startswith(TOKEN_PREFIX) and len(token) <= LENGTH_MAX:
-            actor = await self._members.identify(self._hash_token(token), self._clock())
+            actor = await self._tokens.identify(self._hash_token(token), self._clock())
         if actor is None:
             raise ApiRefusal(
                 ErrorCode.ACCESS_TOKEN_FORBIDDEN,
