@@ -15,11 +15,12 @@ from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_qu
 from services.api.tests.fake_chains import FakeChains, FakeDepositories
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.rendering import JsonRendering
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.admission.ports import Claim, Replay
 from swap_api.http.endpoints import Context
 from swap_api.http.requests import Request
 from swap_api.http.swaps import SwapEndpoints
-from swap_api.ports import Claim, NewSwap, Replay
+from swap_api.model.refusals import ApiRefusal
+from swap_api.ports import NewSwap
 from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.model.keys import Allowances, Caller, Environment, KeyKind
 from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import SwapChanged, SwapTransaction
 from swap_contracts.topics import SWAP_CHANGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.refusals import ApiRefusal
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.evm.personal_signatures import WalletAnswer

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from swap_api.domain.members import OPERATOR, Role
+from swap_api.model.members import OPERATOR, Role
 from swap_runtime.operators.admin_routes import Handler
 from swap_runtime.operators.identities import Operator
 from swap_runtime.operators.identities import Role as OperatorRole

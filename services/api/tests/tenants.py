@@ -12,7 +12,7 @@ from api_harness import App, Harness
 from fake_webhooks import FakeWebhooks
 from people import Person, an_owner
 
-from swap_api.domain.keys import Allowances, Environment, KeyKind
+from swap_api.model.keys import Allowances, Environment, KeyKind
 from swap_domain.lifecycle import Status
 
 TABLES = ("swap", "app", "api_key", "invitation", "member", "deposit_hint", "sign_request")

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 
 from swap_api.adapters.rendering import JsonRendering
-from swap_api.adapters.swaps import PostgresReadModel
+from swap_api.read_model.store.swaps import PostgresReadModel
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
 from swap_contracts.quoting import AssetRef

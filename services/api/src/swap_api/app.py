@@ -12,35 +12,31 @@ from starlette.routing import Router
 
 from swap_api.adapters.allowances import EvmAllowances
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
-from swap_api.adapters.callers import KeyHashes, PostgresCallers
 from swap_api.adapters.chain_transactions import EvmChainTransactions
 from swap_api.adapters.chains import EvmGaslessChains
-from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
 from swap_api.adapters.depositories import EvmDepositories
 from swap_api.adapters.gasless_rendering import JsonGaslessRendering
-from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.hints import PostgresHints
 from swap_api.adapters.history import PostgresHistory
-from swap_api.adapters.idempotency import PostgresIdempotency
-from swap_api.adapters.link_tokens import HmacLinkTokens
 from swap_api.adapters.network_states import PostgresNetworkStates
 from swap_api.adapters.own_addresses import PostgresOwnAddresses
 from swap_api.adapters.pay_rendering import JsonPayRendering
 from swap_api.adapters.quoter import HttpPricing
-from swap_api.adapters.random_ids import new_sequence_number, request_ids
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.sign_requests import PostgresSignRequests
-from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
 from swap_api.adapters.unmatched_transfers import PostgresUnmatchedTransfers
 from swap_api.adapters.wallets import EvmWallets
+from swap_api.admission.adapters.counters import LocalCounters, RedisCounters
+from swap_api.admission.adapters.link_tokens import HmacLinkTokens
+from swap_api.admission.store.callers import KeyHashes, PostgresCallers
+from swap_api.admission.store.idempotency import PostgresIdempotency
 from swap_api.approval_ports import TokenAllowances
 from swap_api.attach_ports import Wallets
-from swap_api.domain.keys import Environment, anybody
 from swap_api.domain.reach import Reach
-from swap_api.gasless_ports import GaslessChains
+from swap_api.gasless_ports import DepositAddresses, Depositories, GaslessChains
 from swap_api.guards import Guards
 from swap_api.handlers import swaps
 from swap_api.http.app import EndpointApps
@@ -60,9 +56,14 @@ from swap_api.http.table import endpoints
 from swap_api.http.unknown_names import UnknownNames
 from swap_api.lookup_ports import ChainTransactions
 from swap_api.management_wiring import Management, build_management
+from swap_api.model.keys import Environment, anybody
 from swap_api.offers import Offers
-from swap_api.ports import DepositAddresses, Depositories, Pricing
+from swap_api.ports import Pricing
 from swap_api.public_port import build_public_app
+from swap_api.random_ids import new_sequence_number, request_ids
+from swap_api.read_model.store.heads import WatchedHeads
+from swap_api.read_model.store.swaps import PostgresReadModel, PostgresSwaps
+from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.attach_deposit import AttachDeposit
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
@@ -77,7 +78,6 @@ from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.make_link import MakeLink
 from swap_api.usecases.open_link import OpenLink
 from swap_api.usecases.read_authorization import ReadAuthorization
-from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_limits import ReadLimits
 from swap_api.usecases.read_pay_swap import ReadPaySwap

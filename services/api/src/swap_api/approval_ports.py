@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from swap_api.ports import StoredSwap
+from swap_api.read_model.swaps import StoredSwap
 from swap_domain.catalogue import Network
 
 

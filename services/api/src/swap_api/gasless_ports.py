@@ -7,8 +7,13 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_api.domain.gasless import KnownAuthorization, SignRequest, Steps, Submission
-from swap_api.ports import StoredSwap
+from swap_api.model.gasless import (
+    KnownAuthorization,
+    SignRequest,
+    Steps,
+    Submission,
+)
+from swap_api.read_model.swaps import StoredSwap
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.ports import Simulated
@@ -92,3 +97,21 @@ class GaslessRendering(Protocol):
     def authorization(
         self, status: AuthorizationStatus, known: KnownAuthorization | None, head: int | None
     ) -> bytes: ...
+
+
+class DepositAddresses(Protocol):
+    async def verify(self, network: Network) -> None:
+        """Make sure that the network's factory computes deposit addresses as we do, once.
+
+        :raises ApiRefusal: while no node tells, or when it does not.
+        """
+        ...
+
+
+class Depositories(Protocol):
+    async def findings(self, network: Network) -> Sequence[str]:
+        """Return what speaks against deposits through the Depository; nothing while it is open.
+
+        :raises Unavailable: when no node tells.
+        """
+        ...

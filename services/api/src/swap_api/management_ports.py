@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from swap_api.domain.bounds import Bound
-from swap_api.domain.keys import Allowances, Environment, KeyKind
-from swap_api.domain.members import Actor, Role
+from swap_api.model.keys import Allowances, Environment, KeyKind
+from swap_api.model.members import Actor, Role
 
 Row = Mapping[str, Any]  # one thing as it is shown, by member
 

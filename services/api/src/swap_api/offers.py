@@ -6,8 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from swap_api.gasless_ports import GaslessChains
-from swap_api.ports import DepositAddresses, Depositories
+from swap_api.gasless_ports import DepositAddresses, Depositories, GaslessChains
 from swap_api.usecases.offer_deposit_addresses import OfferDepositAddresses
 from swap_api.usecases.offer_depository import OfferDepository
 from swap_api.usecases.offer_gasless import OfferGasless

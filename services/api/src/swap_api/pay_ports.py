@@ -6,19 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
-from swap_api.domain.pay_links import LinkRight
 from swap_api.lookup_ports import SwapEvent
-from swap_api.ports import StoredSwap
-
-
-class LinkTokens(Protocol):
-    """Makes the tokens of links, and reads them."""
-
-    def make(self, swap_id: UUID, right: LinkRight) -> str: ...
-
-    def right_of(self, swap_id: UUID, token: str) -> LinkRight | None:
-        """Return what a token permits with the swap; None when it is not a token of the swap."""
-        ...
+from swap_api.read_model.swaps import StoredSwap
 
 
 class SetRefundAddresses(Protocol):

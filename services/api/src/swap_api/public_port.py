@@ -8,9 +8,11 @@ from importlib.metadata import version
 
 from starlette.routing import Router
 
-from swap_api.adapters.random_ids import request_ids
-from swap_api.domain.keys import Caller
-from swap_api.domain.rate_limits import Rates
+from swap_api.admission.decide.rate_limits import Rates
+from swap_api.admission.ports import Callers, Counters, LinkTokens
+from swap_api.admission.usecases.identify_caller import IdentifyCaller
+from swap_api.admission.usecases.identify_member import IdentifyMember
+from swap_api.admission.usecases.limit_requests import LimitRequests
 from swap_api.http.admission import Admission
 from swap_api.http.app import EndpointApps, Page, public_app
 from swap_api.http.clients import Clients
@@ -21,12 +23,9 @@ from swap_api.http.errors import DEFAULT_DOCS, Errors
 from swap_api.http.reference import reference_pages
 from swap_api.http.responses import JsonResponse
 from swap_api.http.shipped_openapi import shipped_openapi
-from swap_api.pay_ports import LinkTokens
-from swap_api.ports import Callers, Counters
+from swap_api.model.keys import Caller
+from swap_api.random_ids import request_ids
 from swap_api.settings import ApiGroup
-from swap_api.usecases.identify_caller import IdentifyCaller
-from swap_api.usecases.identify_member import IdentifyMember
-from swap_api.usecases.limit_requests import LimitRequests
 
 
 def build_public_app(

@@ -14,7 +14,7 @@ from api_harness import App, Harness, start
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from swap_api.domain.keys import Environment
+from swap_api.model.keys import Environment
 from swap_domain.catalogue import NATIVE
 from tests.plugins.postgres import Database
 

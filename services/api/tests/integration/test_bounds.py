@@ -14,7 +14,7 @@ import pytest
 from api_harness import Harness, start
 from people import Person, an_owner
 
-from swap_api.domain.keys import Allowances, Environment, KeyKind
+from swap_api.model.keys import Allowances, Environment, KeyKind
 
 pytestmark = pytest.mark.connected
 MOST = {

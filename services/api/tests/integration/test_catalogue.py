@@ -11,7 +11,7 @@ import pytest
 from api_factories import USDC, a_catalogue_document
 from api_harness import Harness
 
-from swap_api.domain.keys import Environment
+from swap_api.model.keys import Environment
 from swap_contracts.public.models import ReachableNetworkModel
 
 pytestmark = pytest.mark.connected

@@ -13,9 +13,9 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from swap_api.adapters.counters import BATCH_MAX, LocalCounters, RedisCounters
-from swap_api.domain.rate_limits import Count, Quota
-from swap_api.ports import Counters
+from swap_api.admission.adapters.counters import BATCH_MAX, LocalCounters, RedisCounters
+from swap_api.admission.decide.rate_limits import Count, Quota
+from swap_api.admission.ports import Counters
 from swap_runtime.clock import utc_now
 
 pytestmark = pytest.mark.connected
@@ -35,7 +35,7 @@ async def counters(
     if request.param == "local":
         yield LocalCounters(clock=utc_now)
         return
-    monkeypatch.setattr("swap_api.adapters.counters.ANSWER_SECONDS", 10)
+    monkeypatch.setattr("swap_api.admission.adapters.counters.ANSWER_SECONDS", 10)
     port = request.getfixturevalue("valkey").port
     shared = RedisCounters(SecretStr(f"redis://127.0.0.1:{port}/0"), fallback=NoFallback())
     yield shared
@@ -144,7 +144,7 @@ class TestCounters:
 async def test_requests_that_come_together_are_counted_in_few_round_trips(
     valkey: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("swap_api.adapters.counters.ANSWER_SECONDS", 10)
+    monkeypatch.setattr("swap_api.admission.adapters.counters.ANSWER_SECONDS", 10)
     counters = RedisCounters(SecretStr(f"redis://127.0.0.1:{valkey.port}/0"), fallback=NoFallback())
     quota = a_quota(1000)
     with Redis(host="127.0.0.1", port=valkey.port) as redis:

@@ -19,8 +19,8 @@ from fake_webhooks import FakeWebhooks
 from people import a_colleague
 from tenants import Tenant, a_tenant, link_token
 
-from swap_api.domain.members import Role
 from swap_api.http.shipped_openapi import shipped_openapi
+from swap_api.model.members import Role
 from swap_domain.catalogue import NATIVE
 from tests.plugins.postgres import Database
 

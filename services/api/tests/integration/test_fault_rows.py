@@ -17,8 +17,8 @@ from people import an_owner
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
-from swap_api.adapters.counters import LocalCounters, RedisCounters
-from swap_api.domain.rate_limits import Quota
+from swap_api.admission.adapters.counters import LocalCounters, RedisCounters
+from swap_api.admission.decide.rate_limits import Quota
 from swap_runtime.clock import utc_now
 from tests.plugins.postgres import Database
 
@@ -204,7 +204,7 @@ def test_r4r_redis_counts_requests_and_holds_no_lock() -> None:
         if "redis" in _imported(path)
     }
 
-    assert importers == {"services/api/src/swap_api/adapters/counters.py"}
+    assert importers == {"services/api/src/swap_api/admission/adapters/counters.py"}
 
 
 def _imported(path: Path) -> set[str]:

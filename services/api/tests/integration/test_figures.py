@@ -11,7 +11,7 @@ from api_factories import a_message, a_swap
 from api_harness import Harness
 from people import a_colleague, an_owner
 
-from swap_api.domain.members import Role
+from swap_api.model.members import Role
 from swap_contracts.public.figures import AppFiguresModel
 
 pytestmark = pytest.mark.connected

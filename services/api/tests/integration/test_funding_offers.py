@@ -18,7 +18,7 @@ from api_harness import App, Harness, start
 
 from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
 from swap_api.adapters.depositories import EvmDepositories
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.refusals import ApiRefusal
 from swap_chains.errors import ChainMismatch
 from swap_chains.evm.codec import encode_is_whitelisted, selector
 from swap_chains.evm.depositories import IS_NOT_LISTED, IS_PAUSED

@@ -22,7 +22,7 @@ from api_harness import App, Harness, start
 from fake_webhooks import FakeWebhooks
 from tenants import Tenant, a_tenant
 
-from swap_api.domain.keys import KeyKind
+from swap_api.model.keys import KeyKind
 from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(3600)]

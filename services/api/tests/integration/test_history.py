@@ -7,7 +7,7 @@ import pytest
 from api_factories import HASH, a_body
 from api_harness import App, Harness
 
-from swap_api.domain.keys import KeyKind
+from swap_api.model.keys import KeyKind
 from swap_contracts.public.lookups import (
     StatusModel,
 )

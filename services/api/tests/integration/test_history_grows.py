@@ -10,9 +10,19 @@ from uuid import UUID
 import pytest
 from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
-from swap_api.adapters import figures, hints, statements, unmatched_transfers
-from swap_api.adapters.listing import count_statement, page_statement
-from swap_api.domain.listing import SwapFilter
+from swap_api.adapters import (
+    creations,
+    figures,
+    hints,
+    own_addresses,
+    refund_addresses,
+    sign_requests,
+    unmatched_transfers,
+)
+from swap_api.admission.store import callers, idempotency
+from swap_api.model.listing import SwapFilter
+from swap_api.read_model.store import swaps
+from swap_api.read_model.store.listing import count_statement, page_statement
 from swap_domain.lifecycle import Status
 from swap_runtime.postgres.database import Engine
 from tests.plugins.plans import History, Question, Readers
@@ -95,7 +105,7 @@ KEYS: Final = [f"key{n}" for n in NUMBERS]
 TABLE_HASHES: Final = [f"{n:032x}".encode() for n in NUMBERS]
 
 
-def swaps(ids: list[UUID]) -> dict[str, list[Any]]:
+def swap_columns(ids: list[UUID]) -> dict[str, list[Any]]:
     return {
         "id": ids,
         "app_id": [APP] * 5,
@@ -127,7 +137,7 @@ HELD: Final = {"app_id": [APP] * 5, "key": KEYS}
 ONE: Final = {"app_id": APP, "key": "key4998", "claim": UUID(int=4998), "swap_id": IDS[0]}
 SIGNED: Final = {"swap_id": IDS[0], "signer": "signer", "issue": 1}
 CREATED: Final = {
-    **swaps(NEW),
+    **swap_columns(NEW),
     "claim_of": [UUID(int=n) for n in range(SWAPS - 4, SWAPS + 1)],
     "claim_app_id": [APP] * 5,
     "claim_key": [f"key{n}" for n in range(SWAPS - 4, SWAPS + 1)],
@@ -174,10 +184,10 @@ def counted(at_most: int = 100, **wanted: Any) -> Question:
 
 
 QUESTIONS: Final = {
-    "FIND_CALLERS": looked_up(statements.FIND_CALLERS, hashes=TABLE_HASHES),
-    "NOTE_USE": looked_up(statements.NOTE_USE, at_most=150, id=IDS, at=[NOW] * 5),
+    "FIND_CALLERS": looked_up(callers.FIND_CALLERS, hashes=TABLE_HASHES),
+    "NOTE_USE": looked_up(callers.NOTE_USE, at_most=150, id=IDS, at=[NOW] * 5),
     "CLAIM": looked_up(
-        statements.CLAIM,
+        idempotency.CLAIM,
         at_most=150,
         **HELD,
         body_hash=[b"hash"] * 5,
@@ -186,51 +196,53 @@ QUESTIONS: Final = {
         now=NOW,
         forgotten_before=NOW - timedelta(days=365),
     ),
-    "FIND_HELD": looked_up(statements.FIND_HELD, **HELD),
-    "RELEASE_CLAIM": looked_up(statements.RELEASE_CLAIM, **ONE),
-    "BEGIN_CLAIM": looked_up(statements.BEGIN_CLAIM, **ONE),
-    "FORGET_KEYS": looked_up(statements.FORGET_KEYS, at_most=100, before=NOW, limit=5),
-    "SOURCE_NETWORK": looked_up(statements.SOURCE_NETWORK, id=IDS[0], app_id=APP),
-    "SET_REFUND_ADDRESS": looked_up(statements.SET_REFUND_ADDRESS, id=IDS[0], refund_address="a"),
-    "REFUND_ADDRESS": looked_up(statements.REFUND_ADDRESS, id=IDS[0]),
-    "ANSWER_CLAIM": looked_up(statements.ANSWER_CLAIM, **ONE, answer=b"answer"),
-    "WHICH_HELD": looked_up(statements.WHICH_HELD, **HELD, claim=IDS),
-    "SIGN_REQUESTS_OF": looked_up(statements.SIGN_REQUESTS_OF, **SIGNED),
-    "SIGN_REQUEST": looked_up(statements.SIGN_REQUEST, **SIGNED),
-    "LAST_SIGN_REQUEST": looked_up(statements.LAST_SIGN_REQUEST, **SIGNED),
-    "LAST_SUBMISSION": looked_up(statements.LAST_SUBMISSION, **SIGNED),
+    "FIND_HELD": looked_up(idempotency.FIND_HELD, **HELD),
+    "RELEASE_CLAIM": looked_up(idempotency.RELEASE_CLAIM, **ONE),
+    "BEGIN_CLAIM": looked_up(idempotency.BEGIN_CLAIM, **ONE),
+    "FORGET_KEYS": looked_up(idempotency.FORGET_KEYS, at_most=100, before=NOW, limit=5),
+    "SOURCE_NETWORK": looked_up(swaps.SOURCE_NETWORK, id=IDS[0], app_id=APP),
+    "SET_REFUND_ADDRESS": looked_up(
+        refund_addresses.SET_REFUND_ADDRESS, id=IDS[0], refund_address="a"
+    ),
+    "REFUND_ADDRESS": looked_up(refund_addresses.REFUND_ADDRESS, id=IDS[0]),
+    "ANSWER_CLAIM": looked_up(idempotency.ANSWER_CLAIM, **ONE, answer=b"answer"),
+    "WHICH_HELD": looked_up(creations.WHICH_HELD, **HELD, claim=IDS),
+    "SIGN_REQUESTS_OF": looked_up(sign_requests.SIGN_REQUESTS_OF, **SIGNED),
+    "SIGN_REQUEST": looked_up(sign_requests.SIGN_REQUEST, **SIGNED),
+    "LAST_SIGN_REQUEST": looked_up(sign_requests.LAST_SIGN_REQUEST, **SIGNED),
+    "LAST_SUBMISSION": looked_up(sign_requests.LAST_SUBMISSION, **SIGNED),
     "ADD_SIGN_REQUEST": looked_up(
-        statements.ADD_SIGN_REQUEST,
+        sign_requests.ADD_SIGN_REQUEST,
         **SIGNED,
         standard="eip3009",
         nonce="1",
         valid_after=1,
         valid_before=1,
     ),
-    "REFUSE_SIGN_REQUEST": looked_up(statements.REFUSE_SIGN_REQUEST, **SIGNED),
-    "SUBMIT_SIGN_REQUEST": looked_up(statements.SUBMIT_SIGN_REQUEST, **SIGNED, submission=1),
-    "LOCK_GASLESS": looked_up(statements.LOCK_GASLESS, **SIGNED),
-    "UPSERT_SWAPS": looked_up(statements.UPSERT_SWAPS, at_most=250, **swaps(IDS)),
-    "CREATE_SWAPS": looked_up(statements.CREATE_SWAPS, at_most=400, **CREATED),
+    "REFUSE_SIGN_REQUEST": looked_up(sign_requests.REFUSE_SIGN_REQUEST, **SIGNED),
+    "SUBMIT_SIGN_REQUEST": looked_up(sign_requests.SUBMIT_SIGN_REQUEST, **SIGNED, submission=1),
+    "LOCK_GASLESS": looked_up(sign_requests.LOCK_GASLESS, **SIGNED),
+    "UPSERT_SWAPS": looked_up(swaps.UPSERT_SWAPS, at_most=250, **swap_columns(IDS)),
+    "CREATE_SWAPS": looked_up(creations.CREATE_SWAPS, at_most=400, **CREATED),
     "ADD_HASHES": looked_up(
-        statements.ADD_HASHES, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS], swap_id=IDS
+        swaps.ADD_HASHES, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS], swap_id=IDS
     ),
-    "OWN_ADDRESSES": looked_up(statements.OWN_ADDRESSES, addresses=[f"own{n}" for n in NUMBERS]),
-    "WHICH_EXIST": looked_up(statements.WHICH_EXIST, ids=IDS),
-    "FIND_SWAPS": looked_up(statements.FIND_SWAPS, ids=IDS),
+    "OWN_ADDRESSES": looked_up(own_addresses.OWN_ADDRESSES, addresses=[f"own{n}" for n in NUMBERS]),
+    "WHICH_EXIST": looked_up(creations.WHICH_EXIST, ids=IDS),
+    "FIND_SWAPS": looked_up(swaps.FIND_SWAPS, ids=IDS),
     "FIND_BY_HASH": looked_up(
-        statements.FIND_BY_HASH, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS]
+        swaps.FIND_BY_HASH, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS]
     ),
     "COUNT_UNPAID_OF_CLIENT": looked_up(
-        statements.COUNT_UNPAID_OF_CLIENT, app_id=APP, client="client", up_to=10
+        swaps.COUNT_UNPAID_OF_CLIENT, app_id=APP, client="client", up_to=10
     ),
     "COUNT_OPEN_ADDRESSES": looked_up(
-        statements.COUNT_OPEN_ADDRESSES, network="ETHEREUM_DEVNET", up_to=10
+        swaps.COUNT_OPEN_ADDRESSES, network="ETHEREUM_DEVNET", up_to=10
     ),
     "COUNT_OPEN_ADDRESSES_OF_APP": looked_up(
-        statements.COUNT_OPEN_ADDRESSES_OF_APP, network="ETHEREUM_DEVNET", app_id=APP, up_to=10
+        swaps.COUNT_OPEN_ADDRESSES_OF_APP, network="ETHEREUM_DEVNET", app_id=APP, up_to=10
     ),
-    "COUNT_UNPAID_OF_APP": looked_up(statements.COUNT_UNPAID_OF_APP, app_id=APP, up_to=10),
+    "COUNT_UNPAID_OF_APP": looked_up(swaps.COUNT_UNPAID_OF_APP, app_id=APP, up_to=10),
     "figures.LIVE": looked_up(figures.LIVE, app_id=APP),
     "figures.BY_STATUS": looked_up(
         figures.BY_STATUS,

@@ -12,7 +12,7 @@ from api_factories import a_body
 from api_harness import Harness, start
 from sqlalchemy import make_url
 
-from swap_api.domain.keys import KeyKind
+from swap_api.model.keys import KeyKind
 from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.models import (
     ApiErrorModel,

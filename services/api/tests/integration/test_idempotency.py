@@ -13,7 +13,7 @@ from api_factories import ALICE, BOB, a_body
 from api_harness import App, Harness, start
 
 from swap_api.adapters.creations import PostgresCreations
-from swap_api.adapters.idempotency import CLAIM_TERM, PostgresIdempotency
+from swap_api.admission.store.idempotency import CLAIM_TERM, PostgresIdempotency
 from swap_runtime.errors import Unavailable
 from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 

@@ -11,7 +11,7 @@ from api_harness import Harness
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
-from swap_api.domain.keys import KeyKind
+from swap_api.model.keys import KeyKind
 from swap_runtime.postgres.database import create_engine
 
 pytestmark = pytest.mark.connected
@@ -73,7 +73,7 @@ class TestKeys:
     async def test_that_are_known_are_told_that_the_process_is_well_without_postgres(
         self, api: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("swap_api.adapters.callers.CACHE_TTL", timedelta(seconds=-1))
+        monkeypatch.setattr("swap_api.admission.store.callers.CACHE_TTL", timedelta(seconds=-1))
         app, other_app = await api.an_app(), await api.an_app()
         await api.get(app, "/health")
         url = make_url(database_url).set(port=1).render_as_string(hide_password=False)

@@ -11,7 +11,7 @@ from api_factories import a_body, a_message, a_swap, an_input
 from api_harness import Harness
 from people import BASE, Person, a_colleague, an_owner
 
-from swap_api.domain.members import Role
+from swap_api.model.members import Role
 
 pytestmark = pytest.mark.connected
 

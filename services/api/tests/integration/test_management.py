@@ -14,7 +14,7 @@ from api_harness import Harness
 from people import BASE, Person, a_colleague, an_owner
 from pydantic import TypeAdapter
 
-from swap_api.domain.members import OPERATOR, Role
+from swap_api.model.members import OPERATOR, Role
 from swap_contracts.public.management import (
     AppModel,
     AuditEntryModel,

@@ -9,7 +9,7 @@ import pytest
 from api_factories import a_body
 from api_harness import App, Harness, start
 
-from swap_api.domain.keys import KeyKind
+from swap_api.model.keys import KeyKind
 from swap_runtime.postgres.sql import sql
 
 pytestmark = pytest.mark.connected

@@ -12,8 +12,8 @@ from api_factories import ALICE, a_body, a_message, a_swap, an_input
 from api_harness import App, Harness, start
 from people import BASE, a_colleague, an_owner
 
-from swap_api.domain.keys import KeyKind
-from swap_api.domain.members import Role
+from swap_api.model.keys import KeyKind
+from swap_api.model.members import Role
 from swap_contracts.swaps import SwapChanged
 
 pytestmark = pytest.mark.connected

@@ -12,8 +12,8 @@ import pytest
 from api_factories import a_body
 from api_harness import Harness, start
 
-from swap_api.adapters.counters import AWAY_SECONDS
-from swap_api.domain.keys import KeyKind
+from swap_api.admission.adapters.counters import AWAY_SECONDS
+from swap_api.model.keys import KeyKind
 
 pytestmark = pytest.mark.connected
 

@@ -10,7 +10,7 @@ import pytest
 from api_factories import BOB, TREASURY, a_body
 from api_harness import App, Harness
 
-from swap_api.domain.keys import KeyKind
+from swap_api.model.keys import KeyKind
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import RefundAddressSet
 

@@ -10,7 +10,7 @@ import pytest
 from api_factories import a_body, a_catalogue_document
 from api_harness import Harness, start
 
-from swap_api.domain.keys import Environment
+from swap_api.model.keys import Environment
 from swap_domain.rehearsals import REHEARSED
 
 pytestmark = pytest.mark.connected

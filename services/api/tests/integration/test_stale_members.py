@@ -11,9 +11,9 @@ import pytest
 from api_harness import Harness
 from people import BASE, Person, a_colleague, an_owner
 
-from swap_api.domain.keys import Allowances, Environment, KeyKind
-from swap_api.domain.members import Actor, Role
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.keys import Allowances, Environment, KeyKind
+from swap_api.model.members import Actor, Role
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 
 pytestmark = pytest.mark.connected

@@ -13,9 +13,9 @@ from api_harness import Harness
 from fake_webhooks import FakeWebhooks
 from tenants import Tenant, a_closed_key, a_tenant, everything_of, link_token
 
-from swap_api.domain.keys import Scope
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.table import endpoints
+from swap_api.model.keys import Scope
 
 pytestmark = pytest.mark.connected
 

@@ -11,8 +11,8 @@ import pytest
 from api_factories import HASH, a_body, a_message, a_swap, an_input
 from api_harness import App, Harness
 
-from swap_api.adapters.statements import FIND_CALLERS
-from swap_api.domain.keys import Environment, KeyKind
+from swap_api.admission.store.callers import FIND_CALLERS
+from swap_api.model.keys import Environment, KeyKind
 from swap_chains.evm.transaction_lookup import LocatedTransaction, TransactionState
 from swap_contracts.public.lookups import TransactionStatusModel
 from tests.plugins.postgres import Database

@@ -9,9 +9,9 @@ import pytest
 from api_factories import a_body
 from api_harness import Harness
 
-from swap_api.adapters import statements
-from swap_api.adapters.swaps import PostgresSwaps
-from swap_api.domain.keys import KeyKind
+from swap_api.model.keys import KeyKind
+from swap_api.read_model.store import swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_runtime.postgres.sql import Statement, sql
 
 pytestmark = pytest.mark.connected
@@ -61,9 +61,7 @@ class TestPendingSwaps:
         assert counts == [2, 1, 0]
         assert await swaps.count(app.id, "203.0.113.7", up_to=1) == 1
 
-    @pytest.mark.parametrize(
-        "statement", [statements.COUNT_UNPAID_OF_CLIENT, statements.COUNT_UNPAID_OF_APP]
-    )
+    @pytest.mark.parametrize("statement", [swaps.COUNT_UNPAID_OF_CLIENT, swaps.COUNT_UNPAID_OF_APP])
     async def test_of_other_clients_are_not_looked_at(
         self, api: Harness, statement: Statement
     ) -> None:

@@ -17,8 +17,8 @@ from starlette.routing import Route
 
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.domain.bounds import Bound, Bounded
-from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import WebhookEndpoints, Window
+from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.figures import WebhookFiguresModel
 from swap_contracts.public.management import WebhookMessageDetailModel, WebhookMessageModel

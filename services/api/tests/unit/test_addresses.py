@@ -15,7 +15,7 @@ from api_factories import (
     a_catalogue,
 )
 
-from swap_api.domain.addresses import AddressRefused, AddressRules
+from swap_api.model.addresses import AddressRefused, AddressRules
 
 WRONG_CHECKSUM = ALICE.replace("C51812dc3A", "c51812dc3A")
 

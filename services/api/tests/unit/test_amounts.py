@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swap_api.domain.amounts import decimal_text, is_cut, parse_amount, parse_slippage
-from swap_api.domain.refusals import Invalid
+from swap_api.model.refusals import Invalid
 
 UNIT = 10**18
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from swap_api.adapters.call_batching import CallBatcher
+from swap_api.call_batching import CallBatcher
 
 
 class Doubling:

@@ -13,7 +13,7 @@ from api_factories import (
     an_input,
 )
 
-from swap_api.domain.deposit_actions import (
+from swap_api.model.deposit_actions import (
     StepStatus,
     address_action,
     deposit_step_status,

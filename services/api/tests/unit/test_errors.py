@@ -9,9 +9,9 @@ from pathlib import Path
 import orjson
 
 import swap_api
-from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.http.error_page import anchor_of, error_page
 from swap_api.http.errors import Errors
+from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.error_help import HELP
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from swap_api.adapters.link_tokens import HmacLinkTokens
-from swap_api.domain.pay_links import LinkRight
+from swap_api.admission.adapters.link_tokens import HmacLinkTokens
+from swap_api.admission.decide.pay_links import LinkRight
 from swap_api.settings import ApiGroup
 
 SWAP = UUID("5f0b2f3c-6b1e-4f7e-9d3c-1a2b3c4d5e6f")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swap_api.domain.near_names import is_within, nearest
+from swap_api.http.near_names import is_within, nearest
 
 KNOWN = ("statuses", "use_depository", "use_deposit_address", "amount")
 

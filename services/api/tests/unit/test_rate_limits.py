@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 from api_factories import AT, a_caller
 
-from swap_api.adapters.counters import LocalCounters
-from swap_api.domain.keys import KeyKind
-from swap_api.domain.rate_limits import Kind, Quota, Rates
+from swap_api.admission.adapters.counters import LocalCounters
+from swap_api.admission.decide.rate_limits import Kind, Quota, Rates
+from swap_api.model.keys import KeyKind
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)

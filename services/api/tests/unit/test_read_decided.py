@@ -11,9 +11,10 @@ import pytest
 from api_factories import AT, a_caller
 
 from swap_api import observe
-from swap_api.ports import Rendered, StoredSwap, Swaps
-from swap_api.usecases import read_decided
-from swap_api.usecases.read_decided import ReadDecided
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.swaps import Rendered, StoredSwap
+from swap_api.read_model.usecases import read_decided
+from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_runtime.errors import Unavailable
 
 CALLER, ID = a_caller(), uuid4()

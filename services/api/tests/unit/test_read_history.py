@@ -13,9 +13,10 @@ import pytest
 from api_factories import AT, a_caller, a_catalogue
 
 from swap_api.adapters.rendering import JsonRendering
-from swap_api.domain.refusals import NotFound
 from swap_api.lookup_ports import SwapEvent
-from swap_api.ports import Rendered, StoredSwap, Swaps
+from swap_api.model.refusals import NotFound
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.swaps import Rendered, StoredSwap
 from swap_api.usecases import read_history
 from swap_api.usecases.read_history import COME_AGAIN, LOOKS, ReadHistory
 from swap_runtime.errors import Unavailable

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.ready_prices import CACHED_MAX, ReadyPrices
 from swap_api.adapters.rendering import JsonRendering
-from swap_api.ports import StoredSwap, SwapRow
+from swap_api.read_model.swaps import StoredSwap, SwapRow
 from swap_contracts.public.models import (
     DepositActionItemModel,
     LimitsModel,

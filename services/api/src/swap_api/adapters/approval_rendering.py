@@ -9,8 +9,8 @@ import orjson
 from swap_api.adapters.gasless_rendering import WITHOUT_DATA
 from swap_api.adapters.manual_transfers import payment_uri_of, without_data
 from swap_api.approval_ports import Pull
-from swap_api.domain.deposit_actions import StepStatus
-from swap_api.ports import StoredSwap
+from swap_api.model.deposit_actions import StepStatus
+from swap_api.read_model.swaps import StoredSwap
 from swap_chains.evm.codec import encode_approve
 
 DEPOSIT_ERC20_ARGUMENTS: Final = 4  # swap id, token, receiver, amount

@@ -10,9 +10,9 @@ from uuid import UUID
 import orjson
 
 from swap_api.domain.bounds import Bound
-from swap_api.domain.members import Actor
-from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import Part, Window
+from swap_api.model.members import Actor
+from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Connection, Engine, Transaction, reading

@@ -6,16 +6,68 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from swap_api.adapters import statements
-from swap_api.adapters.call_batching import CallBatcher
-from swap_api.adapters.idempotency import in_progress
-from swap_api.adapters.rows import sign_request_row, swap_row
+from swap_api.adapters.own_addresses import OWN_ADDRESSES
+from swap_api.adapters.sign_requests import NEW_SIGN_REQUEST
+from swap_api.admission.store.idempotency import in_progress
+from swap_api.call_batching import CallBatcher
 from swap_api.ports import NamesOwnAddress, NewSwap, SequenceNumberTaken
+from swap_api.read_model.store.rows import SWAP_ARRAYS, SWAP_COLUMNS, sign_request_row, swap_row
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.outbox import OUTBOX
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, execute_alone, reading
+from swap_runtime.postgres.sql import sql
+
+WHICH_HELD: Final = sql("""
+SELECT held.claim FROM idempotency AS held
+JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:claim AS uuid[]))
+     AS mine(app_id, key, claim) USING (app_id, key, claim)
+WHERE held.answer IS NULL
+""")
+# All that creations leave behind, in one statement that is their transaction. Nothing is created by
+# who lost its claim meanwhile (claims are locked in order), nor for an address that is a swap's
+# own; and what was not created is neither announced nor answered.
+CREATE_SWAPS: Final = sql(f"""
+WITH held AS (
+  SELECT theirs.claim FROM idempotency AS theirs
+  JOIN unnest(CAST(:claim_app_id AS uuid[]), CAST(:claim_key AS text[]), CAST(:claim AS uuid[]))
+       AS mine(app_id, key, claim) USING (app_id, key, claim)
+  WHERE theirs.answer IS NULL ORDER BY theirs.app_id, theirs.key FOR UPDATE OF theirs
+), added AS (
+  INSERT INTO swap ({SWAP_COLUMNS})
+  SELECT {SWAP_COLUMNS}
+  FROM unnest({SWAP_ARRAYS}, CAST(:claim_of AS uuid[])) AS new({SWAP_COLUMNS}, claim)
+  WHERE (new.claim IS NULL OR new.claim IN (SELECT held.claim FROM held))
+    AND NOT EXISTS (
+      SELECT FROM swap AS own WHERE own.deposit_address = ANY(
+        ARRAY[new.destination_address, new.source_address, new.refund_address]))
+  ON CONFLICT DO NOTHING RETURNING id
+), signing AS (
+  {NEW_SIGN_REQUEST}
+  SELECT * FROM unnest(
+    CAST(:swap_id AS uuid[]), CAST(:signer AS text[]), CAST(:issue AS int[]),
+    CAST(:standard AS text[]), CAST(:nonce AS numeric[]), CAST(:valid_after AS bigint[]),
+    CAST(:valid_before AS bigint[])) AS new(swap_id)
+  WHERE new.swap_id = ANY(ARRAY(SELECT id FROM added))
+), answered AS (
+  UPDATE idempotency SET swap_id = mine.swap_id, answer = mine.answer
+  FROM unnest(CAST(:claim_app_id AS uuid[]), CAST(:claim_key AS text[]), CAST(:claim AS uuid[]),
+              CAST(:answered_id AS uuid[]), CAST(:answer AS bytea[]))
+       AS mine(app_id, key, claim, swap_id, answer)
+  WHERE idempotency.app_id = mine.app_id AND idempotency.key = mine.key
+    AND idempotency.claim = mine.claim AND mine.swap_id = ANY(ARRAY(SELECT id FROM added))
+), announced AS (
+  INSERT INTO outbox (message_id, topic, key, payload)
+  SELECT new.message_id, new.topic, new.key, new.payload
+  FROM unnest(CAST(:message_id AS uuid[]), CAST(:topic AS text[]), CAST(:key AS bytea[]),
+              CAST(:payload AS bytea[]), CAST(:id AS uuid[]))
+       WITH ORDINALITY AS new(message_id, topic, key, payload, swap_id, n)
+  WHERE new.swap_id = ANY(ARRAY(SELECT id FROM added)) ORDER BY new.n
+)
+SELECT id FROM added
+""")
+WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 
 SIGN_COLUMNS: Final = (
     *("swap_id", "signer", "issue", "standard"),
@@ -65,7 +117,7 @@ class PostgresCreations:
             **_claims(batch),
             **_sign_requests(batch),
         }
-        rows = await execute_alone(self._engine, statements.CREATE_SWAPS, values, wakes=(OUTBOX,))
+        rows = await execute_alone(self._engine, CREATE_SWAPS, values, wakes=(OUTBOX,))
         return frozenset(row.id for row in rows)
 
     async def _why_not(self, left: Sequence[NewSwap]) -> Mapping[UUID, Exception]:
@@ -79,8 +131,8 @@ class PostgresCreations:
         named = {"addresses": sorted({address for new in left for address in _addresses(new)})}
         try:
             async with reading(self._engine) as connection:
-                held = set(await connection.scalars(statements.WHICH_HELD, claimed))
-                own = set(await connection.scalars(statements.OWN_ADDRESSES, named))
+                held = set(await connection.scalars(WHICH_HELD, claimed))
+                own = set(await connection.scalars(OWN_ADDRESSES, named))
         except Unavailable as error:
             return {new.row.swap.swap_id: error for new in left}
         return {new.row.swap.swap_id: _reason(new, held, own) for new in left}
@@ -92,7 +144,7 @@ class PostgresCreations:
         ids = [new.row.swap.swap_id for new in batch]
         try:
             async with reading(self._engine) as connection:
-                there = set(await connection.scalars(statements.WHICH_EXIST, {"ids": ids}))
+                there = set(await connection.scalars(WHICH_EXIST, {"ids": ids}))
         except Unavailable:
             return [error] * len(batch)
         return [None if swap_id in there else error for swap_id in ids]

@@ -9,7 +9,7 @@ from typing import Final
 import aiohttp
 
 from swap_api import observe
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.refusals import ApiRefusal
 from swap_chains.errors import ChainMismatch, ChainUnavailable
 from swap_chains.evm.check import Derivation, check_derivation
 from swap_chains.evm.rpc import Rpc

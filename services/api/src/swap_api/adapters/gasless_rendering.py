@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-from swap_api.domain.gasless import GaslessSwap, KnownAuthorization, Steps
-from swap_api.ports import StoredSwap
+from swap_api.model.gasless import GaslessSwap, KnownAuthorization, Steps
+from swap_api.read_model.swaps import StoredSwap
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_contracts.public.rendering import Prices
 from swap_contracts.swaps import Authorization, SwapChanged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from swap_api.adapters import statements
+from swap_api.read_model.store.swaps import SOURCE_NETWORK
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
@@ -34,7 +34,7 @@ class PostgresHints:
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
         values = {"app_id": app_id, "id": swap_id}
         async with reading(self._engine) as connection:
-            network: str | None = await connection.scalar(statements.SOURCE_NETWORK, values)
+            network: str | None = await connection.scalar(SOURCE_NETWORK, values)
         return network
 
     async def add(self, swap_id: UUID, transaction_hash: str, outgoing: Outgoing) -> bool:

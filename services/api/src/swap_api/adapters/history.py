@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
-from swap_api.adapters import statements
-from swap_api.adapters.call_batching import CallBatcher
+from swap_api.call_batching import CallBatcher
 from swap_api.lookup_ports import Posting, SwapEvent
 from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
+
+EVENTS: Final = sql("""
+SELECT swap_id, sequence, from_status, to_status, at FROM settler.swap_event
+WHERE swap_id = ANY(CAST(:ids AS uuid[])) ORDER BY swap_id, sequence
+""")
+POSTINGS: Final = sql("""
+SELECT transaction_id, reason, at, network, block_number, account, asset_network, asset_token,
+       base_units
+FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
+""")
 
 
 class PostgresHistory:
@@ -26,7 +37,7 @@ class PostgresHistory:
 
     async def postings(self, swap_id: UUID) -> Sequence[Posting]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.POSTINGS, {"id": swap_id})
+            rows = await connection.execute(POSTINGS, {"id": swap_id})
         return [
             Posting(
                 transaction_id=row.transaction_id,
@@ -45,7 +56,7 @@ class PostgresHistory:
     async def _read(self, ids: Sequence[UUID]) -> Sequence[Sequence[SwapEvent] | Exception]:
         found: dict[UUID, list[SwapEvent]] = defaultdict(list)
         async with reading(self._engine) as connection:
-            for row in await connection.execute(statements.EVENTS, {"ids": list(set(ids))}):
+            for row in await connection.execute(EVENTS, {"ids": list(set(ids))}):
                 event = SwapEvent(row.sequence, row.from_status, row.to_status, row.at)
                 found[row.swap_id].append(event)
         return [found[swap_id] for swap_id in ids]

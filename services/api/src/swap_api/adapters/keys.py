@@ -9,10 +9,10 @@ from uuid import UUID
 
 from swap_api.adapters.auditing import AuditActor, Listing, audited, change, enforce_bound, scope_of
 from swap_api.domain.bounds import Bound
-from swap_api.domain.keys import Environment, KeyKind
-from swap_api.domain.members import Actor
-from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import KnownKey, NewKey, Part, Row, Window
+from swap_api.model.keys import Environment, KeyKind
+from swap_api.model.members import Actor
+from swap_api.model.refusals import NotFound
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
 from swap_runtime.postgres.sql import Statement, sql
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import orjson
 
 from swap_api.adapters.gasless_rendering import WITHOUT_DATA
-from swap_api.domain.deposit_actions import MANUAL_TRANSFER, TRANSFER, payment_uri
-from swap_api.ports import StoredSwap
+from swap_api.model.deposit_actions import MANUAL_TRANSFER, TRANSFER, payment_uri
+from swap_api.read_model.swaps import StoredSwap
 
 # Marks of a deposit by manual transfer in a swap's answer.
 HAS_ADDRESS: Final = b'"use_deposit_address":true'

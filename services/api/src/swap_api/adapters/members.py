@@ -20,9 +20,9 @@ from swap_api.adapters.auditing import (
     scope_of,
 )
 from swap_api.domain.bounds import Bound
-from swap_api.domain.members import Actor, Role
-from swap_api.domain.refusals import ApiRefusal, NotFound
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
+from swap_api.model.members import Actor, Role
+from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.postgres.database import (
     Connection,

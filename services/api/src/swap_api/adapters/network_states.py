@@ -9,10 +9,24 @@ from typing import Any, Final
 
 import orjson
 
-from swap_api.adapters import statements
 from swap_api.lookup_ports import NetworkState, OneProviderCap
 from swap_domain.catalogue import Catalogue
 from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
+
+NETWORK_STATES: Final = sql("""
+SELECT network, progress.block_number, progress.block_time, state.tokens, state.payable_tokens,
+       state.stuck, state.is_stopped OR halt.network IS NOT NULL AS is_stopped,
+       coalesce(withheld.deposits, 0) AS withheld
+FROM chain_watcher.progress AS progress
+FULL JOIN settler.network_state AS state USING (network)
+LEFT JOIN chain_watcher.halted_network AS halt USING (network)
+LEFT JOIN chain_watcher.withheld_deposits AS withheld USING (network)
+""")
+ONE_PROVIDER_CAPS: Final = sql("""
+SELECT network, token, cap_base_units, used_base_units FROM chain_watcher.one_provider_exposure
+ORDER BY network, token
+""")
 
 SECOND: Final = timedelta(seconds=1)
 
@@ -34,8 +48,8 @@ class PostgresNetworkStates:
 
     async def current(self) -> Mapping[str, NetworkState]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.NETWORK_STATES)
-            exposures = await connection.execute(statements.ONE_PROVIDER_CAPS)
+            rows = await connection.execute(NETWORK_STATES)
+            exposures = await connection.execute(ONE_PROVIDER_CAPS)
         caps: defaultdict[str, list[OneProviderCap]] = defaultdict(list)
         for one in exposures:
             token = self._symbols.get((one.network, one.token), one.token)

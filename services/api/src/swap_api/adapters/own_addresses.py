@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from swap_api.adapters import statements
-from swap_api.adapters.call_batching import CallBatcher
+from swap_api.call_batching import CallBatcher
 from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
+
+OWN_ADDRESSES: Final = sql("""
+SELECT deposit_address FROM swap WHERE deposit_address = ANY(CAST(:addresses AS text[]))
+""")
 
 Addresses = Sequence[str]
 
@@ -24,5 +29,5 @@ class PostgresOwnAddresses:
     async def _ask(self, batch: Sequence[Addresses]) -> Sequence[frozenset[str] | Exception]:
         wanted = sorted({address for addresses in batch for address in addresses})
         async with reading(self._engine) as connection:
-            own = set(await connection.scalars(statements.OWN_ADDRESSES, {"addresses": wanted}))
+            own = set(await connection.scalars(OWN_ADDRESSES, {"addresses": wanted}))
         return [frozenset(own.intersection(addresses)) for addresses in batch]

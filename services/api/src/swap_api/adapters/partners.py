@@ -19,10 +19,10 @@ from swap_api.adapters.auditing import (
     shown,
 )
 from swap_api.domain.bounds import Bound
-from swap_api.domain.keys import Allowances, Environment
-from swap_api.domain.members import Actor
-from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import Part, Row, Window
+from swap_api.model.keys import Allowances, Environment
+from swap_api.model.members import Actor
+from swap_api.model.refusals import NotFound
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Statement, sql
 

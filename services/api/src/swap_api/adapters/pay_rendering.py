@@ -8,7 +8,8 @@ from typing import Any, Final
 import orjson
 
 from swap_api.lookup_ports import SwapEvent
-from swap_api.ports import Rendering, StoredSwap
+from swap_api.ports import Rendering
+from swap_api.read_model.swaps import StoredSwap
 from swap_contracts.public.pay import PayTransactionModel
 
 OF_SWAP: Final = (

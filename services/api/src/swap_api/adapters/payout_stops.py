@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import psycopg
 
-from swap_api.adapters import statements
 from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import Engine, reading
-from swap_runtime.postgres.sql import Statement
+from swap_runtime.postgres.sql import Statement, sql
+
+STOPPED_NETWORKS: Final = sql("SELECT network FROM settler.stopped_network")
+STOPPED_SOURCES: Final = sql("SELECT network FROM settler.stopped_source")
+HALTED_NETWORKS: Final = sql("SELECT network FROM chain_watcher.halted_network")
 
 
 class PostgresPayoutStops:
@@ -15,13 +20,13 @@ class PostgresPayoutStops:
         self._engine = engine
 
     async def current(self) -> frozenset[str]:
-        return await self._networks(statements.STOPPED_NETWORKS)
+        return await self._networks(STOPPED_NETWORKS)
 
     async def sources(self) -> frozenset[str]:
-        return await self._networks(statements.STOPPED_SOURCES)
+        return await self._networks(STOPPED_SOURCES)
 
     async def halted(self) -> frozenset[str]:
-        return await self._networks(statements.HALTED_NETWORKS)
+        return await self._networks(HALTED_NETWORKS)
 
     async def _networks(self, statement: Statement) -> frozenset[str]:
         try:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import aiohttp
 from pydantic import BaseModel, ValidationError
 
-from swap_api.adapters.call_batching import CallBatcher
+from swap_api.call_batching import CallBatcher
 from swap_api.ports import PriceRefused
 from swap_contracts.quoting import (
     QUESTIONS_MAX,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
-from swap_api.adapters import statements
+from swap_api.read_model.store.swaps import SOURCE_NETWORK
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
+
+# Shown at once; the settler's message follows and is the same for the first one.
+SET_REFUND_ADDRESS: Final = sql("""
+UPDATE swap SET refund_address = :refund_address WHERE id = :id AND refund_address IS NULL
+""")
+REFUND_ADDRESS: Final = sql("SELECT refund_address FROM swap WHERE id = :id")
 
 
 class PostgresRefundAddresses:
@@ -16,21 +24,19 @@ class PostgresRefundAddresses:
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
         values = {"app_id": app_id, "id": swap_id}
         async with reading(self._engine) as connection:
-            network: str | None = await connection.scalar(statements.SOURCE_NETWORK, values)
+            network: str | None = await connection.scalar(SOURCE_NETWORK, values)
         return network
 
     async def of_swap(self, swap_id: UUID) -> str | None:
         async with reading(self._engine) as connection:
-            address: str | None = await connection.scalar(
-                statements.REFUND_ADDRESS, {"id": swap_id}
-            )
+            address: str | None = await connection.scalar(REFUND_ADDRESS, {"id": swap_id})
         return address
 
     async def set_first(self, swap_id: UUID, address: str, outgoing: Outgoing) -> bool:
         values = {"id": swap_id, "refund_address": address.lower()}
         async with transaction(self._engine) as connection:
-            if (await connection.execute(statements.SET_REFUND_ADDRESS, values)).changed:
+            if (await connection.execute(SET_REFUND_ADDRESS, values)).changed:
                 add_to_outbox(connection, [outgoing])
                 return True
-            known = await connection.scalar(statements.REFUND_ADDRESS, {"id": swap_id})
+            known = await connection.scalar(REFUND_ADDRESS, {"id": swap_id})
         return bool(known == address.lower())

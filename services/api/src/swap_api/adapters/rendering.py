@@ -22,16 +22,16 @@ from swap_api.adapters.history_rendering import (
 from swap_api.adapters.network_states import render_status
 from swap_api.adapters.price_ranges import PriceRanges
 from swap_api.adapters.ready_prices import ReadyPrices
-from swap_api.domain.deposit_actions import (
+from swap_api.domain.orders import ReadAmount
+from swap_api.domain.reach import Reached
+from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
+from swap_api.model.deposit_actions import (
     FUNDING_ACTIONS,
     StepStatus,
     deposit_step_status,
     own_address,
 )
-from swap_api.domain.orders import ReadAmount
-from swap_api.domain.reach import Reached
-from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
-from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_api.read_model.swaps import Gap, Rendered, StoredSwap, SwapRow
 from swap_chains.evm.transaction_lookup import LocatedTransaction
 from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue

@@ -4,13 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
-from swap_api.adapters import statements
-from swap_api.adapters.rows import sign_request_row, to_gasless, to_sign_request
-from swap_api.domain.gasless import SignRequest, Submission, takes_another
+from swap_api.model.gasless import SignRequest, Submission, takes_another
+from swap_api.read_model.store.rows import sign_request_row, to_gasless, to_sign_request
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.sql import sql
+
+SIGN = """
+SELECT swap_id, signer, issue, standard, nonce, valid_after, valid_before, submission, is_refused
+FROM sign_request
+"""
+SIGN_REQUESTS_OF: Final = sql(f"""
+{SIGN} WHERE swap_id = :swap_id AND signer = :signer ORDER BY issue DESC LIMIT 5
+""")
+SIGN_REQUEST: Final = sql(
+    f"{SIGN} WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue"
+)
+COUNT_SIGNERS: Final = sql("""
+SELECT count(DISTINCT signer) AS signers FROM sign_request WHERE swap_id = :swap_id
+""")
+LAST_SIGN_REQUEST: Final = sql(f"""
+{SIGN} WHERE swap_id = :swap_id ORDER BY created_at DESC, issue DESC LIMIT 1
+""")
+LAST_SUBMISSION: Final = sql("""
+SELECT submission, valid_before FROM sign_request
+WHERE swap_id = :swap_id AND submission IS NOT NULL ORDER BY submission DESC LIMIT 1
+""")
+NEW_SIGN_REQUEST: Final = """
+INSERT INTO sign_request (swap_id, signer, issue, standard, nonce, valid_after, valid_before)
+"""
+ADD_SIGN_REQUEST: Final = sql(
+    NEW_SIGN_REQUEST
+    + """
+VALUES (:swap_id, :signer, :issue, :standard, CAST(:nonce AS numeric), :valid_after, :valid_before)
+ON CONFLICT DO NOTHING
+"""
+)
+REFUSE_SIGN_REQUEST: Final = sql("""
+UPDATE sign_request SET is_refused = true
+WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue AND submission IS NULL
+""")
+SUBMIT_SIGN_REQUEST: Final = sql("""
+UPDATE sign_request SET submission = :submission, is_refused = false, submitted_at = now()
+WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue
+""")
+LOCK_GASLESS: Final = sql("SELECT gasless FROM swap WHERE id = :swap_id FOR UPDATE")
 
 
 class PostgresSignRequests:
@@ -20,7 +61,7 @@ class PostgresSignRequests:
     async def all_of(self, swap_id: UUID, signer: str) -> list[SignRequest]:
         values = {"swap_id": swap_id, "signer": signer}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.SIGN_REQUESTS_OF, values)
+            rows = await connection.execute(SIGN_REQUESTS_OF, values)
         return [to_sign_request(row) for row in rows]
 
     async def newest(self, swap_id: UUID, signer: str) -> SignRequest | None:
@@ -28,35 +69,35 @@ class PostgresSignRequests:
 
     async def count_signers(self, swap_id: UUID) -> int:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.COUNT_SIGNERS, {"swap_id": swap_id})
+            rows = await connection.execute(COUNT_SIGNERS, {"swap_id": swap_id})
         signers: int = rows.one().signers
         return signers
 
     async def last_asked(self, swap_id: UUID) -> SignRequest | None:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.LAST_SIGN_REQUEST, {"swap_id": swap_id})
+            rows = await connection.execute(LAST_SIGN_REQUEST, {"swap_id": swap_id})
         row = rows.one_or_none()
         return None if row is None else to_sign_request(row)
 
     async def submitted(self, swap_id: UUID) -> Submission | None:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.LAST_SUBMISSION, {"swap_id": swap_id})
+            rows = await connection.execute(LAST_SUBMISSION, {"swap_id": swap_id})
         row = rows.one_or_none()
         return None if row is None else Submission(row.submission, row.valid_before)
 
     async def keep(self, request: SignRequest) -> SignRequest:
         async with transaction(self._engine) as connection:
-            connection.post(statements.ADD_SIGN_REQUEST, sign_request_row(request))
+            connection.post(ADD_SIGN_REQUEST, sign_request_row(request))
             key = {
                 "swap_id": request.swap_id,
                 "signer": request.signer,
                 "issue": request.issue,
             }
-            row = (await connection.execute(statements.SIGN_REQUEST, key)).one()
+            row = (await connection.execute(SIGN_REQUEST, key)).one()
         return to_sign_request(row)
 
     async def refuse(self, request: SignRequest) -> None:
-        await execute_alone(self._engine, statements.REFUSE_SIGN_REQUEST, _key(request))
+        await execute_alone(self._engine, REFUSE_SIGN_REQUEST, _key(request))
 
     async def submit(
         self, request: SignRequest, message: Callable[[int], Outgoing], *, now: datetime
@@ -65,7 +106,7 @@ class PostgresSignRequests:
         swap_id = {"swap_id": request.swap_id}
         async with transaction(self._engine) as connection:
             [locked], rows = await connection.ask(
-                (statements.LOCK_GASLESS, swap_id), (statements.LAST_SUBMISSION, swap_id)
+                (LOCK_GASLESS, swap_id), (LAST_SUBMISSION, swap_id)
             )
             swap = to_gasless(locked.gasless)
             row = rows.one_or_none()
@@ -75,7 +116,7 @@ class PostgresSignRequests:
             known = 0 if swap.authorization is None else swap.authorization.submission
             submission = 1 + max(known, 0 if held is None else held.submission)
             values = {**_key(request), "submission": submission}
-            connection.post(statements.SUBMIT_SIGN_REQUEST, values)
+            connection.post(SUBMIT_SIGN_REQUEST, values)
             add_to_outbox(connection, [message(submission)])
         return True
 

@@ -13,8 +13,8 @@ import orjson
 from pydantic import SecretStr
 
 from swap_api.domain.bounds import Bound
-from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
 from swap_api.management_ports import Part, Row, Window
+from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import forbid_open_transaction

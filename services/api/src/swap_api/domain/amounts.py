@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from swap_api.domain.refusals import Invalid
+from swap_api.model.refusals import Invalid
 
 TEXT_MAX: Final = 100
 EXPONENT_MAX: Final = 36  # of ten: the largest number that is an amount

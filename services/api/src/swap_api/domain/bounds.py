@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from swap_api.domain.members import Actor
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.members import Actor
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 
 

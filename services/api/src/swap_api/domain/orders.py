@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final
 
-from swap_api.domain.addresses import AddressRules
 from swap_api.domain.amounts import decimal_text, is_cut, parse_amount, parse_slippage
-from swap_api.domain.keys import Environment
 from swap_api.domain.network_names import unserved
-from swap_api.domain.refusals import ApiRefusal, Invalid, at_fault
+from swap_api.model.addresses import AddressRules
+from swap_api.model.keys import Environment
+from swap_api.model.refusals import ApiRefusal, Invalid, at_fault
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network, Token
 from swap_domain.funding import FundingMethod

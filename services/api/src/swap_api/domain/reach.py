@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 
-from swap_api.domain.refusals import Invalid
+from swap_api.model.refusals import Invalid
 from swap_domain.catalogue import Catalogue, Token
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from swap_api.domain.keys import Caller, Scope
-from swap_api.domain.members import member_caller
-from swap_api.domain.rate_limits import Kind
-from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
+from swap_api.admission.decide.rate_limits import Kind
+from swap_api.admission.ports import LinkTokens
+from swap_api.admission.usecases.identify_caller import IdentifyCaller
+from swap_api.admission.usecases.identify_member import IdentifyMember
+from swap_api.admission.usecases.limit_requests import LimitRequests
 from swap_api.http.clients import Clients
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.exchange import Exchange
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
-from swap_api.pay_ports import LinkTokens
-from swap_api.usecases.identify_caller import IdentifyCaller
-from swap_api.usecases.identify_member import IdentifyMember
-from swap_api.usecases.limit_requests import LimitRequests
+from swap_api.model.keys import Caller, Scope
+from swap_api.model.members import member_caller
+from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_runtime.errors import Unavailable
 
 FOR_MEMBERS: Final = (Scope.MEMBER, Scope.PERSON)

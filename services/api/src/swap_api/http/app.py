@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swap_api.domain.refusals import NotFound
+from swap_api.admission.ports import Idempotency
 from swap_api.http.admission import Admission
 from swap_api.http.cors import Cors, CorsRules
 from swap_api.http.endpoints import Endpoint, not_allowed
@@ -21,7 +21,7 @@ from swap_api.http.exchange import exchange_of
 from swap_api.http.idempotent_requests import IdempotencyKeys
 from swap_api.http.middleware import Admitted, ErrorEnvelopes, KnownNames, RequestIds
 from swap_api.http.unknown_names import UnknownNames
-from swap_api.ports import Idempotency
+from swap_api.model.refusals import NotFound
 from swap_runtime.http.routing import ExactRoute, methods_at
 
 Page = Callable[[], Response]

@@ -7,7 +7,6 @@ from typing import Final, get_args
 from starlette.responses import Response
 
 from swap_api.domain.reach import ReachQuery, Side, TokenStatus
-from swap_api.domain.refusals import Invalid
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import (
@@ -19,6 +18,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.requests import Request
 from swap_api.http.responses import enveloped
+from swap_api.model.refusals import Invalid
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.report_status import ReportStatus

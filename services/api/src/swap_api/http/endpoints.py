@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from swap_api.domain.keys import Caller, Scope
-from swap_api.domain.members import Actor
-from swap_api.domain.rate_limits import Kind
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.admission.decide.rate_limits import Kind
 from swap_api.http.parameters import Parameters
 from swap_api.http.requests import Request
+from swap_api.model.keys import Caller, Scope
+from swap_api.model.members import Actor
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 
 API: Final = "/api/v2"

@@ -6,9 +6,9 @@ from typing import Final
 
 import orjson
 
-from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.error_page import anchor_of
 from swap_api.http.responses import JsonResponse
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_runtime.errors import Unavailable
 

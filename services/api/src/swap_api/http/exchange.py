@@ -8,9 +8,9 @@ from uuid import UUID
 
 from starlette.types import Message, Scope, Send
 
+from swap_api.admission.usecases.limit_requests import Standing
 from swap_api.http.endpoints import Context
 from swap_api.http.requests import Request
-from swap_api.usecases.limit_requests import Standing
 
 REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"

@@ -20,16 +20,16 @@ import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_api import observe
-from swap_api.domain.keys import Scope as KeyScope
-from swap_api.domain.keys import idempotency_owner
-from swap_api.domain.members import OPERATOR_NAME, Actor
-from swap_api.domain.refusals import ApiRefusal, Invalid
+from swap_api.admission.ports import Claim, Idempotency
 from swap_api.http.endpoints import MANAGEMENT, Context, Endpoint
 from swap_api.http.exchange import Exchange, exchange_of
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
 from swap_api.http.responses import CollectedResponse, JsonResponse
-from swap_api.ports import Claim, Idempotency
+from swap_api.model.keys import Scope as KeyScope
+from swap_api.model.keys import idempotency_owner
+from swap_api.model.members import OPERATOR_NAME, Actor
+from swap_api.model.refusals import ApiRefusal, Invalid
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.errors import Unavailable
 

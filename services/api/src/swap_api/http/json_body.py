@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from swap_api.domain.refusals import Invalid
+from swap_api.model.refusals import Invalid
 
 MEMBERS_MAX: Final = 200
 

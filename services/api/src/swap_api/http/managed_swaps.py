@@ -9,8 +9,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
-from swap_api.domain.refusals import Invalid
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.history import HistoryEndpoints
@@ -31,6 +29,8 @@ from swap_api.http.pay import PayEndpoints
 from swap_api.http.requests import Request
 from swap_api.http.swap_table import PRICE_REFUSALS
 from swap_api.http.swaps import SwapEndpoints
+from swap_api.model.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.model.refusals import Invalid
 from swap_api.usecases.list_swap_messages import ListSwapMessages
 from swap_api.usecases.manage_partners import ManagePartners
 from swap_contracts.public.errors import ErrorCode

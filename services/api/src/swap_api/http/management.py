@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from swap_api.domain.members import Actor
 from swap_api.http.endpoints import Context
 from swap_api.http.management_parameters import (
     AppBody,
@@ -25,6 +24,7 @@ from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, p
 from swap_api.http.requests import Request
 from swap_api.http.responses import NO_STORE, enveloped
 from swap_api.management_ports import Part, Window
+from swap_api.model.members import Actor
 from swap_api.usecases.manage_keys import IssuedKey, ManageKeys
 from swap_api.usecases.manage_partners import ManagePartners
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from swap_api.domain.keys import Scope
-from swap_api.domain.rate_limits import Kind
+from swap_api.admission.decide.rate_limits import Kind
 from swap_api.http.endpoints import MANAGEMENT, PAGED, Endpoint, Handler
 from swap_api.http.parameters import PageParameters, Parameters
+from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ErrorCode
 
 ORGANIZATION: Final = f"{MANAGEMENT}/organizations/{{organizationId}}"

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from swap_api.domain.keys import Allowances, Environment, KeyKind
-from swap_api.domain.members import Role
 from swap_api.http.parameters import Moment, PageParameters, Parameters, printable
+from swap_api.model.keys import Allowances, Environment, KeyKind
+from swap_api.model.members import Role
 from swap_domain.fees import PARTNER_FEE_MAX
 
 NAME_MAX = 200

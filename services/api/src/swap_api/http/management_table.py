@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_api.domain.keys import Scope
 from swap_api.http.endpoints import MANAGEMENT, Endpoint
 from swap_api.http.figures import FigureEndpoints
 from swap_api.http.management import ManagementEndpoints
@@ -37,6 +36,7 @@ from swap_api.http.management_parameters import (
 )
 from swap_api.http.members import MemberEndpoints
 from swap_api.http.webhooks import WebhookEndpoints
+from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.figures import AppFiguresModel, WebhookFiguresModel
 from swap_contracts.public.management import (

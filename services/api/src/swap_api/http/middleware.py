@@ -14,14 +14,14 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_api import observe
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.admission.usecases.limit_requests import RateLimited
 from swap_api.http.admission import Admission
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import REQUEST_ID, Exchange, exchange_of
 from swap_api.http.requests import Request
 from swap_api.http.unknown_names import IGNORED, UnknownNames
-from swap_api.usecases.limit_requests import RateLimited
+from swap_api.model.refusals import ApiRefusal
 from swap_runtime.telemetry.logging import bound
 
 _SLASHES: Final = re.compile("/{2,}")

@@ -12,7 +12,6 @@ from typing import Any, Final, Generic, TypeVar, get_args
 
 from pydantic import BaseModel
 
-from swap_api.domain.keys import Scope
 from swap_api.http.descriptions import (
     ABOUT,
     ANY_TAG,
@@ -29,6 +28,7 @@ from swap_api.http.idempotent_requests import REPLAYED
 from swap_api.http.request_schemas import body_of, query_of
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
 from swap_api.http.unknown_names import IGNORED_BYTES_MAX
+from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel
 from swap_contracts.public.webhooks import PUSHED

@@ -13,8 +13,6 @@ from starlette import requests
 from starlette.responses import Response
 from starlette.types import Message
 
-from swap_api.domain.keys import Caller, Scope
-from swap_api.domain.members import operator_actor
 from swap_api.http.app import EndpointApps
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
@@ -23,6 +21,8 @@ from swap_api.http.idempotent_requests import make_idempotent
 from swap_api.http.middleware import ErrorEnvelopes
 from swap_api.http.requests import Request
 from swap_api.http.responses import CollectedResponse
+from swap_api.model.keys import Caller, Scope
+from swap_api.model.members import operator_actor
 from swap_runtime.operators.admin_routes import Handler, operator_of
 
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)

@@ -21,9 +21,9 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from swap_api.domain.listing import PAGE_SIZE_MAX, STATUS_NAMES
-from swap_api.domain.refusals import Invalid
 from swap_api.http.requests import Request
+from swap_api.model.listing import PAGE_SIZE_MAX, STATUS_NAMES
+from swap_api.model.refusals import Invalid
 from swap_contracts.public.models import NetworkType
 
 PAGE_MAX: Final = 1_000_000

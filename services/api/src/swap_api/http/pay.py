@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from swap_api.domain.refusals import NotFound
 from swap_api.http.admission import bearer
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.conditional import conditional
@@ -22,6 +21,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.requests import Request
 from swap_api.http.responses import NO_STORE, JsonResponse, enveloped
+from swap_api.model.refusals import NotFound
 from swap_api.usecases.make_link import MakeLink
 from swap_api.usecases.open_link import LinkHolder, OpenLink
 from swap_api.usecases.read_pay_swap import ReadPaySwap

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_api.domain.keys import Scope
 from swap_api.http.endpoints import API, LOOKUP_WEIGHT, Endpoint
 from swap_api.http.parameters import (
     AuthorizeBody,
@@ -14,6 +13,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.pay import PayEndpoints
 from swap_api.http.signatures import AUTHORIZE_REFUSALS
+from swap_api.model.keys import Scope
 from swap_contracts.public.authorizations import AuthorizationModel
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import SwapEventModel

@@ -6,7 +6,6 @@ from typing import Final
 
 from starlette.responses import Response
 
-from swap_api.domain.keys import Scope
 from swap_api.domain.orders import Funding, NamedParties, PriceQuery, RouteQuery
 from swap_api.http.endpoints import Context
 from swap_api.http.errors import Errors
@@ -20,6 +19,7 @@ from swap_api.http.parameters import (
 from swap_api.http.requests import Request
 from swap_api.http.responses import enveloped
 from swap_api.http.swaps import price_query
+from swap_api.model.keys import Scope
 from swap_api.usecases.read_limits import ReadLimits
 from swap_api.usecases.read_quote import ReadQuote
 from swap_api.usecases.read_ranges import ReadRanges

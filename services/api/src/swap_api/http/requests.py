@@ -10,8 +10,8 @@ from typing import Any, Final
 from starlette import requests
 from starlette.exceptions import HTTPException
 
-from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.http.json_body import decode_object
+from swap_api.model.refusals import ApiRefusal, Invalid
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.http.request_body import body_of
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_api.domain.keys import Scope
-from swap_api.domain.rate_limits import Kind
+from swap_api.admission.decide.rate_limits import Kind
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, LOOKUP_WEIGHT, PAGED, Endpoint
 from swap_api.http.history import HistoryEndpoints
@@ -28,6 +27,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
+from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.lookups import (

@@ -9,10 +9,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from swap_api.domain.keys import forbidden
-from swap_api.domain.listing import SwapFilter, to_statuses
 from swap_api.domain.orders import Funding, Parties, PriceQuery, RouteQuery, SwapOrder
-from swap_api.domain.refusals import Invalid, NotFound
 from swap_api.domain.transaction_hashes import is_transaction_hash
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
@@ -35,6 +32,9 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.requests import Request
 from swap_api.http.responses import JsonResponse, enveloped
+from swap_api.model.keys import forbidden
+from swap_api.model.listing import SwapFilter, to_statuses
+from swap_api.model.refusals import Invalid, NotFound
 from swap_api.usecases.create_swap import CreateSwap, Creation
 from swap_api.usecases.list_swaps import Listed, ListSwaps
 from swap_api.usecases.read_swap import ReadSwap

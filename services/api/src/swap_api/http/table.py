@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from swap_api.domain.keys import Scope
 from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
@@ -21,6 +20,7 @@ from swap_api.http.signatures import of_attachments, of_authorizations
 from swap_api.http.swap_table import of_catalogue, of_history, of_pricing, of_swaps
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.webhooks import WebhookEndpoints
+from swap_api.model.keys import Scope
 
 
 def endpoints(

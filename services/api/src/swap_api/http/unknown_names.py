@@ -12,11 +12,11 @@ from functools import cache
 from typing import Final
 from urllib.parse import quote
 
-from swap_api.domain.near_names import nearest
-from swap_api.domain.refusals import Invalid
 from swap_api.http.endpoints import Endpoint
+from swap_api.http.near_names import nearest
 from swap_api.http.parameters import Parameters, is_absent, query_name
 from swap_api.http.requests import Request
+from swap_api.model.refusals import Invalid
 
 IGNORED: Final = "x-ignored"
 IGNORED_BYTES_MAX: Final = 512

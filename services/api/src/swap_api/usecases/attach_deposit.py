@@ -6,11 +6,11 @@ from uuid import UUID
 from swap_api import observe
 from swap_api.attach_ports import UnmatchedTransfers, Wallets
 from swap_api.domain.attaching import TransferStatus, UnmatchedTransfer
-from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
-from swap_api.ports import Clock, Swaps
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_api.usecases.authorize_deposit import read_signature
-from swap_api.usecases.find_own_swap import find_own_swap
 from swap_chains.evm.personal_signatures import WalletAnswer, personal_digest
 from swap_chains.evm.signatures import recover
 from swap_contracts.public.errors import ErrorCode
@@ -20,6 +20,7 @@ from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.attaching import Destined, text_of
 from swap_domain.catalogue import Catalogue, Network
+from swap_runtime.clock import Clock
 from swap_runtime.messaging.outbox import Outgoing
 
 

@@ -6,18 +6,19 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.domain.gasless import (
+from swap_api.gasless_ports import GaslessChains, SignRequests
+from swap_api.model.gasless import (
     GaslessSwap,
     SignRequest,
     relayed_for,
     takes_another,
     windowed,
 )
-from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import ApiRefusal, Invalid
-from swap_api.gasless_ports import GaslessChains, SignRequests
-from swap_api.ports import Clock, StoredSwap, Swaps
-from swap_api.usecases.find_own_swap import find_own_swap
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import ApiRefusal, Invalid
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.swaps import StoredSwap
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.request_signature import RequestSignature
 from swap_chains.evm.codec import selector
@@ -29,6 +30,7 @@ from swap_contracts.swaps import AuthorizationSubmitted
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.outbox import Outgoing
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.ports import Clock, UnpaidSwaps
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import ApiRefusal
+from swap_api.ports import UnpaidSwaps
 from swap_api.usecases.recent_counts import RecentCounts
 from swap_contracts.public.errors import ErrorCode
+from swap_runtime.clock import Clock
 
 CapScope = tuple[str, UUID | None]  # a network, and an app or all of them
 

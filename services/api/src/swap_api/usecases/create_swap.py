@@ -5,25 +5,14 @@ from datetime import timedelta
 from typing import Final
 
 from swap_api import observe
-from swap_api.domain.addresses import AddressRules, refuse_own
-from swap_api.domain.keys import Caller, idempotency_owner
+from swap_api.admission.ports import Claim, Idempotency
 from swap_api.domain.orders import OWN_INVENTORY, Parties, Route, SwapOrder, remembering_routes
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.gasless_ports import GaslessRendering
-from swap_api.ports import (
-    Claim,
-    Clock,
-    Creations,
-    DepositAddresses,
-    Idempotency,
-    NamesOwnAddress,
-    NewId,
-    NewSequenceNumber,
-    NewSwap,
-    Rendering,
-    SequenceNumberTaken,
-    StoredSwap,
-)
+from swap_api.gasless_ports import DepositAddresses, GaslessRendering
+from swap_api.model.addresses import AddressRules, refuse_own
+from swap_api.model.keys import Caller, idempotency_owner
+from swap_api.model.refusals import ApiRefusal
+from swap_api.ports import Creations, NamesOwnAddress, NewSwap, Rendering, SequenceNumberTaken
+from swap_api.read_model.swaps import NewId, NewSequenceNumber, StoredSwap
 from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.fetch_price import FetchPrice
@@ -37,6 +26,7 @@ from swap_contracts.swaps import SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.outbox import Outgoing
 

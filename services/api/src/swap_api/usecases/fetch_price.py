@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from swap_api import observe
 from swap_api.domain.amounts import decimal_text
 from swap_api.domain.orders import PriceQuery, Route
-from swap_api.domain.refusals import ApiRefusal, at_fault
+from swap_api.model.refusals import ApiRefusal, at_fault
 from swap_api.ports import PriceRefused, Pricing, Rendering
 from swap_api.usecases.offer_depository import OfferDepository
 from swap_api.usecases.offer_gasless import OfferGasless

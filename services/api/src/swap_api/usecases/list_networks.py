@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from swap_api.domain.keys import Caller
+from swap_api.model.keys import Caller
 from swap_api.ports import Rendering
 from swap_api.usecases.refresh_prices import RefreshPrices
 from swap_contracts.public.catalogue import PublicCatalogue

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from swap_api.domain.keys import Caller
 from swap_api.domain.network_names import unserved
 from swap_api.domain.orders import no_route
 from swap_api.domain.reach import Reach, ReachQuery, Side
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import ApiRefusal
 from swap_api.ports import Rendering
 from swap_api.usecases.refresh_prices import RefreshPrices
 from swap_domain.catalogue import Catalogue

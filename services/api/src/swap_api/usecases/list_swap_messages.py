@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.domain.keys import Caller
-from swap_api.domain.members import Actor
 from swap_api.management_ports import Row
-from swap_api.ports import Swaps
-from swap_api.usecases.find_own_swap import find_own_swap
+from swap_api.model.keys import Caller
+from swap_api.model.members import Actor
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_api.usecases.manage_webhooks import ManageWebhooks
 
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swap_api.domain.listing import SwapFilter
-from swap_api.ports import Heads, Rendering, Swaps
+from swap_api.model.listing import SwapFilter
+from swap_api.ports import Rendering
+from swap_api.read_model.ports import Heads, Swaps
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.domain.keys import Caller, Scope
-from swap_api.domain.pay_links import LinkRight
-from swap_api.pay_ports import LinkTokens, PayRendering
-from swap_api.ports import Swaps
-from swap_api.usecases.find_own_swap import find_own_swap
+from swap_api.admission.decide.pay_links import LinkRight
+from swap_api.admission.ports import LinkTokens
+from swap_api.model.keys import Caller, Scope
+from swap_api.pay_ports import PayRendering
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
 
 
 class MakeLink:

@@ -8,12 +8,13 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.domain.keys import LAST_SHOWN, SECRET_BYTES, Environment, KeyKind, key_text
-from swap_api.domain.members import OPERATOR, Actor
-from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.management_ports import Keys, KnownKey, NewKey, Part, Partners, Row, Window
-from swap_api.ports import Clock, NewId
+from swap_api.model.keys import LAST_SHOWN, SECRET_BYTES, Environment, KeyKind, key_text
+from swap_api.model.members import OPERATOR, Actor
+from swap_api.model.refusals import ApiRefusal, Invalid
+from swap_api.read_model.swaps import NewId
 from swap_contracts.public.errors import ErrorCode
+from swap_runtime.clock import Clock
 
 LIFE_MAX: Final = timedelta(days=365_250)
 OVERLAP: Final = timedelta(hours=24)  # both keys of a rotation open this long, unless asked

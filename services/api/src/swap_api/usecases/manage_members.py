@@ -7,8 +7,9 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.domain.keys import LAST_SHOWN, SECRET_BYTES
-from swap_api.domain.members import (
+from swap_api.management_ports import Members, NewSecret, Part, Partners, Row, Window
+from swap_api.model.keys import LAST_SHOWN, SECRET_BYTES
+from swap_api.model.members import (
     INVITATION_PREFIX,
     INVITATION_TERM,
     TOKEN_PREFIX,
@@ -18,10 +19,10 @@ from swap_api.domain.members import (
     Role,
     secret_text,
 )
-from swap_api.domain.refusals import ApiRefusal, Invalid, NotFound
-from swap_api.management_ports import Members, NewSecret, Part, Partners, Row, Window
-from swap_api.ports import Clock, NewId
+from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
+from swap_api.read_model.swaps import NewId
 from swap_contracts.public.errors import ErrorCode
+from swap_runtime.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from datetime import timedelta
 from uuid import UUID
 
 from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.domain.keys import Allowances, Environment
-from swap_api.domain.members import OPERATOR, Actor, Role
-from swap_api.domain.refusals import Invalid
 from swap_api.management_ports import Part, Partners, Row, Window
-from swap_api.ports import Clock, NewId
+from swap_api.model.keys import Allowances, Environment
+from swap_api.model.members import OPERATOR, Actor, Role
+from swap_api.model.refusals import Invalid
+from swap_api.read_model.swaps import NewId
+from swap_runtime.clock import Clock
 
 
 class ManagePartners:

@@ -5,11 +5,11 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.domain.keys import Environment
-from swap_api.domain.members import Actor
-from swap_api.domain.refusals import NotFound
 from swap_api.management_ports import Audit, Part, Partners, Row, WebhookEndpoints, Window
-from swap_api.ports import Clock
+from swap_api.model.keys import Environment
+from swap_api.model.members import Actor
+from swap_api.model.refusals import NotFound
+from swap_runtime.clock import Clock
 
 NO_MEMBER: Final = UUID(int=0)
 SWITCHES: Final = frozenset({"enable", "disable", "remove"})

@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Set as AbstractSet
 
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.ports import DepositAddresses
+from swap_api.gasless_ports import DepositAddresses
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue, Network
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from swap_api.domain.keys import Caller, Environment, anybody
-from swap_api.domain.pay_links import LinkRight
-from swap_api.domain.refusals import NotFound
-from swap_api.pay_ports import LinkTokens
-from swap_api.ports import StoredSwap, Swaps
+from swap_api.admission.decide.pay_links import LinkRight
+from swap_api.admission.ports import LinkTokens
+from swap_api.model.keys import Caller, Environment, anybody
+from swap_api.model.refusals import NotFound
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.swaps import StoredSwap
 
 
 @dataclass(frozen=True, slots=True)

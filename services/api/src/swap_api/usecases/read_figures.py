@@ -4,9 +4,9 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.members import Actor
 from swap_api.management_ports import AppFigures, Figures, Partners
-from swap_api.ports import Clock
+from swap_api.model.members import Actor
+from swap_runtime.clock import Clock
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.keys import Caller
 from swap_api.lookup_ports import History
-from swap_api.ports import Rendering, Swaps
-from swap_api.usecases.find_own_swap import find_own_swap
+from swap_api.model.keys import Caller
+from swap_api.ports import Rendering
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_runtime.errors import Unavailable
 
 LOOKS: Final = 100  # at most, then the client connects again

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from swap_api.domain.keys import Caller
 from swap_api.domain.orders import PriceQuery, find_route
+from swap_api.model.keys import Caller
 from swap_api.ports import Rendering
 from swap_api.usecases.fetch_price import FetchPrice
 from swap_domain.catalogue import Catalogue

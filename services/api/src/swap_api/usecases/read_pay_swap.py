@@ -6,9 +6,10 @@ from uuid import UUID
 
 from swap_api.lookup_ports import History
 from swap_api.pay_ports import PayRendering, SetRefundAddresses
-from swap_api.ports import Heads, StoredSwap
+from swap_api.read_model.ports import Heads
+from swap_api.read_model.swaps import StoredSwap
+from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_api.usecases.open_link import LinkHolder
-from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_runtime.errors import Unavailable
 

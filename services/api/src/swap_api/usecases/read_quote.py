@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from swap_api.domain.addresses import AddressRules
-from swap_api.domain.keys import Caller
 from swap_api.domain.orders import NamedParties, PriceQuery, remembering_routes
+from swap_api.model.addresses import AddressRules
+from swap_api.model.keys import Caller
 from swap_api.ports import Rendering
 from swap_api.usecases.fetch_price import FetchPrice
 from swap_api.usecases.screen_parties import ScreenParties

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NotFound
 from swap_api.domain.transaction_hashes import is_transaction_hash
 from swap_api.lookup_ports import ChainTransactions
-from swap_api.ports import Heads, Hints, Rendering
-from swap_api.usecases.read_decided import ReadDecided
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import NotFound
+from swap_api.ports import Hints, Rendering
+from swap_api.read_model.ports import Heads
+from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, TransactionState
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable

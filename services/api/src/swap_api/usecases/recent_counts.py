@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
 
-from swap_api.ports import Clock
+from swap_runtime.clock import Clock
 
 FRESH_FOR: Final = timedelta(seconds=1)
 CACHE_MAX: Final = 10_000

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Final
 
 from swap_api import observe
-from swap_api.domain.refusals import ApiRefusal
 from swap_api.lookup_ports import PayoutAndSourceStops
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 

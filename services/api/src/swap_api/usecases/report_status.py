@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from swap_api.domain.keys import Caller
 from swap_api.lookup_ports import NetworkStates
-from swap_api.ports import Clock, Rendering
+from swap_api.model.keys import Caller
+from swap_api.ports import Rendering
 from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
 
 
 class ReportStatus:

@@ -5,22 +5,22 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.addresses import AddressRules
-from swap_api.domain.gasless import (
+from swap_api.gasless_ports import GaslessChains, SignRequests
+from swap_api.model.addresses import AddressRules
+from swap_api.model.gasless import (
     GaslessSwap,
     SignRequest,
     relayed_for,
     window,
     windowed,
 )
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.gasless_ports import GaslessChains, SignRequests
-from swap_api.ports import Clock
+from swap_api.model.refusals import ApiRefusal
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue
 from swap_domain.gasless import GaslessStandard
+from swap_runtime.clock import Clock
 
 # Any address can be named as a signer, and each has rows of its own. A swap has one payer, who may
 # change the wallet a few times. Concurrent first requests may exceed the number by a few.

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.screening import Party, Screening, Verdict
 

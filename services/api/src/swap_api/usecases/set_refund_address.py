@@ -3,15 +3,16 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.domain.addresses import AddressRules, refuse_own
-from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import Invalid, NotFound
-from swap_api.ports import Clock, OwnAddresses, RefundAddresses
+from swap_api.model.addresses import AddressRules, refuse_own
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import Invalid, NotFound
+from swap_api.ports import OwnAddresses, RefundAddresses
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.swaps import RefundAddressSet
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
 from swap_runtime.messaging.outbox import Outgoing
 
 FIELD = "refund_address"

@@ -3,12 +3,13 @@ from __future__ import annotations
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NotFound
-from swap_api.ports import Clock, Hints
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import NotFound
+from swap_api.ports import Hints
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
 from swap_contracts.tracing import trace_id_of
+from swap_runtime.clock import Clock
 from swap_runtime.messaging.outbox import Outgoing
 
 

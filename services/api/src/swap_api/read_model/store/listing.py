@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from swap_api.adapters.statements import SHOWN
-from swap_api.domain.listing import COUNTED_MAX, SwapFilter
+from swap_api.model.listing import COUNTED_MAX, SwapFilter
+from swap_api.read_model.store.rows import SHOWN
 from swap_domain.lifecycle import Status
 from swap_runtime.postgres.sql import Statement, sql
 

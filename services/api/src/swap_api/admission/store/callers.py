@@ -13,12 +13,25 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from swap_api.adapters import statements
-from swap_api.adapters.call_batching import CallBatcher
-from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
-from swap_api.ports import Clock
+from swap_api.call_batching import CallBatcher
+from swap_api.model.keys import Allowances, Caller, Environment, KeyKind
+from swap_runtime.clock import Clock
 from swap_runtime.postgres.database import Engine, execute_alone, reading
-from swap_runtime.postgres.sql import Row
+from swap_runtime.postgres.sql import Row, sql
+
+FIND_CALLERS: Final = sql("""
+SELECT api_key.hash, api_key.id AS key_id, api_key.app_id, api_key.kind, api_key.expires_at,
+       app.environment, app.reads_per_minute, app.prices_per_minute, app.creates_per_minute,
+       app.ceiling_factor, app.pending_swaps_max, app.limits_lifted, app.swap_lifetime,
+       app.fee_basis_points
+FROM api_key JOIN app ON app.id = api_key.app_id
+WHERE api_key.hash = ANY(CAST(:hashes AS bytea[])) AND api_key.revoked_at IS NULL
+""")
+NOTE_USE: Final = sql("""
+UPDATE api_key SET last_used_at = used.at
+FROM unnest(CAST(:id AS uuid[]), CAST(:at AS timestamptz[])) AS used(id, at)
+WHERE api_key.id = used.id AND (api_key.last_used_at IS NULL OR api_key.last_used_at < used.at)
+""")
 
 CACHE_TTL: Final = timedelta(seconds=5)
 CACHE_MAX: Final = 10_000
@@ -75,7 +88,7 @@ class PostgresCallers:
         used, self._used = self._used, {}
         if used:
             values = {"id": list(used), "at": list(used.values())}
-            await execute_alone(self._engine, statements.NOTE_USE, values)
+            await execute_alone(self._engine, NOTE_USE, values)
 
     def _unexpired(self, caller: Caller | None) -> Caller | None:
         if caller is None or caller.expires_at is None or caller.expires_at > self._clock():
@@ -92,7 +105,7 @@ class PostgresCallers:
 
     async def _ask(self, hashes: Sequence[bytes]) -> Sequence[Caller | Exception | None]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.FIND_CALLERS, {"hashes": list(set(hashes))})
+            rows = await connection.execute(FIND_CALLERS, {"hashes": list(set(hashes))})
             found: Mapping[bytes, Caller] = {bytes(row.hash): _to_caller(row) for row in rows}
         return [found.get(key_hash) for key_hash in hashes]
 

@@ -7,13 +7,30 @@ from typing import Final
 
 import orjson
 
-from swap_api.domain.gasless import GaslessSwap, KnownAuthorization, SignRequest
-from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_api.model.gasless import GaslessSwap, KnownAuthorization, SignRequest
+from swap_api.read_model.swaps import Gap, Rendered, StoredSwap, SwapRow
 from swap_contracts.quoting import Quote
 from swap_contracts.swaps import SwapChanged
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.postgres.sql import Row
+
+SWAP_COLUMNS: Final = """id, app_id, sequence_number, sequence, status, client, is_unpaid,
+  source_network, destination_network, source_address, destination_address, refund_address,
+  reference_id, created_at, expires_at, document, gaps, action, step_status, gasless,
+  deposit_address, closed_at, value_usd_micros"""
+SWAP_ARRAYS: Final = """CAST(:id AS uuid[]), CAST(:app_id AS uuid[]),
+  CAST(:sequence_number AS bigint[]),
+  CAST(:sequence AS int[]), CAST(:status AS text[]), CAST(:client AS text[]),
+  CAST(:is_unpaid AS bool[]), CAST(:source_network AS text[]),
+  CAST(:destination_network AS text[]), CAST(:source_address AS text[]),
+  CAST(:destination_address AS text[]), CAST(:refund_address AS text[]),
+  CAST(:reference_id AS text[]), CAST(:created_at AS timestamptz[]),
+  CAST(:expires_at AS timestamptz[]), CAST(:document AS bytea[]), CAST(:gaps AS text[]),
+  CAST(:action AS bytea[]), CAST(:step_status AS text[]),
+  CAST(:gasless AS text[]), CAST(:deposit_address AS text[]),
+  CAST(:closed_at AS timestamptz[]), CAST(:value_usd_micros AS numeric[])"""
+SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status, gasless"
 
 MICRO_USD_E18: Final = 10**12  # a millionth of a dollar, as prices count
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from swap_api.domain.members import TOKEN_PREFIX, Actor
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.ports import AccessTokens, Clock
+from swap_api.admission.ports import AccessTokens
+from swap_api.model.members import TOKEN_PREFIX, Actor
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
+from swap_runtime.clock import Clock
 
 LENGTH_MAX: Final = 256
 

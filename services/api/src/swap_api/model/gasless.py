@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.deposit_actions import StepStatus
+from swap_api.model.deposit_actions import StepStatus
 from swap_chains.evm.codec import depository_id
 from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
 from swap_domain.authorization_status import AuthorizationStatus

@@ -14,9 +14,10 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.domain.keys import Caller
-from swap_api.ports import StoredSwap, Swaps
-from swap_api.usecases.find_own_swap import find_own_swap
+from swap_api.model.keys import Caller
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.swaps import StoredSwap
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_runtime.errors import Unavailable
 
 WITHIN_SECONDS: Final = 1.0

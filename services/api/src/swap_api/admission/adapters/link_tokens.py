@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from swap_api.domain.pay_links import TOKEN_LENGTH_MAX, TOKEN_PREFIX, LinkRight
+from swap_api.admission.decide.pay_links import TOKEN_LENGTH_MAX, TOKEN_PREFIX, LinkRight
 
 TOKEN_BYTES: Final = 16
 PURPOSE: Final = b"pay links"

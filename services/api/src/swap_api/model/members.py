@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 
 TOKEN_PREFIX: Final = "svc_user_"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import ceil
 from uuid import UUID
 
-from swap_api.domain.keys import Allowances, Caller
-from swap_api.domain.rate_limits import Count, Kind, Quota, Rates
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.ports import Counters
+from swap_api.admission.decide.rate_limits import Count, Kind, Quota, Rates
+from swap_api.admission.ports import Counters
+from swap_api.model.keys import Allowances, Caller
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID, uuid5
 
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 
 SECRET_BYTES: Final = 32

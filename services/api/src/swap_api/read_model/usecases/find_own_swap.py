@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NotFound
-from swap_api.ports import StoredSwap, Swaps
+from swap_api.model.keys import Caller
+from swap_api.model.refusals import NotFound
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.swaps import StoredSwap
 
 
 async def find_own_swap(swaps: Swaps, caller: Caller, swap_id: UUID) -> StoredSwap:

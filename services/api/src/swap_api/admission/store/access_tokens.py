@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from swap_api.adapters.call_batching import CallBatcher
-from swap_api.domain.members import Actor, Role
+from swap_api.call_batching import CallBatcher
+from swap_api.model.members import Actor, Role
 from swap_runtime.postgres.database import Engine, execute_alone, reading
 from swap_runtime.postgres.sql import Row, sql
 

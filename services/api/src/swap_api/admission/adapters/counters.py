@@ -15,9 +15,10 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from swap_api import observe
-from swap_api.adapters.call_batching import CallBatcher
-from swap_api.domain.rate_limits import Count, Quota, admit
-from swap_api.ports import Clock, Counters
+from swap_api.admission.decide.rate_limits import Count, Quota, admit
+from swap_api.admission.ports import Counters
+from swap_api.call_batching import CallBatcher
+from swap_runtime.clock import Clock
 
 ANSWER_SECONDS: Final = 0.1
 # After a failure no request is sent to Redis for this time.

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from swap_api.domain.keys import Caller, forbidden
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.ports import Callers
+from swap_api.admission.ports import Callers
+from swap_api.model.keys import Caller, forbidden
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.errors import Unavailable
 

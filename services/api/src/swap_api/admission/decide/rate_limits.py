@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.keys import Allowances, Caller
+from swap_api.model.keys import Allowances, Caller
 
 MINUTE: Final = timedelta(minutes=1)
 

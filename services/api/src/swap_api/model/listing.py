@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.refusals import Invalid
+from swap_api.model.refusals import Invalid
 from swap_domain.lifecycle import Status
 
 PAGE_SIZE_MAX: Final = 100

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.model.refusals import ApiRefusal
 from swap_chains.evm.codec import checksum_address, has_valid_checksum
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network

@@ -7,9 +7,11 @@ from time import monotonic
 from typing import Final
 
 from swap_api import observe
-from swap_api.adapters import statements
-from swap_api.adapters.call_batching import CallBatcher
+from swap_api.call_batching import CallBatcher
 from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
+
+HEADS: Final = sql("SELECT network, block_number FROM chain_watcher.progress")
 
 FRESH_SECONDS: Final = 0.25
 
@@ -32,7 +34,7 @@ class WatchedHeads:
         assert isinstance(waiting, list)
         try:
             async with reading(self._engine) as connection:
-                rows = await connection.execute(statements.HEADS)
+                rows = await connection.execute(HEADS)
                 self._heads = {row.network: row.block_number for row in rows}
         except Exception as error:  # confirmations that lag are better than no answer
             observe.heads_unreadable(error)

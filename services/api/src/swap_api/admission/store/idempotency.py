@@ -8,15 +8,53 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.adapters import statements
-from swap_api.adapters.call_batching import CallBatcher
-from swap_api.domain.refusals import ApiRefusal
-from swap_api.ports import Claim, Clock, Replay
+from swap_api.admission.ports import Claim, Replay
+from swap_api.call_batching import CallBatcher
+from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
+from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, execute_alone, reading
-from swap_runtime.postgres.sql import Row
+from swap_runtime.postgres.sql import Row, sql
+
+# One that ran out is taken over; one that is old enough to be forgotten begins anew.
+CLAIM: Final = sql("""
+INSERT INTO idempotency AS held (app_id, key, body_hash, claim, claimed_until, created_at)
+SELECT DISTINCT ON (new.app_id, new.key) new.*, CAST(:now AS timestamptz)
+FROM unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:body_hash AS bytea[]),
+            CAST(:claim AS uuid[]), CAST(:claimed_until AS timestamptz[]))
+     AS new(app_id, key, body_hash, claim, claimed_until) ORDER BY new.app_id, new.key
+ON CONFLICT (app_id, key) DO UPDATE SET
+  body_hash = excluded.body_hash, claim = excluded.claim, claimed_until = excluded.claimed_until,
+  created_at = excluded.created_at, swap_id = NULL, answer = NULL
+WHERE held.created_at < CAST(:forgotten_before AS timestamptz)
+   OR (held.answer IS NULL AND held.claimed_until < CAST(:now AS timestamptz))
+RETURNING claim
+""")
+FIND_HELD: Final = sql("""
+SELECT app_id, key, body_hash, claimed_until, answer FROM idempotency
+JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[])) AS wanted(app_id, key)
+  USING (app_id, key)
+""")
+RELEASE_CLAIM: Final = sql("""
+DELETE FROM idempotency
+WHERE app_id = :app_id AND key = :key AND claim = :claim AND (answer IS NULL OR answer = '')
+""")
+# An empty answer is none yet, of something that is never done again.
+BEGIN_CLAIM: Final = sql("""
+UPDATE idempotency SET answer = ''
+WHERE app_id = :app_id AND key = :key AND claim = :claim AND answer IS NULL
+""")
+FORGET_KEYS: Final = sql("""
+DELETE FROM idempotency WHERE (app_id, key) IN (
+  SELECT app_id, key FROM idempotency WHERE created_at < :before
+  ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+""")
+ANSWER_CLAIM: Final = sql("""
+UPDATE idempotency SET swap_id = :swap_id, answer = :answer
+WHERE app_id = :app_id AND key = :key AND claim = :claim
+""")
 
 # Longer than any request may take: when it is over, nothing was created and nothing will be.
 CLAIM_TERM: Final = timedelta(seconds=15)
@@ -37,7 +75,7 @@ class PostgresIdempotency:
 
     async def begin(self, claim: Claim) -> None:
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
-        result = await execute_alone(self._engine, statements.BEGIN_CLAIM, values)
+        result = await execute_alone(self._engine, BEGIN_CLAIM, values)
         if not result.changed:
             raise in_progress()
 
@@ -49,19 +87,19 @@ class PostgresIdempotency:
             "swap_id": swap_id,
             "answer": answer,
         }
-        await execute_alone(self._engine, statements.ANSWER_CLAIM, values)
+        await execute_alone(self._engine, ANSWER_CLAIM, values)
 
     async def release(self, claim: Claim) -> None:
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
         try:
-            await execute_alone(self._engine, statements.RELEASE_CLAIM, values)
+            await execute_alone(self._engine, RELEASE_CLAIM, values)
         except Unavailable as error:
             observe.claim_not_released(error)
 
     async def forget_old(self) -> bool:
         """Drop keys that are older than they are kept; True when there may be more."""
         values = {"before": self._clock() - RETENTION, "limit": DELETE_BATCH_MAX}
-        dropped = await execute_alone(self._engine, statements.FORGET_KEYS, values)
+        dropped = await execute_alone(self._engine, FORGET_KEYS, values)
         return dropped.changed == DELETE_BATCH_MAX
 
     async def _claim_batch(self, claims: Sequence[Claim]) -> Sequence[Outcome | Exception]:
@@ -85,7 +123,7 @@ class PostgresIdempotency:
         until = now + CLAIM_TERM
         rows = [{**_row(claim), "claimed_until": until} for claim in claims]
         values = {**columns(rows), "now": now, "forgotten_before": now - RETENTION}
-        result = await execute_alone(self._engine, statements.CLAIM, values)
+        result = await execute_alone(self._engine, CLAIM, values)
         return frozenset(row.claim for row in result)
 
     async def _find_held(self, claims: Sequence[Claim]) -> dict[tuple[UUID, str], Row]:
@@ -94,7 +132,7 @@ class PostgresIdempotency:
             "key": [claim.key for claim in claims],
         }
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.FIND_HELD, wanted)
+            rows = await connection.execute(FIND_HELD, wanted)
         return {(row.app_id, row.key): row for row in rows}
 
 
