@@ -46,16 +46,16 @@ from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import Endpoint, weighed
 from swap_api.http.errors import Errors
 from swap_api.http.history import HistoryEndpoints
-from swap_api.http.managed_swaps import ManagedSwapEndpoints
-from swap_api.http.management_table import management
 from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.pay import PayEndpoints
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
-from swap_api.http.table import endpoints
 from swap_api.http.unknown_names import UnknownNames
 from swap_api.lookup_ports import ChainTransactions
-from swap_api.management_wiring import Management, build_management
+from swap_api.management.build import Management, build_management
+from swap_api.management.http.swaps import ManagedSwapEndpoints
+from swap_api.management.http.table import management
+from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.model.keys import Environment, anybody
 from swap_api.offers import Offers
 from swap_api.ports import Pricing
@@ -65,6 +65,7 @@ from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.store.swaps import PostgresReadModel, PostgresSwaps
 from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_api.settings import ApiGroup, ApiSettings
+from swap_api.table import endpoints
 from swap_api.usecases.attach_deposit import AttachDeposit
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
 from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
@@ -73,7 +74,6 @@ from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.fetch_price import FetchPrice
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
-from swap_api.usecases.list_swap_messages import ListSwapMessages
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.make_link import MakeLink
 from swap_api.usecases.open_link import OpenLink

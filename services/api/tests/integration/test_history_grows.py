@@ -12,7 +12,6 @@ from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
 from swap_api.adapters import (
     creations,
-    figures,
     hints,
     own_addresses,
     refund_addresses,
@@ -20,6 +19,7 @@ from swap_api.adapters import (
     unmatched_transfers,
 )
 from swap_api.admission.store import callers, idempotency
+from swap_api.management.store import figures
 from swap_api.model.listing import SwapFilter
 from swap_api.read_model.store import swaps
 from swap_api.read_model.store.listing import count_statement, page_statement

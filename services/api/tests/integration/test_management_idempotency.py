@@ -11,9 +11,9 @@ from api_harness import Harness
 from fake_webhooks import FakeWebhooks
 from people import BASE, Person, a_colleague, an_operators_client, an_owner
 
-from swap_api.adapters.keys import PostgresKeys
-from swap_api.adapters.partners import PostgresPartners
 from swap_api.admission.store.idempotency import PostgresIdempotency
+from swap_api.management.store.keys import PostgresKeys
+from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.members import Role
 from swap_runtime.errors import Unavailable
 

@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from swap_api.adapters.webhook_endpoints import NotifierEndpoints
-from swap_api.domain.bounds import Bound, Bounded
-from swap_api.management_ports import WebhookEndpoints, Window
+from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
+from swap_api.management.decide.bounds import Bound, Bounded
+from swap_api.management.ports import WebhookEndpoints, Window
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.figures import WebhookFiguresModel

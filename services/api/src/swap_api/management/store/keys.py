@@ -7,9 +7,16 @@ from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from swap_api.adapters.auditing import AuditActor, Listing, audited, change, enforce_bound, scope_of
-from swap_api.domain.bounds import Bound
-from swap_api.management_ports import KnownKey, NewKey, Part, Row, Window
+from swap_api.management.decide.bounds import Bound
+from swap_api.management.ports import KnownKey, NewKey, Part, Row, Window
+from swap_api.management.store.auditing import (
+    AuditActor,
+    Listing,
+    audited,
+    change,
+    enforce_bound,
+    scope_of,
+)
 from swap_api.model.keys import Environment, KeyKind
 from swap_api.model.members import Actor
 from swap_api.model.refusals import NotFound

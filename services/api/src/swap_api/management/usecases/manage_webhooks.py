@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.management_ports import Audit, Part, Partners, Row, WebhookEndpoints, Window
+from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.ports import Audit, Part, Partners, Row, WebhookEndpoints, Window
 from swap_api.model.keys import Environment
 from swap_api.model.members import Actor
 from swap_api.model.refusals import NotFound

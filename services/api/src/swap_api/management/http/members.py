@@ -5,11 +5,11 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.management import actor_of, json_response, listed, read, window_of
-from swap_api.http.management_parameters import AcceptBody, InvitationBody, RoleBody, TokenBody
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
-from swap_api.usecases.manage_members import Issued, ManageMembers
+from swap_api.management.http.organizations import actor_of, json_response, listed, read, window_of
+from swap_api.management.http.parameters import AcceptBody, InvitationBody, RoleBody, TokenBody
+from swap_api.management.usecases.manage_members import Issued, ManageMembers
 
 
 class MemberEndpoints:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.management_ports import Row
+from swap_api.management.ports import Row
+from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.keys import Caller
 from swap_api.model.members import Actor
 from swap_api.read_model.ports import Swaps
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
-from swap_api.usecases.manage_webhooks import ManageWebhooks
 
 
 class ListSwapMessages:

@@ -8,13 +8,13 @@ from typing import Final
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.management import actor_of, json_response, listed, read, window_of
-from swap_api.http.management_parameters import MessagesParameters, ReplayBody, WebhookBody
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.http.requests import Request
-from swap_api.management_ports import Row
+from swap_api.management.http.organizations import actor_of, json_response, listed, read, window_of
+from swap_api.management.http.parameters import MessagesParameters, ReplayBody, WebhookBody
+from swap_api.management.ports import Row
+from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.refusals import NotFound
-from swap_api.usecases.manage_webhooks import ManageWebhooks
 
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from swap_api.adapters.auditing import (
+from swap_api.management.decide.bounds import Bound
+from swap_api.management.ports import KnownMember, NewSecret, Part, Row, Window
+from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
     AuditActor,
     Listing,
@@ -19,8 +21,6 @@ from swap_api.adapters.auditing import (
     require_current_role,
     scope_of,
 )
-from swap_api.domain.bounds import Bound
-from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
 from swap_api.model.members import Actor, Role
 from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode

@@ -9,7 +9,11 @@ import orjson
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.management_parameters import (
+from swap_api.http.paging import paged
+from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, parse_query
+from swap_api.http.requests import Request
+from swap_api.http.responses import NO_STORE, enveloped
+from swap_api.management.http.parameters import (
     AppBody,
     ExpiryBody,
     FeeBody,
@@ -19,14 +23,10 @@ from swap_api.http.management_parameters import (
     RotationBody,
     SettingsBody,
 )
-from swap_api.http.paging import paged
-from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, parse_query
-from swap_api.http.requests import Request
-from swap_api.http.responses import NO_STORE, enveloped
-from swap_api.management_ports import Part, Window
+from swap_api.management.ports import Part, Window
+from swap_api.management.usecases.manage_keys import IssuedKey, ManageKeys
+from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.model.members import Actor
-from swap_api.usecases.manage_keys import IssuedKey, ManageKeys
-from swap_api.usecases.manage_partners import ManagePartners
 
 # A secret is shown once: nothing on the way keeps it.
 

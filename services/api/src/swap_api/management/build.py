@@ -6,26 +6,26 @@ import secrets
 from dataclasses import dataclass
 from typing import TypedDict
 
-from swap_api.adapters.figures import PostgresFigures
-from swap_api.adapters.keys import PostgresKeys
-from swap_api.adapters.members import PostgresMembers
-from swap_api.adapters.partners import PostgresPartners
-from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.admission.store.access_tokens import PostgresAccessTokens
 from swap_api.admission.store.callers import KeyHashes
 from swap_api.admission.usecases.identify_member import IdentifyMember
-from swap_api.domain.bounds import Bounds
-from swap_api.http.figures import FigureEndpoints
-from swap_api.http.management import ManagementEndpoints
-from swap_api.http.members import MemberEndpoints
-from swap_api.http.webhooks import WebhookEndpoints
+from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
+from swap_api.management.decide.bounds import Bounds
+from swap_api.management.http.figures import FigureEndpoints
+from swap_api.management.http.members import MemberEndpoints
+from swap_api.management.http.organizations import ManagementEndpoints
+from swap_api.management.http.webhooks import WebhookEndpoints
+from swap_api.management.store.figures import PostgresFigures
+from swap_api.management.store.keys import PostgresKeys
+from swap_api.management.store.members import PostgresMembers
+from swap_api.management.store.partners import PostgresPartners
+from swap_api.management.usecases.manage_keys import ManageKeys
+from swap_api.management.usecases.manage_members import ManageMembers
+from swap_api.management.usecases.manage_partners import ManagePartners
+from swap_api.management.usecases.manage_webhooks import ManageWebhooks
+from swap_api.management.usecases.read_figures import ReadFigures
 from swap_api.read_model.swaps import NewId
 from swap_api.settings import ApiGroup
-from swap_api.usecases.manage_keys import ManageKeys
-from swap_api.usecases.manage_members import ManageMembers
-from swap_api.usecases.manage_partners import ManagePartners
-from swap_api.usecases.manage_webhooks import ManageWebhooks
-from swap_api.usecases.read_figures import ReadFigures
 from swap_runtime.process.service import Service
 
 

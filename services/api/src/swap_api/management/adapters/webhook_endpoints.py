@@ -12,8 +12,8 @@ import aiohttp
 import orjson
 from pydantic import SecretStr
 
-from swap_api.domain.bounds import Bound
-from swap_api.management_ports import Part, Row, Window
+from swap_api.management.decide.bounds import Bound
+from swap_api.management.ports import Part, Row, Window
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.errors import Unavailable

@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.management_ports import Keys, KnownKey, NewKey, Part, Partners, Row, Window
+from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.ports import Keys, KnownKey, NewKey, Part, Partners, Row, Window
 from swap_api.model.keys import LAST_SHOWN, SECRET_BYTES, Environment, KeyKind, key_text
 from swap_api.model.members import OPERATOR, Actor
 from swap_api.model.refusals import ApiRefusal, Invalid

@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from swap_api.adapters.auditing import (
+from swap_api.management.decide.bounds import Bound
+from swap_api.management.ports import Part, Row, Window
+from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
     AuditActor,
     Listing,
@@ -18,8 +20,6 @@ from swap_api.adapters.auditing import (
     scope_of,
     shown,
 )
-from swap_api.domain.bounds import Bound
-from swap_api.management_ports import Part, Row, Window
 from swap_api.model.keys import Allowances, Environment
 from swap_api.model.members import Actor
 from swap_api.model.refusals import NotFound

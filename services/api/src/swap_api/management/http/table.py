@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from swap_api.http.endpoints import MANAGEMENT, Endpoint
-from swap_api.http.figures import FigureEndpoints
-from swap_api.http.management import ManagementEndpoints
-from swap_api.http.management_addresses import (
+from swap_api.management.http.addresses import (
     APP,
     FULL,
     KEY,
@@ -17,7 +15,10 @@ from swap_api.http.management_addresses import (
     doing,
     reading,
 )
-from swap_api.http.management_parameters import (
+from swap_api.management.http.figures import FigureEndpoints
+from swap_api.management.http.members import MemberEndpoints
+from swap_api.management.http.organizations import ManagementEndpoints
+from swap_api.management.http.parameters import (
     AcceptBody,
     AppBody,
     ExpiryBody,
@@ -34,8 +35,7 @@ from swap_api.http.management_parameters import (
     TokenBody,
     WebhookBody,
 )
-from swap_api.http.members import MemberEndpoints
-from swap_api.http.webhooks import WebhookEndpoints
+from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.figures import AppFiguresModel, WebhookFiguresModel

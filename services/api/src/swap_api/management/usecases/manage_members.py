@@ -6,8 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.management_ports import Members, NewSecret, Part, Partners, Row, Window
+from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.ports import Members, NewSecret, Part, Partners, Row, Window
 from swap_api.model.keys import LAST_SHOWN, SECRET_BYTES
 from swap_api.model.members import (
     INVITATION_PREFIX,

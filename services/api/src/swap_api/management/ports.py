@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 
-from swap_api.domain.bounds import Bound
+from swap_api.management.decide.bounds import Bound
 from swap_api.model.keys import Allowances, Environment, KeyKind
 from swap_api.model.members import Actor, Role
 

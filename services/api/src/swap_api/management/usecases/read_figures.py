@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.management_ports import AppFigures, Figures, Partners
+from swap_api.management.ports import AppFigures, Figures, Partners
 from swap_api.model.members import Actor
 from swap_runtime.clock import Clock
 

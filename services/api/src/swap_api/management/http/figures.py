@@ -8,11 +8,11 @@ from typing import Any
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.management import actor_of, json_response
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
-from swap_api.management_ports import Period
-from swap_api.usecases.read_figures import ReadFigures
+from swap_api.management.http.organizations import actor_of, json_response
+from swap_api.management.ports import Period
+from swap_api.management.usecases.read_figures import ReadFigures
 from swap_contracts.public.figures import completion
 from swap_domain.lifecycle import Status
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from swap_api.management_ports import Figures, Period, StatusFigures
+from swap_api.management.ports import Figures, Period, StatusFigures
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
-from swap_api.domain.bounds import Bounded, Bounds
-from swap_api.management_ports import Part, Partners, Row, Window
+from swap_api.management.decide.bounds import Bounded, Bounds
+from swap_api.management.ports import Part, Partners, Row, Window
 from swap_api.model.keys import Allowances, Environment
 from swap_api.model.members import OPERATOR, Actor, Role
 from swap_api.model.refusals import Invalid
