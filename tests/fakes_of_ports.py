@@ -18,9 +18,9 @@ from services.settler.tests.settler_harness import Quoter
 from swap_api.approval_ports import TokenAllowances
 from swap_api.attach_ports import Wallets
 from swap_api.gasless_ports import DepositAddresses, Depositories, GaslessChains
-from swap_api.lookup_ports import ChainTransactions
 from swap_api.management.ports import WebhookEndpoints
-from swap_api.ports import Pricing
+from swap_api.swaps.lookup_ports import ChainTransactions
+from swap_api.swaps.ports import Pricing
 from swap_chains.fake import FakeReader, FakeSender
 from swap_chains.ports import ChainReader, ChainSender
 from swap_domain.catalogue import Catalogue

@@ -14,24 +14,24 @@ import pytest
 from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_quote
 from services.api.tests.fake_chains import FakeChains, FakeDepositories
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
-from swap_api.adapters.rendering import JsonRendering
 from swap_api.admission.ports import Claim, Replay
 from swap_api.http.endpoints import Context
 from swap_api.http.requests import Request
-from swap_api.http.swaps import SwapEndpoints
 from swap_api.model.refusals import ApiRefusal
-from swap_api.ports import NewSwap
-from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
-from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
-from swap_api.usecases.create_swap import CreateSwap
-from swap_api.usecases.fetch_price import FetchPrice
-from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.http.swaps import SwapEndpoints
+from swap_api.swaps.ports import NewSwap
+from swap_api.swaps.usecases.cap_deposit_addresses import CapDepositAddresses
+from swap_api.swaps.usecases.cap_unpaid_swaps import CapUnpaidSwaps
+from swap_api.swaps.usecases.create_swap import CreateSwap
+from swap_api.swaps.usecases.fetch_price import FetchPrice
+from swap_api.swaps.usecases.list_swaps import ListSwaps
+from swap_api.swaps.usecases.read_swap import ReadSwap
+from swap_api.swaps.usecases.refuse_stopped_routes import RefuseStoppedRoutes
+from swap_api.swaps.usecases.screen_parties import ScreenParties
 from swap_api.usecases.offer_depository import OfferDepository
 from swap_api.usecases.offer_gasless import OfferGasless
-from swap_api.usecases.read_swap import ReadSwap
-from swap_api.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.usecases.resolve_deposit import ResolveDeposit
-from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,

@@ -18,7 +18,11 @@ ROOT = Path(__file__).parents[1]
 SOURCES = (*sorted(ROOT.glob("libs/*/src")), *sorted(ROOT.glob("services/*/src")), ROOT / "cli/src")
 LINT = Path(sys.executable).parent / "lint-imports"
 PLANTED = [
-    ("swap_api/domain/amounts.py", "import swap_settler.model.swap", "Services stand on libs"),
+    (
+        "swap_api/swaps/decide/amounts.py",
+        "import swap_settler.model.swap",
+        "Services stand on libs",
+    ),
     ("swap_settler/model/swap.py", "import pydantic", "standard library only"),
     ("swap_settler/model/swap.py", "import swap_settler.app", "only from the packages below"),
     ("swap_settler/settling/handlers/deposits.py", "import sqlalchemy", "only through use cases"),

@@ -23,11 +23,11 @@ from pydantic import TypeAdapter
 from starlette.routing import Match, Route, Router
 
 from swap_api.app import Building, Parts
-from swap_api.guards import Guards
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.openapi import refusals_of
 from swap_api.model.keys import Allowances, Environment, KeyKind
 from swap_api.settings import ApiSettings
+from swap_api.swaps.guards import Guards
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.postgres.database import reading
 from swap_runtime.postgres.sql import sql

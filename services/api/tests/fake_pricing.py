@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from api_factories import E18, a_quote
 
 from swap_api.http.examples import example_of
-from swap_api.ports import PriceRefused
+from swap_api.swaps.ports import PriceRefused
 from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.quoting import (
     AssetRef,

@@ -21,9 +21,9 @@ from argon2 import PasswordHasher
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
-from swap_api.adapters.rendering import JsonRendering
 from swap_api.read_model.store.swaps import PostgresReadModel
-from swap_api.usecases.store_swaps import StoreSwaps
+from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
 from swap_contracts.quoting import AssetRef
 from swap_contracts.swaps import SwapChanged, SwapTransaction

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
-from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import Endpoint
-from swap_api.http.history import HistoryEndpoints
 from swap_api.http.idempotent_requests import make_idempotent
-from swap_api.http.pay import PayEndpoints
-from swap_api.http.pay_table import of_pay_links
-from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.signatures import of_attachments, of_authorizations
-from swap_api.http.swap_table import of_catalogue, of_history, of_pricing, of_swaps
-from swap_api.http.swaps import SwapEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
@@ -21,6 +14,13 @@ from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swaps
 from swap_api.management.http.table import management
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.model.keys import Scope
+from swap_api.pay_links.http.pay import PayEndpoints
+from swap_api.pay_links.http.table import of_pay_links
+from swap_api.swaps.http.catalogue import CatalogueEndpoints
+from swap_api.swaps.http.history import HistoryEndpoints
+from swap_api.swaps.http.pricing import PricingEndpoints
+from swap_api.swaps.http.swaps import SwapEndpoints
+from swap_api.swaps.http.table import of_catalogue, of_history, of_pricing, of_swaps
 
 
 def endpoints(

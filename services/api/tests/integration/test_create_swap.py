@@ -13,9 +13,9 @@ import pytest
 from api_factories import BOB, DEPOSITORY, FACTORY, INIT_CODE_HASH, TREASURY, USDC, a_body
 from api_harness import Harness
 
-from swap_api.adapters.creations import CREATE_SWAPS
 from swap_api.admission.store.idempotency import CLAIM
 from swap_api.model.members import OPERATOR
+from swap_api.swaps.store.creations import CREATE_SWAPS
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_contracts.envelope import Envelope
 from swap_contracts.public.models import PreparedSwapModel

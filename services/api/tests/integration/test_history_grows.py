@@ -10,19 +10,13 @@ from uuid import UUID
 import pytest
 from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
-from swap_api.adapters import (
-    creations,
-    hints,
-    own_addresses,
-    refund_addresses,
-    sign_requests,
-    unmatched_transfers,
-)
+from swap_api.adapters import sign_requests, unmatched_transfers
 from swap_api.admission.store import callers, idempotency
 from swap_api.management.store import figures
 from swap_api.model.listing import SwapFilter
 from swap_api.read_model.store import swaps
 from swap_api.read_model.store.listing import count_statement, page_statement
+from swap_api.swaps.store import creations, hints, own_addresses, refund_addresses
 from swap_domain.lifecycle import Status
 from swap_runtime.postgres.database import Engine
 from tests.plugins.plans import History, Question, Readers

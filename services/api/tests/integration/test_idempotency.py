@@ -12,8 +12,8 @@ import pytest
 from api_factories import ALICE, BOB, a_body
 from api_harness import App, Harness, start
 
-from swap_api.adapters.creations import PostgresCreations
 from swap_api.admission.store.idempotency import CLAIM_TERM, PostgresIdempotency
+from swap_api.swaps.store.creations import PostgresCreations
 from swap_runtime.errors import Unavailable
 from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 

@@ -8,7 +8,7 @@ import pytest
 from api_factories import USDC
 from api_harness import Harness
 
-from swap_api.ports import PriceRefused
+from swap_api.swaps.ports import PriceRefused
 from swap_contracts.public.models import DetailedQuoteModel, RateModel
 
 pytestmark = pytest.mark.connected

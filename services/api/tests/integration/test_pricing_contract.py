@@ -11,8 +11,8 @@ from aiohttp import web
 from api_factories import DOLLAR, ETHER, a_catalogue
 from fake_pricing import FakePricing
 
-from swap_api.adapters.quoter import HttpPricing
-from swap_api.ports import PriceRefused, Pricing
+from swap_api.swaps.adapters.quoter import HttpPricing
+from swap_api.swaps.ports import PriceRefused, Pricing
 from swap_contracts.quoting import (
     QuoteAnswer,
     QuoteOutcome,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swap_api.domain.amounts import decimal_text, is_cut, parse_amount, parse_slippage
 from swap_api.model.refusals import Invalid
+from swap_api.swaps.decide.amounts import decimal_text, is_cut, parse_amount, parse_slippage
 
 UNIT = 10**18
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swap_api.domain.amounts import parse_amount
+from swap_api.swaps.decide.amounts import parse_amount
 from swap_contracts.public.doubles import amount_down
 
 TOKENS_MAX = 10_000_000  # of a token with eight decimals shown: fifteen digits

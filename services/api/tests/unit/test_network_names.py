@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from api_factories import a_catalogue
 
-from swap_api.domain.network_names import unserved
+from swap_api.swaps.decide.network_names import unserved
 
 
 @pytest.mark.parametrize(

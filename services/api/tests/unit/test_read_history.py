@@ -12,13 +12,13 @@ import orjson
 import pytest
 from api_factories import AT, a_caller, a_catalogue
 
-from swap_api.adapters.rendering import JsonRendering
-from swap_api.lookup_ports import SwapEvent
 from swap_api.model.refusals import NotFound
 from swap_api.read_model.ports import Swaps
 from swap_api.read_model.swaps import Rendered, StoredSwap
-from swap_api.usecases import read_history
-from swap_api.usecases.read_history import COME_AGAIN, LOOKS, ReadHistory
+from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.lookup_ports import SwapEvent
+from swap_api.swaps.usecases import read_history
+from swap_api.swaps.usecases.read_history import COME_AGAIN, LOOKS, ReadHistory
 from swap_runtime.errors import Unavailable
 from swap_runtime.public_catalogue import public_catalogue
 

@@ -22,9 +22,9 @@ from api_factories import (
 from pydantic import TypeAdapter
 
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
-from swap_api.adapters.ready_prices import CACHED_MAX, ReadyPrices
-from swap_api.adapters.rendering import JsonRendering
 from swap_api.read_model.swaps import StoredSwap, SwapRow
+from swap_api.swaps.adapters.ready_prices import CACHED_MAX, ReadyPrices
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_contracts.public.models import (
     DepositActionItemModel,
     LimitsModel,

@@ -1,9 +1,9 @@
 """Requests that may be sent again with the same idempotency key.
 
 A POST about a swap changes it once anyway; the key repeats the first answer after the state has
-moved on. A creation stores its answer with the swap (`swap_api.usecases.create_swap`). A management
-POST creates something with every request: with a key at most once, even if its outcome is unknown.
-Secrets are not stored, so an answer with one is not repeated.
+moved on. A creation stores its answer with the swap (`swap_api.swaps.usecases.create_swap`). A
+management POST creates something with every request: with a key at most once, even if its outcome
+is unknown. Secrets are not stored, so an answer with one is not repeated.
 """
 
 from __future__ import annotations

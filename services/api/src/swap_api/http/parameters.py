@@ -70,7 +70,7 @@ Reference = Annotated[
     str, StringConstraints(min_length=1, max_length=256), AfterValidator(printable)
 ]
 Texts = Annotated[list[Text], BeforeValidator(_split), Field(max_length=TEXTS_MAX)]
-# Checked with the token's decimals at hand, in `swap_api.domain.amounts`.
+# Checked with the token's decimals at hand, in `swap_api.swaps.decide.amounts`.
 Numeric = Annotated[
     str,
     StringConstraints(min_length=1, max_length=128),

@@ -9,9 +9,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import Context, Endpoint
-from swap_api.http.history import HistoryEndpoints
 from swap_api.http.parameters import (
     LinkParameters,
     ManagedListParameters,
@@ -23,16 +21,18 @@ from swap_api.http.parameters import (
     parse_query,
     swap_id_of,
 )
-from swap_api.http.pay import PayEndpoints
 from swap_api.http.requests import Request
-from swap_api.http.swap_table import PRICE_REFUSALS
-from swap_api.http.swaps import SwapEndpoints
 from swap_api.management.http.addresses import APP, doing, reading
 from swap_api.management.http.organizations import actor_of, json_response
 from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.model.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.model.refusals import Invalid
+from swap_api.pay_links.http.pay import PayEndpoints
+from swap_api.swaps.http.catalogue import CatalogueEndpoints
+from swap_api.swaps.http.history import HistoryEndpoints
+from swap_api.swaps.http.swaps import SwapEndpoints
+from swap_api.swaps.http.table import PRICE_REFUSALS
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel
 from swap_contracts.public.management import WebhookMessageModel

@@ -1,0 +1,70 @@
+"""What the holder of a link sees of a swap: members are chosen, so that a new one is not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from swap_api.read_model.swaps import StoredSwap
+from swap_api.swaps.lookup_ports import SwapEvent
+from swap_api.swaps.ports import Rendering
+from swap_contracts.public.pay import PayTransactionModel
+
+OF_SWAP: Final = (
+    "id",
+    "status",
+    "fail_reason",
+    "created_date",
+    "close_date",
+    "source_network",
+    "source_token",
+    "destination_network",
+    "destination_token",
+    "requested_amount",
+    "source_address",
+    "destination_address",
+)
+OF_QUOTE: Final = ("receive_amount", "min_receive_amount")
+OF_TRANSACTION: Final = tuple(
+    field.alias or name for name, field in PayTransactionModel.model_fields.items()
+)
+
+
+class JsonPayRendering:
+    def __init__(self, rendering: Rendering) -> None:
+        self._rendering = rendering
+
+    def pay_swap(
+        self,
+        stored: StoredSwap,
+        heads: Mapping[str, int],
+        events: Sequence[SwapEvent],
+        *,
+        next_action: bytes,
+        refund_address: str | None,
+        may_set_refund_address: bool,
+    ) -> bytes:
+        document = self._rendering.prepared(
+            stored, heads, with_actions=False, next_action=next_action
+        )
+        read: dict[str, Any] = orjson.loads(document)
+        swap, quote = read["swap"], read["quote"]
+        shown = {name: swap[name] for name in OF_SWAP}
+        shown |= {name: quote[name] for name in OF_QUOTE}
+        shown["expires_at"] = stored.expires_at.isoformat()
+        shown["refuel"] = read["refuel"]
+        shown["refund_address"] = refund_address
+        shown["may_set_refund_address"] = may_set_refund_address
+        shown["transactions"] = [
+            {name: one[name] for name in OF_TRANSACTION} for one in swap["transactions"]
+        ]
+        shown["timeline"] = [orjson.Fragment(one) for one in self._rendering.events(events)]
+        shown["next_action"] = read["next_action"]
+        return orjson.dumps(shown)
+
+    def pay_link(self, token: str, url: str | None, *, may_set_refund_address: bool) -> bytes:
+        return orjson.dumps(
+            {"read_token": token, "url": url, "may_set_refund_address": may_set_refund_address}
+        )

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+from uuid import UUID
+
+from swap_api.pay_links.ports import PayRendering, SetRefundAddresses
+from swap_api.pay_links.usecases.open_link import LinkHolder
+from swap_api.read_model.ports import Heads
+from swap_api.read_model.swaps import StoredSwap
+from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.swaps.lookup_ports import History
+from swap_api.usecases.resolve_deposit import ResolveDeposit
+from swap_runtime.errors import Unavailable
+
+NO_ACTION: Final = b"null"
+
+
+class ReadPaySwap:
+    """Read a swap as its payer sees it, with the one thing to do now."""
+
+    def __init__(
+        self,
+        decided: ReadDecided,
+        heads: Heads,
+        rendering: PayRendering,
+        *,
+        deposit: ResolveDeposit,
+        history: History,
+        refund_addresses: SetRefundAddresses,
+    ) -> None:
+        self._decided = decided
+        self._heads = heads
+        self._rendering = rendering
+        self._deposit = deposit
+        self._history = history
+        self._refund_addresses = refund_addresses
+
+    async def __call__(
+        self, holder: LinkHolder, swap_id: UUID, source_address: str | None = None
+    ) -> bytes:
+        """
+        :raises NotFound: for an unknown id.
+        :raises ApiRefusal: for a source address that is none.
+        """
+        stored = await self._decided.by_id(holder.caller, swap_id)
+        action, events, refund_address = await asyncio.gather(
+            self._action(stored, swap_id, source_address),
+            self._history.events(swap_id),
+            self._refund_addresses.of_swap(swap_id),
+        )
+        heads = await self._heads.current() if stored.rendered.gaps else {}
+        return self._rendering.pay_swap(
+            stored,
+            heads,
+            events,
+            next_action=action,
+            refund_address=refund_address,
+            may_set_refund_address=holder.sets_refund_address and refund_address is None,
+        )
+
+    async def _action(self, stored: StoredSwap, swap_id: UUID, source_address: str | None) -> bytes:
+        try:
+            _, action = await self._deposit.now(stored, swap_id, source_address)
+        except Unavailable:
+            return NO_ACTION  # a swap is shown although no node answers
+        return action

@@ -1,0 +1,106 @@
+"""Events and ledger of a swap, and one of its transactions, as the public models say them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from swap_api.swaps.lookup_ports import Posting, SwapEvent
+from swap_chains.evm.transaction_lookup import LocatedTransaction, TransactionState
+from swap_contracts.public.catalogue import PublicCatalogue
+from swap_contracts.public.doubles import amount_down
+from swap_domain.catalogue import Network
+
+
+def render_event(event: SwapEvent) -> bytes:
+    is_move = event.from_status != event.to_status
+    return orjson.dumps(
+        {
+            "sequence": event.sequence,
+            "type": f"swap.{event.to_status}" if is_move else "swap.updated",
+            "from_status": event.from_status,
+            "to_status": event.to_status,
+            "at": event.at.isoformat(),
+        }
+    )
+
+
+def render_ledger(postings: Sequence[Posting], public: PublicCatalogue) -> bytes:
+    """Return the ledger's transactions, each with its postings."""
+    return orjson.dumps(
+        [
+            {
+                "id": str(transaction_id),
+                "reason": lines[0].reason,
+                "at": lines[0].at.isoformat(),
+                "network": lines[0].network,
+                "block_number": lines[0].block_number,
+                "postings": [_posting(line, public) for line in lines],
+            }
+            for transaction_id, lines in (
+                (key, list(group)) for key, group in groupby(postings, lambda p: p.transaction_id)
+            )
+        ]
+    )
+
+
+def render_transaction(
+    document: bytes, *, network: str, transaction_id: str
+) -> dict[str, Any] | None:
+    """Return how far one transaction of a rendered swap is; None where it is not among them."""
+    for shown in orjson.loads(document)["swap"]["transactions"]:
+        is_it = (shown["transaction_hash"] or "").lower() == transaction_id.lower()
+        if is_it and shown["network"]["name"] == network:
+            return _transaction(shown)
+    return None
+
+
+def render_located(
+    network: Network, transaction_hash: str, located: LocatedTransaction, head: int
+) -> dict[str, Any]:
+    """Return how far a transaction is that no swap of the caller has.
+
+    It never counts as completed: that is a swap's credit, and there is none.
+    """
+    enough, block = max(network.finality_blocks, 1), located.block_number
+    # A node may be ahead of the watched head: what is in a block has one confirmation.
+    depth = 0 if block is None else min(max(head - block + 1, 1), enough)
+    has_reverted = located.state is TransactionState.REVERTED
+    return {
+        "status": "failed" if has_reverted else "pending",
+        "network": network.name,
+        "transaction_id": transaction_hash,
+        "is_found": located.state is not TransactionState.UNKNOWN,
+        "is_completed": False,
+        "confirmations": depth,
+        "max_confirmations": enough,
+    }
+
+
+def _transaction(shown: Mapping[str, Any]) -> dict[str, Any]:
+    is_completed = shown["status"] == "completed"
+    return {
+        "status": "completed" if is_completed else "pending",
+        "network": shown["network"]["name"],
+        "transaction_id": shown["transaction_hash"],
+        "is_found": True,
+        "is_completed": is_completed,
+        "confirmations": shown["confirmations"],
+        "max_confirmations": shown["max_confirmations"],
+    }
+
+
+def _posting(line: Posting, public: PublicCatalogue) -> dict[str, Any]:
+    facts = public.token(line.asset_network, line.asset_token)
+    sign = -1 if line.base_units < 0 else 1
+    amount = amount_down(abs(line.base_units), decimals=facts.decimals, precision=facts.precision)
+    return {
+        "account": line.account,
+        "network": line.asset_network,
+        "token": facts.members["symbol"],
+        "amount": sign * amount,
+        "amount_in_base_units": str(line.base_units),
+    }

@@ -1,0 +1,287 @@
+"""From swaps, quotes and limits to bytes; the shapes come from `swap_contracts.public.rendering`.
+
+A swap is rendered once per fact. Where a read has to fill something in, a control byte stands:
+none can appear anywhere else, because JSON escapes them inside of strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from swap_api.adapters.gasless_rendering import WITHOUT_DATA, gasless_of, sign_template
+from swap_api.model.deposit_actions import (
+    FUNDING_ACTIONS,
+    StepStatus,
+    deposit_step_status,
+    own_address,
+)
+from swap_api.read_model.swaps import Gap, Rendered, StoredSwap, SwapRow
+from swap_api.swaps.adapters.history_rendering import (
+    render_event,
+    render_ledger,
+    render_located,
+    render_transaction,
+)
+from swap_api.swaps.adapters.price_ranges import PriceRanges
+from swap_api.swaps.adapters.ready_prices import ReadyPrices
+from swap_api.swaps.adapters.status_rendering import render_status
+from swap_api.swaps.decide.orders import ReadAmount
+from swap_api.swaps.decide.reach import Reached
+from swap_api.swaps.lookup_ports import NetworkState, Posting, SwapEvent
+from swap_chains.evm.transaction_lookup import LocatedTransaction
+from swap_contracts.explaining import QuoterExplanationModel
+from swap_contracts.public.catalogue import PublicCatalogue
+from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
+from swap_contracts.public.explaining import ExplanationModel, ParsedAmountModel
+from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
+from swap_contracts.quoting import LimitsAnswer, Quote, RangesAnswer
+from swap_contracts.swaps import SwapChanged, SwapRequested, SwapTerms, SwapTransaction
+from swap_domain.catalogue import Catalogue, Network, Token
+from swap_domain.lifecycle import Status
+
+CONFIRMATIONS: Final = b"\x00"
+ACTIONS: Final = b"\x01"
+NEXT_ACTION: Final = b"\x02"
+
+# No quote is given below it: what a wallet calls dust would cost more than it brings.
+NATIVE_MINIMUM_DECIMALS: Final = 6
+
+TERMS: Final = tuple(SwapTerms.model_fields)
+# What a swap that was just created has beside its terms and its quote.
+FIRST: Final[Mapping[str, object]] = {
+    "sequence": 0,
+    "status": Status.DEPOSIT_PENDING.value,
+    "previous_status": None,
+    "closed_at": None,
+    "fail_reason": None,
+    "quote_revision": 0,
+    "last_requoted_at": None,
+    "quote_locked_at": None,
+    "transactions": (),
+    "authorization": None,
+}
+
+
+class JsonRendering:
+    def __init__(self, catalogue: Catalogue, public: PublicCatalogue) -> None:
+        self._catalogue = catalogue
+        self._public = public
+
+    def new_swap(self, request: SwapRequested) -> SwapRow:
+        """Return row 0: the settler's first message about the swap, in advance."""
+        members = request.__dict__
+        values = {name: members[name] for name in TERMS}
+        values |= FIRST
+        values["changed_at"] = request.created_at
+        values["quote"] = request.quote
+        values["quote_expires_at"] = request.quote_expires_at
+        return self.swap(SwapChanged.trusted(values))
+
+    def swap(self, swap: SwapChanged) -> SwapRow:
+        step_status = deposit_step_status(swap.status, swap.transactions)
+        prices = ReadyPrices.of(swap.quote, self._public)
+        fragment = render_prepared_swap(swap, self._public, heads={}, prices=prices)
+        fragment["deposit_actions"] = orjson.Fragment(ACTIONS)
+        fragment["next_action"] = orjson.Fragment(NEXT_ACTION)
+        gaps = []
+        for shown, known in zip(fragment["swap"]["transactions"], swap.transactions, strict=True):
+            if (gap := _gap(known)) is not None:
+                shown["confirmations"] = orjson.Fragment(CONFIRMATIONS)
+                gaps.append(gap)
+        rendered = Rendered(
+            orjson.dumps(fragment),
+            tuple(gaps),
+            self._action(swap, prices, step_status),
+            step_status.value,
+        )
+        is_unpaid = step_status is StepStatus.ACTION_REQUIRED
+        return SwapRow(
+            swap,
+            rendered,
+            is_unpaid=is_unpaid,
+            gasless=gasless_of(swap),
+            deposit_address=self._deposit_address(swap),
+        )
+
+    def _deposit_address(self, swap: SwapChanged) -> str | None:
+        if swap.method != "deposit_address":
+            return None
+        return own_address(self._catalogue.network(swap.source.network), swap.sequence_number)
+
+    def prepared(
+        self,
+        stored: StoredSwap,
+        heads: Mapping[str, int],
+        *,
+        with_actions: bool = True,
+        next_action: bytes = b"null",
+    ) -> bytes:
+        rendered = stored.rendered
+        document = rendered.document
+        for gap in rendered.gaps:
+            document = document.replace(CONFIRMATIONS, b"%d" % _confirmations(gap, heads), 1)
+        action = rendered.action if with_actions else None
+        document = document.replace(ACTIONS, b"[]" if action is None else b"[%b]" % action, 1)
+        return document.replace(NEXT_ACTION, next_action, 1)
+
+    def events(self, events: Sequence[SwapEvent]) -> Sequence[bytes]:
+        return [render_event(event) for event in events]
+
+    def ledger(self, postings: Sequence[Posting]) -> bytes:
+        return render_ledger(postings, self._public)
+
+    def transaction(
+        self, stored: StoredSwap, heads: Mapping[str, int], *, network: str, transaction_id: str
+    ) -> bytes | None:
+        """Return how far a swap's transaction is; None where it has no such transaction."""
+        document = self.prepared(stored, heads, with_actions=False)
+        found = render_transaction(document, network=network, transaction_id=transaction_id)
+        return None if found is None else orjson.dumps(found)
+
+    def located_transaction(
+        self, network: Network, transaction_hash: str, located: LocatedTransaction, head: int
+    ) -> bytes:
+        return orjson.dumps(render_located(network, transaction_hash, located, head))
+
+    def status(
+        self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
+    ) -> bytes:
+        return render_status(networks, states, at=at)
+
+    def quoted(self, quote: Quote) -> bytes:
+        return orjson.dumps(self._quoted(quote))
+
+    def explained(
+        self, quote: Quote, explanation: QuoterExplanationModel, amount: ReadAmount
+    ) -> bytes:
+        read = ParsedAmountModel.model_validate(
+            {
+                "member": amount.field,
+                "sent": amount.sent,
+                "used": amount.used,
+                "used_base_units": str(amount.base_units),
+                "is_cut": amount.is_cut,
+            }
+        )
+        whole = ExplanationModel(**dict(explanation), amount=read)
+        fragment = self._quoted(quote)
+        fragment["explanation"] = orjson.Fragment(whole.model_dump_json())
+        return orjson.dumps(fragment)
+
+    def _quoted(self, quote: Quote) -> dict[str, Any]:
+        prices = ReadyPrices.of(quote, self._public)
+        return render_quoted(quote, self._public, prices=prices)
+
+    def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes:
+        minimum, maximum = int(answer.min_base_units), int(answer.max_base_units)
+        if native and source.decimals >= NATIVE_MINIMUM_DECIMALS:
+            minimum = max(minimum, 10 ** (source.decimals - NATIVE_MINIMUM_DECIMALS))
+        usd_e18 = int(answer.source_usd_e18)
+        worth = {"decimals": source.decimals, "usd_e18": usd_e18}
+        return orjson.dumps(
+            {
+                "min_amount": self.amount(minimum, source, is_minimum=True),
+                "min_amount_in_usd": dollars(minimum, **worth),
+                "max_amount": self.amount(maximum, source, is_minimum=False),
+                "max_amount_in_usd": dollars(maximum, **worth),
+            }
+        )
+
+    def ranges(self, answer: RangesAnswer, source: Token) -> bytes:
+        return orjson.dumps(PriceRanges(answer, source).detailed())
+
+    def rates(self, answer: RangesAnswer, source: Token) -> bytes:
+        return orjson.dumps(PriceRanges(answer, source).rates())
+
+    def amount(self, base_units: int, token: Token, *, is_minimum: bool) -> float:
+        """Return a limit as a double on its inner side, so that it is itself within."""
+        to_double = amount_up if is_minimum else amount_down
+        return to_double(base_units, decimals=token.decimals, precision=token.precision)
+
+    def networks(self, prices: Mapping[tuple[str, str], int], types: Sequence[str]) -> bytes:
+        """Return every network of these types (all, when none is named) with its tokens."""
+        return orjson.dumps(
+            [
+                {
+                    **self._network(name, prices),
+                    "tokens": [self._token(name, token, prices) for token in facts.tokens],
+                }
+                for name, facts in self._public.networks.items()
+                if not types or facts.members["type"] in types
+            ]
+        )
+
+    def reached(self, reached: Sequence[Reached], prices: Mapping[tuple[str, str], int]) -> bytes:
+        """Return networks with those of their tokens that were reached, and how."""
+        return orjson.dumps(
+            [
+                {
+                    **self._network(one.network, prices),
+                    "tokens": [
+                        {**self._token(one.network, token, prices), "status": status}
+                        for token, status in one.tokens
+                    ],
+                }
+                for one in reached
+            ]
+        )
+
+    def _network(self, name: str, prices: Mapping[tuple[str, str], int]) -> dict[str, Any]:
+        native = self._public.networks[name].native
+        return self._public.priced_network(name, price(prices.get((name, native), 0)))
+
+    def _token(
+        self, network: str, token: str, prices: Mapping[tuple[str, str], int]
+    ) -> dict[str, Any]:
+        return self._public.priced_token(network, token, price(prices.get((network, token), 0)))
+
+    def _action(self, swap: SwapChanged, prices: Prices, step_status: StepStatus) -> bytes | None:
+        if step_status is not StepStatus.ACTION_REQUIRED:
+            return None
+        source = swap.source
+        network = self._catalogue.network(source.network)
+        if swap.method == "gasless":
+            return sign_template(swap, prices, network)
+        if swap.method not in FUNDING_ACTIONS:
+            return None
+        action = FUNDING_ACTIONS[swap.method](
+            network,
+            network.token(source.token),
+            sequence_number=swap.sequence_number,
+            base_units=int(swap.quote.requested_base_units),
+        )
+        return orjson.dumps(
+            {
+                **WITHOUT_DATA,
+                "type": action.type,
+                "to_address": action.to_address,
+                "amount": prices.down(source, str(action.base_units)),
+                "amount_in_base_units": str(action.base_units),
+                "network": prices.network(source.network),
+                "token": prices.token(source),
+                "fee_token": prices.token(prices.native(source)),
+                "call_data": action.call_data,
+                "gas_limit": None if action.gas_limit is None else str(action.gas_limit),
+                "encoded_args": action.encoded_args,
+            }
+        )
+
+
+def _gap(transaction: SwapTransaction) -> Gap | None:
+    """Return what a read has to fill in; a final transaction and an unmined one need nothing."""
+    if transaction.status == "completed" or transaction.block_number is None:
+        return None
+    return Gap(
+        transaction.asset.network, transaction.block_number, transaction.confirmations_required
+    )
+
+
+def _confirmations(gap: Gap, heads: Mapping[str, int]) -> int:
+    head = heads.get(gap.network)
+    if head is None:
+        return 0
+    return min(max(head - gap.block_number + 1, 0), gap.confirmations_required)

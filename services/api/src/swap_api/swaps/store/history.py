@@ -1,0 +1,62 @@
+"""A swap's past, read from the settler's published views."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from swap_api.call_batching import CallBatcher
+from swap_api.swaps.lookup_ports import Posting, SwapEvent
+from swap_runtime.postgres.database import Engine, reading
+from swap_runtime.postgres.sql import sql
+
+EVENTS: Final = sql("""
+SELECT swap_id, sequence, from_status, to_status, at FROM settler.swap_event
+WHERE swap_id = ANY(CAST(:ids AS uuid[])) ORDER BY swap_id, sequence
+""")
+POSTINGS: Final = sql("""
+SELECT transaction_id, reason, at, network, block_number, account, asset_network, asset_token,
+       base_units
+FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
+""")
+
+
+class PostgresHistory:
+    """Live streams of many swaps share one lookup."""
+
+    def __init__(self, engine: Engine, *, batch_max: int = 256) -> None:
+        self._engine = engine
+        self._reading: CallBatcher[UUID, Sequence[SwapEvent]] = CallBatcher(
+            self._read, batch_max=batch_max
+        )
+
+    async def events(self, swap_id: UUID) -> Sequence[SwapEvent]:
+        return await self._reading(swap_id)
+
+    async def postings(self, swap_id: UUID) -> Sequence[Posting]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(POSTINGS, {"id": swap_id})
+        return [
+            Posting(
+                transaction_id=row.transaction_id,
+                reason=row.reason,
+                at=row.at,
+                network=row.network,
+                block_number=row.block_number,
+                account=row.account,
+                asset_network=row.asset_network,
+                asset_token=row.asset_token,
+                base_units=int(row.base_units),
+            )
+            for row in rows
+        ]
+
+    async def _read(self, ids: Sequence[UUID]) -> Sequence[Sequence[SwapEvent] | Exception]:
+        found: dict[UUID, list[SwapEvent]] = defaultdict(list)
+        async with reading(self._engine) as connection:
+            for row in await connection.execute(EVENTS, {"ids": list(set(ids))}):
+                event = SwapEvent(row.sequence, row.from_status, row.to_status, row.at)
+                found[row.swap_id].append(event)
+        return [found[swap_id] for swap_id in ids]

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swap_api.model.listing import SwapFilter
+from swap_api.read_model.ports import Heads, Swaps
+from swap_api.swaps.ports import Rendering
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    data: bytes
+    total: int
+    has_more: bool
+
+
+class ListSwaps:
+    """List an app's swaps, newest first."""
+
+    def __init__(self, swaps: Swaps, heads: Heads, rendering: Rendering) -> None:
+        self._swaps = swaps
+        self._heads = heads
+        self._rendering = rendering
+
+    async def __call__(self, wanted: SwapFilter) -> Listed:
+        page = await self._swaps.list_page(wanted)
+        heads = await self._heads.current() if any(s.rendered.gaps for s in page.swaps) else {}
+        items = (self._rendering.prepared(s, heads, with_actions=False) for s in page.swaps)
+        return Listed(b"[%b]" % b",".join(items), page.total, page.has_more)

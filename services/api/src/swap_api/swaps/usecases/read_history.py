@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_api.model.keys import Caller
+from swap_api.read_model.ports import Swaps
+from swap_api.read_model.usecases.find_own_swap import find_own_swap
+from swap_api.swaps.lookup_ports import History
+from swap_api.swaps.ports import Rendering
+from swap_runtime.errors import Unavailable
+
+LOOKS: Final = 100  # at most, then the client connects again
+LOOK_INTERVAL: Final = timedelta(milliseconds=250)
+ALIVE_EVERY: Final = 40  # lookups without news until a keep-alive line
+ALIVE: Final = b": alive\n\n"
+COME_AGAIN: Final = b"retry: 1000\n\n"
+
+
+class ReadHistory:
+    """Read what happened to a swap of the caller's, and what was booked for it."""
+
+    def __init__(self, swaps: Swaps, history: History, rendering: Rendering) -> None:
+        self._swaps = swaps
+        self._history = history
+        self._rendering = rendering
+
+    async def events(self, caller: Caller, swap_id: UUID) -> bytes:
+        """
+        :raises NotFound: for an unknown id and for one of another tenant alike.
+        """
+        await find_own_swap(self._swaps, caller, swap_id)
+        events = self._rendering.events(await self._history.events(swap_id))
+        return b"[%b]" % b",".join(events)
+
+    async def follow(self, caller: Caller, swap_id: UUID, *, after: int) -> AsyncIterator[bytes]:
+        """Return the events after a sequence number, as server-sent events, for a while.
+
+        :raises NotFound: for an unknown id and for one of another tenant alike.
+        """
+        await find_own_swap(self._swaps, caller, swap_id)
+        return self._follow(swap_id, after)
+
+    async def ledger(self, caller: Caller, swap_id: UUID) -> bytes:
+        """
+        :raises NotFound: for an unknown id and for one of another tenant alike.
+        """
+        await find_own_swap(self._swaps, caller, swap_id)
+        return self._rendering.ledger(await self._history.postings(swap_id))
+
+    async def _follow(self, swap_id: UUID, last: int) -> AsyncIterator[bytes]:
+        yield COME_AGAIN
+        for look in range(1, LOOKS + 1):
+            try:
+                events = await self._history.events(swap_id)
+            except Unavailable:
+                return  # the client connects again with the last event's id
+            fresh = [event for event in events if event.sequence > last]
+            for event, rendered in zip(fresh, self._rendering.events(fresh), strict=True):
+                yield b"id: %d\ndata: %b\n\n" % (event.sequence, rendered)
+                last = event.sequence
+            if not fresh and look % ALIVE_EVERY == 0:
+                yield ALIVE
+            await asyncio.sleep(LOOK_INTERVAL.total_seconds())

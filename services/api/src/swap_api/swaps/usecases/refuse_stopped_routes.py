@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import Final
+
+from swap_api import observe
+from swap_api.model.refusals import ApiRefusal
+from swap_api.swaps.lookup_ports import PayoutAndSourceStops
+from swap_contracts.public.errors import ErrorCode
+from swap_domain.catalogue import Network
+
+EVERYWHERE: Final = "*"
+
+
+class RefuseStoppedRoutes:
+    """Take no swaps whose payouts are stopped: where they go, or where they come from.
+
+    What is remembered is at most one interval old: a swap that is created in between waits, as
+    those do that were there before. Prices are told meanwhile; they promise nothing.
+    """
+
+    def __init__(self, stops: PayoutAndSourceStops) -> None:
+        self._stops = stops
+        self._known: frozenset[str] = frozenset()
+        self._sources: frozenset[str] = frozenset()
+        self._halted: frozenset[str] = frozenset()
+
+    async def refresh(self) -> None:
+        """
+        :raises Unavailable: when Postgres is away; what was known stands.
+        """
+        found = await self._stops.current()
+        if found != self._known:
+            observe.stops_changed(found)
+        self._known = found
+        sources = await self._stops.sources()
+        if sources != self._sources:
+            observe.source_stops_changed(sources)
+        self._sources = sources
+        halted = await self._stops.halted()
+        if halted != self._halted:
+            observe.halts_changed(halted)
+        self._halted = halted
+
+    def check(self, source: Network, destination: Network) -> None:
+        """
+        :raises ApiRefusal: while nothing is paid there, or for what comes from there.
+        """
+        if self._known & {destination.name, EVERYWHERE} or destination.name in self._halted:
+            raise _paused(f"Payouts to {destination.display_name}")
+        if source.name in self._sources | self._halted:
+            raise _paused(f"Payouts for what comes from {source.display_name}")
+
+
+def _paused(what: str) -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.PAYOUTS_PAUSED,
+        f"{what} are paused for the moment; try again later",
+        headers={"retry-after": "60"},
+    )

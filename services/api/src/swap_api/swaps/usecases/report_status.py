@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from swap_api.model.keys import Caller
+from swap_api.swaps.lookup_ports import NetworkStates
+from swap_api.swaps.ports import Rendering
+from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
+
+
+class ReportStatus:
+    """Say how every network is: how far it is followed, and what can be paid there."""
+
+    def __init__(
+        self, catalogue: Catalogue, states: NetworkStates, rendering: Rendering, *, clock: Clock
+    ) -> None:
+        self._catalogue = catalogue
+        self._states = states
+        self._rendering = rendering
+        self._clock = clock
+
+    async def __call__(self, caller: Caller) -> bytes:
+        """
+        :raises Unavailable: when Postgres is away.
+        """
+        is_seen = caller.environment == self._catalogue.environment
+        networks = list(self._catalogue.networks) if is_seen else []
+        states = await self._states.current()
+        return self._rendering.status(networks, states, at=self._clock())
