@@ -10,7 +10,9 @@ BIN := .venv/bin
 STACK := $(BIN)/python -m swap_stack
 BOOTSTRAP := $(PYTHON) tools/bootstrap
 
-MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain services/*/src/*/model services/*/src/*/*/decide)
+# A service without such a folder names one that is missing, which fails the check.
+MONEY := libs/domain/src libs/contracts/src $(foreach service,$(wildcard services/*/src/*),$(or \
+	$(wildcard $(service)/domain $(service)/model $(service)/*/decide),$(service)/domain))
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
 	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_monitoring swap_sdk tests.e2e tests.plugins tests.soak tests.support
 MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml deploy/embedded/pyproject.toml sdk/python/pyproject.toml))

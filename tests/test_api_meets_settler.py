@@ -13,8 +13,11 @@ import pytest
 
 from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_quote
 from services.api.tests.fake_chains import FakeChains, FakeDepositories
-from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.admission.ports import Claim, Replay
+from swap_api.funding.adapters.approval_rendering import JsonApprovalRendering
+from swap_api.funding.usecases.offer_depository import OfferDepository
+from swap_api.funding.usecases.offer_gasless import OfferGasless
+from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.http.endpoints import Context
 from swap_api.http.requests import Request
 from swap_api.model.refusals import ApiRefusal
@@ -29,9 +32,6 @@ from swap_api.swaps.usecases.list_swaps import ListSwaps
 from swap_api.swaps.usecases.read_swap import ReadSwap
 from swap_api.swaps.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.swaps.usecases.screen_parties import ScreenParties
-from swap_api.usecases.offer_depository import OfferDepository
-from swap_api.usecases.offer_gasless import OfferGasless
-from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,

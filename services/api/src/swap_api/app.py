@@ -10,25 +10,32 @@ from uuid import uuid4
 
 from starlette.routing import Router
 
-from swap_api.adapters.allowances import EvmAllowances
-from swap_api.adapters.approval_rendering import JsonApprovalRendering
-from swap_api.adapters.chains import EvmGaslessChains
-from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
-from swap_api.adapters.depositories import EvmDepositories
-from swap_api.adapters.gasless_rendering import JsonGaslessRendering
-from swap_api.adapters.sign_requests import PostgresSignRequests
-from swap_api.adapters.unmatched_transfers import PostgresUnmatchedTransfers
-from swap_api.adapters.wallets import EvmWallets
 from swap_api.admission.adapters.counters import LocalCounters, RedisCounters
 from swap_api.admission.adapters.link_tokens import HmacLinkTokens
 from swap_api.admission.store.callers import KeyHashes, PostgresCallers
 from swap_api.admission.store.idempotency import PostgresIdempotency
-from swap_api.approval_ports import TokenAllowances
-from swap_api.attach_ports import Wallets
-from swap_api.gasless_ports import DepositAddresses, Depositories, GaslessChains
+from swap_api.funding.adapters.allowances import EvmAllowances
+from swap_api.funding.adapters.approval_rendering import JsonApprovalRendering
+from swap_api.funding.adapters.deposit_addresses import CheckedDepositAddresses
+from swap_api.funding.adapters.depositories import EvmDepositories
+from swap_api.funding.adapters.gasless_chains import EvmGaslessChains
+from swap_api.funding.adapters.gasless_rendering import JsonGaslessRendering
+from swap_api.funding.adapters.wallets import EvmWallets
+from swap_api.funding.approval_ports import TokenAllowances
+from swap_api.funding.attach_ports import Wallets
+from swap_api.funding.gasless_ports import DepositAddresses, Depositories, GaslessChains
+from swap_api.funding.http.attachments import AttachmentEndpoints
+from swap_api.funding.http.authorizations import AuthorizationEndpoints
+from swap_api.funding.offers import Offers
+from swap_api.funding.store.sign_requests import PostgresSignRequests
+from swap_api.funding.store.unmatched_transfers import PostgresUnmatchedTransfers
+from swap_api.funding.usecases.attach_deposit import AttachDeposit
+from swap_api.funding.usecases.authorize_deposit import AuthorizeDeposit
+from swap_api.funding.usecases.read_authorization import ReadAuthorization
+from swap_api.funding.usecases.request_signature import RequestSignature
+from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
+from swap_api.funding.usecases.show_signing import ShowSigning
 from swap_api.http.app import EndpointApps
-from swap_api.http.attachments import AttachmentEndpoints
-from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.endpoints import Endpoint, weighed
 from swap_api.http.errors import Errors
 from swap_api.http.operator_routes import OperatorRoutes
@@ -38,7 +45,6 @@ from swap_api.management.http.swaps import ManagedSwapEndpoints
 from swap_api.management.http.table import management
 from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.model.keys import Environment, anybody
-from swap_api.offers import Offers
 from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.pay_links.usecases.make_link import MakeLink
@@ -87,12 +93,6 @@ from swap_api.swaps.usecases.set_refund_address import SetRefundAddress
 from swap_api.swaps.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_api.swaps.usecases.store_swaps import StoreSwaps
 from swap_api.table import endpoints
-from swap_api.usecases.attach_deposit import AttachDeposit
-from swap_api.usecases.authorize_deposit import AuthorizeDeposit
-from swap_api.usecases.read_authorization import ReadAuthorization
-from swap_api.usecases.request_signature import RequestSignature
-from swap_api.usecases.resolve_deposit import ResolveDeposit
-from swap_api.usecases.show_signing import ShowSigning
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.provider_agreement import one_provider_networks
 from swap_chains.evm.providers import providers_of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from swap_api.http.attachments import AttachmentEndpoints
-from swap_api.http.authorizations import AuthorizationEndpoints
+from swap_api.funding.http.attachments import AttachmentEndpoints
+from swap_api.funding.http.authorizations import AuthorizationEndpoints
+from swap_api.funding.http.table import of_attachments, of_authorizations
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.idempotent_requests import make_idempotent
-from swap_api.http.signatures import of_attachments, of_authorizations
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints

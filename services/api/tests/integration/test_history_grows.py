@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
-from swap_api.adapters import sign_requests, unmatched_transfers
 from swap_api.admission.store import callers, idempotency
+from swap_api.funding.store import sign_requests, unmatched_transfers
 from swap_api.management.store import figures
 from swap_api.model.listing import SwapFilter
 from swap_api.read_model.store import swaps

@@ -15,7 +15,7 @@ from gasless_swaps import (
     to_sign,
 )
 
-from swap_api.usecases.request_signature import SIGNERS_MAX
+from swap_api.funding.usecases.request_signature import SIGNERS_MAX
 
 pytestmark = pytest.mark.connected
 

@@ -21,7 +21,7 @@ from api_factories import (
 )
 from pydantic import TypeAdapter
 
-from swap_api.adapters.approval_rendering import JsonApprovalRendering
+from swap_api.funding.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.read_model.swaps import StoredSwap, SwapRow
 from swap_api.swaps.adapters.ready_prices import CACHED_MAX, ReadyPrices
 from swap_api.swaps.adapters.rendering import JsonRendering

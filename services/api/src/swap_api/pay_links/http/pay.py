@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
+from swap_api.funding.http.authorizations import AuthorizationEndpoints
 from swap_api.http.admission import bearer
-from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import (

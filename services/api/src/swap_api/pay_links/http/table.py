@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from swap_api.funding.http.table import AUTHORIZE_REFUSALS
 from swap_api.http.endpoints import API, LOOKUP_WEIGHT, Endpoint
 from swap_api.http.parameters import (
     AuthorizeBody,
@@ -11,7 +12,6 @@ from swap_api.http.parameters import (
     RefundAddressBody,
     StepsParameters,
 )
-from swap_api.http.signatures import AUTHORIZE_REFUSALS
 from swap_api.model.keys import Scope
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_contracts.public.authorizations import AuthorizationModel

@@ -4,13 +4,13 @@ import asyncio
 from typing import Final
 from uuid import UUID
 
+from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.pay_links.ports import PayRendering, SetRefundAddresses
 from swap_api.pay_links.usecases.open_link import LinkHolder
 from swap_api.read_model.ports import Heads
 from swap_api.read_model.swaps import StoredSwap
 from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_api.swaps.lookup_ports import History
-from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_runtime.errors import Unavailable
 
 NO_ACTION: Final = b"null"

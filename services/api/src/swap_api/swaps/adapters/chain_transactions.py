@@ -14,8 +14,8 @@ from typing import Final
 import aiohttp
 
 from swap_api import observe
-from swap_api.adapters.nodes import Nodes, open_nodes
 from swap_api.call_batching import CallBatcher
+from swap_api.funding.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.transaction_lookup import LocatedTransaction, locate_transactions

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from swap_api.adapters.gasless_rendering import WITHOUT_DATA, gasless_of, sign_template
+from swap_api.funding.adapters.gasless_rendering import WITHOUT_DATA, gasless_of, sign_template
 from swap_api.model.deposit_actions import (
     FUNDING_ACTIONS,
     StepStatus,

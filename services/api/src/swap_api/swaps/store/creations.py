@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from swap_api.adapters.sign_requests import NEW_SIGN_REQUEST
 from swap_api.admission.store.idempotency import in_progress
 from swap_api.call_batching import CallBatcher
+from swap_api.funding.store.sign_requests import NEW_SIGN_REQUEST
 from swap_api.read_model.store.rows import SWAP_ARRAYS, SWAP_COLUMNS, sign_request_row, swap_row
 from swap_api.swaps.ports import NamesOwnAddress, NewSwap, SequenceNumberTaken
 from swap_api.swaps.store.own_addresses import OWN_ADDRESSES

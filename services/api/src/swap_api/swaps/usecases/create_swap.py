@@ -6,7 +6,9 @@ from typing import Final
 
 from swap_api import observe
 from swap_api.admission.ports import Claim, Idempotency
-from swap_api.gasless_ports import DepositAddresses, GaslessRendering
+from swap_api.funding.gasless_ports import DepositAddresses, GaslessRendering
+from swap_api.funding.usecases.request_signature import RequestSignature
+from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.model.addresses import AddressRules, refuse_own
 from swap_api.model.keys import Caller, idempotency_owner
 from swap_api.model.refusals import ApiRefusal
@@ -24,8 +26,6 @@ from swap_api.swaps.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.swaps.usecases.fetch_price import FetchPrice
 from swap_api.swaps.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.swaps.usecases.screen_parties import ScreenParties
-from swap_api.usecases.request_signature import RequestSignature
-from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import QuoteAnswer
 from swap_contracts.swaps import SwapRequested

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
 from swap_api.read_model.ports import Heads
 from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_api.swaps.ports import Rendering
-from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_runtime.errors import Unavailable
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 
-from swap_api.adapters.gasless_rendering import WITHOUT_DATA
+from swap_api.funding.adapters.gasless_rendering import WITHOUT_DATA
 from swap_api.model.deposit_actions import MANUAL_TRANSFER, TRANSFER, payment_uri
 from swap_api.read_model.swaps import StoredSwap
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import aiohttp
 
-from swap_api.adapters.nodes import Nodes, open_nodes
+from swap_api.funding.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.personal_signatures import WalletAnswer, ask_wallet
 from swap_domain.catalogue import Catalogue, Network

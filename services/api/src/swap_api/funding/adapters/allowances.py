@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import aiohttp
 
-from swap_api.adapters.nodes import Nodes, open_nodes
+from swap_api.funding.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.codec import decode_uint, encode_allowance
 from swap_chains.evm.state import EvmState

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from swap_api.funding.usecases.authorize_deposit import AuthorizeDeposit
+from swap_api.funding.usecases.read_authorization import ReadAuthorization
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import AuthorizeBody, parse_body, swap_id_of
 from swap_api.http.requests import Request
 from swap_api.http.responses import enveloped
-from swap_api.usecases.authorize_deposit import AuthorizeDeposit
-from swap_api.usecases.read_authorization import ReadAuthorization
 
 
 class AuthorizationEndpoints:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.gasless_ports import GaslessRendering, SignRequests
+from swap_api.funding.gasless_ports import GaslessRendering, SignRequests
+from swap_api.funding.usecases.authorize_deposit import not_requested
 from swap_api.model.gasless import status_of
 from swap_api.model.keys import Caller
 from swap_api.read_model.ports import Heads
 from swap_api.read_model.usecases.read_decided import ReadDecided
-from swap_api.usecases.authorize_deposit import not_requested
 from swap_runtime.clock import Clock
 
 

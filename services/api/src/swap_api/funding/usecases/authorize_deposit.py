@@ -6,7 +6,9 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.gasless_ports import GaslessChains, SignRequests
+from swap_api.funding.gasless_ports import GaslessChains, SignRequests
+from swap_api.funding.usecases.offer_gasless import OfferGasless
+from swap_api.funding.usecases.request_signature import RequestSignature
 from swap_api.model.gasless import (
     GaslessSwap,
     SignRequest,
@@ -19,8 +21,6 @@ from swap_api.model.refusals import ApiRefusal, Invalid
 from swap_api.read_model.ports import Swaps
 from swap_api.read_model.swaps import StoredSwap
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
-from swap_api.usecases.offer_gasless import OfferGasless
-from swap_api.usecases.request_signature import RequestSignature
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import SignerState

@@ -3,12 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from swap_api.gasless_ports import GaslessRendering, SignRequests
+from swap_api.funding.gasless_ports import GaslessRendering, SignRequests
+from swap_api.funding.usecases.request_signature import RequestSignature
 from swap_api.model.deposit_actions import StepStatus
 from swap_api.model.gasless import SIGNER_UNKNOWN, GaslessSwap, Steps, steps_of
 from swap_api.model.refusals import ApiRefusal
 from swap_api.read_model.swaps import StoredSwap
-from swap_api.usecases.request_signature import RequestSignature
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable

@@ -8,6 +8,7 @@ from typing import Final
 import orjson
 from starlette.responses import Response
 
+from swap_api.funding.usecases.attach_deposit import AttachDeposit
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import (
     AttachBody,
@@ -19,7 +20,6 @@ from swap_api.http.parameters import (
 from swap_api.http.requests import Request
 from swap_api.http.responses import enveloped
 from swap_api.model.refusals import Invalid
-from swap_api.usecases.attach_deposit import AttachDeposit
 
 HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 

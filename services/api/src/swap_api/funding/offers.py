@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from swap_api.gasless_ports import DepositAddresses, Depositories, GaslessChains
-from swap_api.usecases.offer_deposit_addresses import OfferDepositAddresses
-from swap_api.usecases.offer_depository import OfferDepository
-from swap_api.usecases.offer_gasless import OfferGasless
+from swap_api.funding.gasless_ports import DepositAddresses, Depositories, GaslessChains
+from swap_api.funding.usecases.offer_deposit_addresses import OfferDepositAddresses
+from swap_api.funding.usecases.offer_depository import OfferDepository
+from swap_api.funding.usecases.offer_gasless import OfferGasless
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue
 from swap_runtime.process.service import Service

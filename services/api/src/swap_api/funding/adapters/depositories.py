@@ -7,7 +7,7 @@ from typing import Final
 
 import aiohttp
 
-from swap_api.adapters.nodes import Nodes, open_nodes
+from swap_api.funding.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.depositories import depository_findings
 from swap_domain.catalogue import Catalogue, Network

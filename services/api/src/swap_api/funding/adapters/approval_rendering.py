@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import orjson
 
-from swap_api.adapters.gasless_rendering import WITHOUT_DATA
-from swap_api.adapters.manual_transfers import payment_uri_of, without_data
-from swap_api.approval_ports import Pull
+from swap_api.funding.adapters.gasless_rendering import WITHOUT_DATA
+from swap_api.funding.adapters.manual_transfers import payment_uri_of, without_data
+from swap_api.funding.approval_ports import Pull
 from swap_api.model.deposit_actions import StepStatus
 from swap_api.read_model.swaps import StoredSwap
 from swap_chains.evm.codec import encode_approve

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_api.domain.attaching import UnmatchedTransfer
+from swap_api.funding.decide.attaching import UnmatchedTransfer
 from swap_chains.evm.personal_signatures import WalletAnswer
 from swap_domain.attaching import Destined
 from swap_domain.catalogue import Network

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_api.http.attachments import AttachmentEndpoints
-from swap_api.http.authorizations import AuthorizationEndpoints
+from swap_api.funding.http.attachments import AttachmentEndpoints
+from swap_api.funding.http.authorizations import AuthorizationEndpoints
 from swap_api.http.endpoints import API, Endpoint
 from swap_api.http.parameters import AttachBody, AuthorizeBody, TransferParameters
 from swap_contracts.public.authorizations import AuthorizationModel

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.attaching import UnmatchedTransfer
+from swap_api.funding.decide.attaching import UnmatchedTransfer
 from swap_chains.evm.codec import checksum_address
 from swap_domain.attaching import Destined
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox

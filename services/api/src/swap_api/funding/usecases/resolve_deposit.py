@@ -4,12 +4,12 @@ from dataclasses import replace
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.approval_ports import ApprovalRendering, TokenAllowances
+from swap_api.funding.approval_ports import ApprovalRendering, TokenAllowances
+from swap_api.funding.usecases.show_signing import ShowSigning
 from swap_api.model.addresses import AddressRules
 from swap_api.model.gasless import SIGNER_UNKNOWN
 from swap_api.model.refusals import ApiRefusal
 from swap_api.read_model.swaps import StoredSwap
-from swap_api.usecases.show_signing import ShowSigning
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unavailable
 

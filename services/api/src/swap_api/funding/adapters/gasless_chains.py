@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import aiohttp
 
-from swap_api.adapters.nodes import Nodes, open_nodes
+from swap_api.funding.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import GaslessDeployment, GaslessReader, SignerState

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from swap_api.gasless_ports import GaslessChains, SignRequests
+from swap_api.funding.gasless_ports import GaslessChains, SignRequests
+from swap_api.funding.usecases.offer_gasless import OfferGasless
 from swap_api.model.addresses import AddressRules
 from swap_api.model.gasless import (
     GaslessSwap,
@@ -15,7 +16,6 @@ from swap_api.model.gasless import (
     windowed,
 )
 from swap_api.model.refusals import ApiRefusal
-from swap_api.usecases.offer_gasless import OfferGasless
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue
