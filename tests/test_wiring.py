@@ -17,7 +17,7 @@ from faststream.kafka import TestKafkaBroker
 from libs.contracts.tests.examples import AT, a_swap_changed
 from libs.contracts.tests.test_wire import PINNED
 from libs.runtime.tests.fakes import FakeParking
-from swap_api.handlers import swaps as api_swaps
+from swap_api.swaps.handlers import swaps as api_swaps
 from swap_chain_watcher.handlers import deposit_hints, deposit_targets
 from swap_contracts import topics
 from swap_contracts.envelope import Envelope, Message, Topic
