@@ -15,12 +15,15 @@ from services.api.tests.fake_webhooks import FakeWebhooks
 from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork, FixedPrices
 from services.settler.tests.model_world import Prices
 from services.settler.tests.settler_harness import Quoter
-from swap_api.funding.approval_ports import TokenAllowances
-from swap_api.funding.attach_ports import Wallets
-from swap_api.funding.gasless_ports import DepositAddresses, Depositories, GaslessChains
+from swap_api.funding.ports import (
+    DepositAddresses,
+    Depositories,
+    GaslessChains,
+    TokenAllowances,
+    Wallets,
+)
 from swap_api.management.ports import WebhookEndpoints
-from swap_api.swaps.lookup_ports import ChainTransactions
-from swap_api.swaps.ports import Pricing
+from swap_api.swaps.ports import ChainTransactions, Pricing
 from swap_chains.fake import FakeReader, FakeSender
 from swap_chains.ports import ChainReader, ChainSender
 from swap_domain.catalogue import Catalogue

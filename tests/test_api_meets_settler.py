@@ -13,7 +13,7 @@ import pytest
 
 from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_quote
 from services.api.tests.fake_chains import FakeChains, FakeDepositories
-from swap_api.admission.ports import Claim, Replay
+from swap_api.admission.decide.idempotency import Claim, Replay
 from swap_api.funding.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.funding.usecases.offer_depository import OfferDepository
 from swap_api.funding.usecases.offer_gasless import OfferGasless
@@ -23,7 +23,7 @@ from swap_api.http.requests import Request
 from swap_api.model.refusals import ApiRefusal
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.http.swaps import SwapEndpoints
-from swap_api.swaps.ports import NewSwap
+from swap_api.swaps.store.creations import NewSwap
 from swap_api.swaps.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.swaps.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.swaps.usecases.create_swap import CreateSwap

@@ -71,6 +71,7 @@ NO_COUNTERPART: Final = {
     "Person": "an HTTP client; it has a method named as one of a port",
     "Poller": "an HTTP client; it has a method named as one of a port",
     "Past": "the rows that a case names, look by look",
+    "Subject": "the pair of a suite: the fake or the real class",
     "Waiting": "FakeUnitOfWork, with another time of waiting",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
 }

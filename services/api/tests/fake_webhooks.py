@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from swap_api.management.decide.bounds import Bound
-from swap_api.management.ports import Part, Window
+from swap_api.management.decide.listing import Part, Window
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_contracts.public.errors import ErrorCode
 

@@ -11,9 +11,10 @@ from uuid import uuid4
 from starlette.routing import Router
 
 from swap_api.admission.adapters.counters import LocalCounters, RedisCounters
-from swap_api.admission.adapters.link_tokens import HmacLinkTokens
+from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.store.callers import KeyHashes, PostgresCallers
 from swap_api.admission.store.idempotency import PostgresIdempotency
+from swap_api.admission.usecases.answer_once import AnswerOnce
 from swap_api.funding.adapters.allowances import EvmAllowances
 from swap_api.funding.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.funding.adapters.deposit_addresses import CheckedDepositAddresses
@@ -21,12 +22,16 @@ from swap_api.funding.adapters.depositories import EvmDepositories
 from swap_api.funding.adapters.gasless_chains import EvmGaslessChains
 from swap_api.funding.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.funding.adapters.wallets import EvmWallets
-from swap_api.funding.approval_ports import TokenAllowances
-from swap_api.funding.attach_ports import Wallets
-from swap_api.funding.gasless_ports import DepositAddresses, Depositories, GaslessChains
 from swap_api.funding.http.attachments import AttachmentEndpoints
 from swap_api.funding.http.authorizations import AuthorizationEndpoints
 from swap_api.funding.offers import Offers
+from swap_api.funding.ports import (
+    DepositAddresses,
+    Depositories,
+    GaslessChains,
+    TokenAllowances,
+    Wallets,
+)
 from swap_api.funding.store.sign_requests import PostgresSignRequests
 from swap_api.funding.store.unmatched_transfers import PostgresUnmatchedTransfers
 from swap_api.funding.usecases.attach_deposit import AttachDeposit
@@ -66,8 +71,7 @@ from swap_api.swaps.http.catalogue import CatalogueEndpoints
 from swap_api.swaps.http.history import HistoryEndpoints
 from swap_api.swaps.http.pricing import PricingEndpoints
 from swap_api.swaps.http.swaps import SwapEndpoints
-from swap_api.swaps.lookup_ports import ChainTransactions
-from swap_api.swaps.ports import Pricing
+from swap_api.swaps.ports import ChainTransactions, Pricing
 from swap_api.swaps.store.creations import PostgresCreations
 from swap_api.swaps.store.hints import PostgresHints
 from swap_api.swaps.store.history import PostgresHistory
@@ -240,7 +244,10 @@ class Building:
             self._read_decided, self._heads, self._rendering, deposit=self._resolve_deposit
         )
         self._hashes = KeyHashes(group.key_pepper)
-        self._link_tokens = HmacLinkTokens(group.pay_link_keys, pepper=group.key_pepper)
+        self._link_tokens = HmacLinkTokens(
+            [key.get_secret_value().encode() for key in group.pay_link_keys],
+            pepper=group.key_pepper.get_secret_value().encode(),
+        )
         self._management = build_management(service, group, self._hashes, new_id=uuid4)
 
     def parts(self) -> Parts:
@@ -291,7 +298,9 @@ class Building:
         )
         managing = management(**routes)
         table = weighed(declared, group.rates.weights)
-        apps = EndpointApps(UnknownNames((*table, *managing)), idempotency, uuid4)
+        apps = EndpointApps(
+            UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4)
+        )
         return Parts(
             endpoints=table,
             app=build_public_app(

@@ -8,8 +8,10 @@ from importlib.metadata import version
 
 from starlette.routing import Router
 
+from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.decide.rate_limits import Rates
-from swap_api.admission.ports import Callers, Counters, LinkTokens
+from swap_api.admission.ports import Counters
+from swap_api.admission.store.callers import PostgresCallers
 from swap_api.admission.usecases.identify_caller import IdentifyCaller
 from swap_api.admission.usecases.identify_member import IdentifyMember
 from swap_api.admission.usecases.limit_requests import LimitRequests
@@ -32,11 +34,11 @@ def build_public_app(
     endpoints: Sequence[Endpoint],
     group: ApiGroup,
     *,
-    callers: Callers,
+    callers: PostgresCallers,
     counters: Counters,
     apps: EndpointApps,
     identify_member: IdentifyMember,
-    link_tokens: LinkTokens,
+    link_tokens: HmacLinkTokens,
     anybody: Caller,
 ) -> Router:
     """

@@ -25,8 +25,7 @@ from libs.chains.tests.contract.conftest import (
 from swap_api.funding.adapters.deposit_addresses import CheckedDepositAddresses
 from swap_api.funding.adapters.depositories import EvmDepositories
 from swap_api.funding.adapters.wallets import EvmWallets
-from swap_api.funding.attach_ports import Wallets
-from swap_api.funding.gasless_ports import DepositAddresses, Depositories
+from swap_api.funding.ports import DepositAddresses, Depositories, Wallets
 from swap_api.model.refusals import ApiRefusal
 from swap_chains.evm.deploy import Deployer
 from swap_chains.evm.deposit_addresses import INIT_CODE_HASH

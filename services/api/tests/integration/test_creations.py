@@ -10,12 +10,17 @@ import pytest
 from api_factories import ALICE, BOB, a_swap
 from api_harness import Harness
 
-from swap_api.admission.ports import Claim
+from swap_api.admission.decide.idempotency import Claim
 from swap_api.model.gasless import SignRequest
 from swap_api.model.refusals import ApiRefusal
 from swap_api.read_model.swaps import Rendered, SwapRow
-from swap_api.swaps.ports import NamesOwnAddress, NewSwap, SequenceNumberTaken
-from swap_api.swaps.store.creations import CREATE_SWAPS, PostgresCreations
+from swap_api.swaps.store.creations import (
+    CREATE_SWAPS,
+    NamesOwnAddress,
+    NewSwap,
+    PostgresCreations,
+    SequenceNumberTaken,
+)
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.messaging.outbox import Outgoing

@@ -23,8 +23,7 @@ from libs.chains.tests.contract.test_gasless import (
 )
 from swap_api.funding.adapters.allowances import EvmAllowances
 from swap_api.funding.adapters.gasless_chains import EvmGaslessChains
-from swap_api.funding.approval_ports import TokenAllowances
-from swap_api.funding.gasless_ports import GaslessChains
+from swap_api.funding.ports import GaslessChains, TokenAllowances
 from swap_chains.evm.codec import ZERO_ADDRESS, depository_id, encode_approve, selector
 from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.rpc import open_session

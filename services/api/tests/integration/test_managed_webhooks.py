@@ -10,7 +10,7 @@ from api_harness import Harness
 from fake_webhooks import FakeWebhooks
 from people import BASE, Person, a_colleague, an_owner
 
-from swap_api.management.ports import Window
+from swap_api.management.decide.listing import Window
 from swap_api.model.members import OPERATOR, Role
 
 pytestmark = pytest.mark.connected

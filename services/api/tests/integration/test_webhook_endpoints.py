@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.management.decide.bounds import Bound, Bounded
-from swap_api.management.ports import Part, Window
+from swap_api.management.decide.listing import Part, Window
 from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
 from tests.support.serving import get, post, served

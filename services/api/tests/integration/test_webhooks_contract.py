@@ -17,7 +17,8 @@ from starlette.routing import Route
 
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.management.decide.bounds import Bound, Bounded
-from swap_api.management.ports import WebhookEndpoints, Window
+from swap_api.management.decide.listing import Window
+from swap_api.management.ports import WebhookEndpoints
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.figures import WebhookFiguresModel

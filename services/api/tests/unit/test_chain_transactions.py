@@ -17,7 +17,7 @@ from fake_chains import FakeChainTransactions
 
 from swap_api.swaps.adapters import chain_transactions
 from swap_api.swaps.adapters.chain_transactions import EvmChainTransactions
-from swap_api.swaps.lookup_ports import ChainTransactions
+from swap_api.swaps.ports import ChainTransactions
 from swap_chains.evm.rpc import open_session
 from swap_chains.evm.transaction_lookup import (
     UNKNOWN_TRANSACTION,

@@ -5,19 +5,19 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
-from swap_api.admission.adapters.link_tokens import HmacLinkTokens
+from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.decide.pay_links import LinkRight
 from swap_api.settings import ApiGroup
 
 SWAP = UUID("5f0b2f3c-6b1e-4f7e-9d3c-1a2b3c4d5e6f")
 OTHER = UUID("5f0b2f3c-6b1e-4f7e-9d3c-1a2b3c4d5e70")
-OLD, NEW = SecretStr("an old key of links"), SecretStr("a new key of links")
-PEPPER = SecretStr("a pepper for tests")
+OLD, NEW = b"an old key of links", b"a new key of links"
+PEPPER = b"a pepper for tests"
 
 
-def tokens(*keys: SecretStr) -> HmacLinkTokens:
+def tokens(*keys: bytes) -> HmacLinkTokens:
     return HmacLinkTokens(keys, pepper=PEPPER)
 
 
@@ -50,7 +50,7 @@ def test_without_a_key_one_is_derived() -> None:
 
     assert tokens().right_of(SWAP, made) is LinkRight.PAY
     assert tokens(NEW).right_of(SWAP, made) is None
-    assert HmacLinkTokens((), pepper=SecretStr("another pepper")).right_of(SWAP, made) is None
+    assert HmacLinkTokens((), pepper=b"another pepper").right_of(SWAP, made) is None
 
 
 @pytest.mark.parametrize("text", ["", "svc_pay_", "svc_pay_" + "0" * 32, "é" * 40, "x" * 10_000])

@@ -11,7 +11,7 @@ import pytest
 from api_factories import AT, a_caller
 
 from swap_api import observe
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import Rendered, StoredSwap
 from swap_api.read_model.usecases import read_decided
 from swap_api.read_model.usecases.read_decided import ReadDecided
@@ -41,7 +41,7 @@ class Looks:
 
 
 def reading(looks: Looks, **limits: Any) -> ReadDecided:
-    return ReadDecided(cast(Swaps, looks), **limits)
+    return ReadDecided(cast(PostgresSwaps, looks), **limits)
 
 
 def shown_behind(because: str) -> float:

@@ -13,10 +13,9 @@ import pytest
 from api_factories import AT, a_caller, a_catalogue
 
 from swap_api.model.refusals import NotFound
-from swap_api.read_model.ports import Swaps
 from swap_api.read_model.swaps import Rendered, StoredSwap
 from swap_api.swaps.adapters.rendering import JsonRendering
-from swap_api.swaps.lookup_ports import SwapEvent
+from swap_api.swaps.decide.history import SwapEvent
 from swap_api.swaps.usecases import read_history
 from swap_api.swaps.usecases.read_history import COME_AGAIN, LOOKS, ReadHistory
 from swap_runtime.errors import Unavailable
@@ -57,7 +56,7 @@ def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 async def followed(past: Past, *, after: int = 0) -> list[bytes]:
     catalogue = a_catalogue()
     rendering = JsonRendering(catalogue, public_catalogue(catalogue))
-    read = ReadHistory(cast("Swaps", OneSwap()), past, rendering)
+    read = ReadHistory(cast(Any, OneSwap()), past, rendering)
     stream: AsyncIterator[bytes] = await read.follow(CALLER, uuid4(), after=after)
     async with asyncio.timeout(10):
         return [piece async for piece in stream]
@@ -91,7 +90,7 @@ class TestFollow:
     async def test_of_somebody_else_is_not_there(self) -> None:
         catalogue = a_catalogue()
         rendering = JsonRendering(catalogue, public_catalogue(catalogue))
-        read = ReadHistory(cast("Swaps", OneSwap()), Past([CREATED]), rendering)
+        read = ReadHistory(cast(Any, OneSwap()), Past([CREATED]), rendering)
 
         with pytest.raises(NotFound):
             await read.follow(a_caller(), uuid4(), after=0)

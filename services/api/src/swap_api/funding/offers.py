@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from swap_api.funding.gasless_ports import DepositAddresses, Depositories, GaslessChains
+from swap_api.funding.ports import DepositAddresses, Depositories, GaslessChains
 from swap_api.funding.usecases.offer_deposit_addresses import OfferDepositAddresses
 from swap_api.funding.usecases.offer_depository import OfferDepository
 from swap_api.funding.usecases.offer_gasless import OfferGasless

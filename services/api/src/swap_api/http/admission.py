@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.decide.rate_limits import Kind
-from swap_api.admission.ports import LinkTokens
 from swap_api.admission.usecases.identify_caller import IdentifyCaller
 from swap_api.admission.usecases.identify_member import IdentifyMember
 from swap_api.admission.usecases.limit_requests import LimitRequests
@@ -30,7 +30,7 @@ class Admission:
         identify_caller: IdentifyCaller,
         identify_member: IdentifyMember,
         limit_requests: LimitRequests,
-        link_tokens: LinkTokens,
+        link_tokens: HmacLinkTokens,
         clients: Clients,
         key_headers: Sequence[str],
         anybody: Caller,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -12,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swap_api.admission.ports import Idempotency
+from swap_api.admission.usecases.answer_once import AnswerOnce
 from swap_api.http.admission import Admission
 from swap_api.http.cors import Cors, CorsRules
 from swap_api.http.endpoints import Endpoint, not_allowed
@@ -45,15 +44,12 @@ class EndpointApps:
     """Makes the application of an endpoint: the same on the public and the internal port."""
 
     unknown_names: UnknownNames
-    idempotency: Idempotency
-    new_id: Callable[[], UUID]
+    answer_once: AnswerOnce
 
     def app_of(self, endpoint: Endpoint) -> ASGIApp:
         app: ASGIApp = EndpointApp(endpoint)
         if endpoint.is_idempotent:
-            app = IdempotencyKeys(
-                app, endpoint=endpoint, idempotency=self.idempotency, new_id=self.new_id
-            )
+            app = IdempotencyKeys(app, endpoint=endpoint, answer_once=self.answer_once)
         return KnownNames(app, endpoint=endpoint, unknown_names=self.unknown_names)
 
 

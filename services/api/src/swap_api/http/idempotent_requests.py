@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
@@ -19,10 +18,9 @@ from uuid import UUID, uuid5
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swap_api import observe
-from swap_api.admission.ports import Claim, Idempotency
+from swap_api.admission.usecases.answer_once import Answered, AnswerOnce
 from swap_api.http.endpoints import MANAGEMENT, Context, Endpoint
-from swap_api.http.exchange import Exchange, exchange_of
+from swap_api.http.exchange import exchange_of
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
 from swap_api.http.responses import CollectedResponse, JsonResponse
@@ -31,7 +29,6 @@ from swap_api.model.keys import idempotency_owner
 from swap_api.model.members import OPERATOR_NAME, Actor
 from swap_api.model.refusals import ApiRefusal, Invalid
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.errors import Unavailable
 
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 REPLAYED: Final = "Idempotent-Replayed"
@@ -59,18 +56,10 @@ def make_idempotent(endpoint: Endpoint) -> Endpoint:
 class IdempotencyKeys:
     """Middleware that answers an idempotency key once, and repeats that answer."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        endpoint: Endpoint,
-        idempotency: Idempotency,
-        new_id: Callable[[], UUID],
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, endpoint: Endpoint, answer_once: AnswerOnce) -> None:
         self._app = app
         self._endpoint = endpoint
-        self._idempotency = idempotency
-        self._new_id = new_id
+        self._answer_once = answer_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """
@@ -78,46 +67,25 @@ class IdempotencyKeys:
             answer is not there to be given again.
         """
         exchange = exchange_of(scope)
-        key = idempotency_key(exchange.request)
+        request, endpoint, collected = exchange.request, self._endpoint, CollectedResponse()
+        key = idempotency_key(request)
         if key is None:
             return await self._app(scope, receive, send)
-        claim = await self._claim(exchange, key)
-        replay = await self._idempotency.claim(claim)
-        if replay is not None:
-            observe.answer_replayed()
-            return await _again(self._endpoint, replay.answer)(scope, receive, send)
-        collected = await self._answered(claim, scope, receive)
-        await self._save(claim, exchange.request, collected.body)
-        return await collected.send_to(send)
 
-    async def _claim(self, exchange: Exchange, key: str) -> Claim:
-        assert exchange.context is not None
-        request = exchange.request
-        content = None if self._endpoint.body is None else _content(await request.json_body())
-        request_hash = body_hash(request.path, content)
-        return Claim(_owner(exchange.context), key, request_hash, self._new_id())
-
-    async def _answered(self, claim: Claim, scope: Scope, receive: Receive) -> CollectedResponse:
-        makes, collected = self._endpoint.makes, CollectedResponse()
-        if makes:
-            await self._idempotency.begin(claim)
-        try:
+        async def answer() -> Answered:
             await self._app(scope, receive, collected)
-        except ApiRefusal:
-            await self._idempotency.release(claim)
-            raise
-        except Unavailable:
-            if not makes:  # otherwise it may have been done
-                await self._idempotency.release(claim)
-            raise
-        return collected
+            swap_id = id_of(request, "swapId") if "swapId" in request.path_params else None
+            return Answered(swap_id, _stored_answer(endpoint, collected.body))
 
-    async def _save(self, claim: Claim, request: Request, answer: bytes) -> None:
-        swap_id = id_of(request, "swapId") if "swapId" in request.path_params else None
-        try:
-            await self._idempotency.save(claim, swap_id, _stored_answer(self._endpoint, answer))
-        except Unavailable as error:  # it was done; only the repetition is lost
-            observe.answer_not_stored(error)
+        assert exchange.context is not None
+        content = None if endpoint.body is None else _content(await request.json_body())
+        request_hash = body_hash(request.path, content)
+        replay = await self._answer_once(
+            _owner(exchange.context), key, request_hash, answer, makes=endpoint.makes
+        )
+        if replay is not None:
+            return await _again(endpoint, replay.answer)(scope, receive, send)
+        return await collected.send_to(send)
 
 
 def idempotency_key(request: Request) -> str | None:

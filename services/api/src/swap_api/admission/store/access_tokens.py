@@ -36,6 +36,10 @@ class PostgresAccessTokens:
         )
 
     async def identify(self, token_hash: bytes, at: datetime) -> Actor | None:
+        """Return whose token it is; None when it is unknown, revoked, or ran out.
+
+        :raises Unavailable: when that cannot be looked up.
+        """
         row = await self._identifying((token_hash, at))
         if row is None:
             return None

@@ -68,6 +68,10 @@ class PostgresCallers:
         )
 
     async def find(self, key: str) -> Caller | None:
+        """Return whose key it is; None when it is unknown or revoked.
+
+        :raises Unavailable: when that cannot be looked up.
+        """
         if len(key) > KEY_LENGTH_MAX:
             return None
         key_hash = self._hashes(key)
@@ -80,6 +84,7 @@ class PostgresCallers:
         return caller
 
     def recall(self, key: str) -> Caller | None:
+        """Return whose key it was when it was last looked up, however long ago."""
         known = self._remembered.get(self._hashes(key)) if len(key) <= KEY_LENGTH_MAX else None
         return None if known is None else self._unexpired(known.caller)
 

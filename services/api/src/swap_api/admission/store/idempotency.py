@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.admission.ports import Claim, Replay
+from swap_api.admission.decide.idempotency import Claim, Replay
 from swap_api.call_batching import CallBatcher
 from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
@@ -71,15 +71,26 @@ class PostgresIdempotency:
         self._claiming: CallBatcher[Claim, Outcome] = CallBatcher(self._claim_batch, batch_max=256)
 
     async def claim(self, claim: Claim) -> Replay | None:
+        """Take the right to answer, or return the first answer.
+
+        :raises ApiRefusal: when another body used the key, or the first request still runs.
+        """
         return await self._claiming(claim)
 
     async def begin(self, claim: Claim) -> None:
+        """Let nobody else do what the claim is for, even if this process dies in the middle.
+
+        Who asks again later is given an empty answer, unless one was saved.
+
+        :raises ApiRefusal: when the claim was lost meanwhile.
+        """
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
         result = await execute_alone(self._engine, BEGIN_CLAIM, values)
         if not result.changed:
             raise in_progress()
 
     async def save(self, claim: Claim, swap_id: UUID | None, answer: bytes) -> None:
+        """Keep what was answered, about a swap perhaps, if the claim was not lost meanwhile."""
         values = {
             "claim": claim.token,
             "app_id": claim.app_id,
@@ -90,6 +101,10 @@ class PostgresIdempotency:
         await execute_alone(self._engine, ANSWER_CLAIM, values)
 
     async def release(self, claim: Claim) -> None:
+        """Give the right back where nothing was created; what was answered stays.
+
+        Where that is not possible now, the right ends by itself a little later.
+        """
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
         try:
             await execute_alone(self._engine, RELEASE_CLAIM, values)

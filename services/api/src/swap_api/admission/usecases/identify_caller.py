@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from swap_api.admission.ports import Callers
+from swap_api.admission.store.callers import PostgresCallers
 from swap_api.model.keys import Caller, forbidden
 from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
@@ -10,7 +10,7 @@ from swap_runtime.errors import Unavailable
 class IdentifyCaller:
     """Find the caller of a request by its API key."""
 
-    def __init__(self, callers: Callers, *, header: str) -> None:
+    def __init__(self, callers: PostgresCallers, *, header: str) -> None:
         """
         :param header: where the key is expected, for the message when there is none.
         """

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from swap_api.admission.ports import AccessTokens
+from swap_api.admission.store.access_tokens import PostgresAccessTokens
 from swap_api.model.members import TOKEN_PREFIX, Actor
 from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
@@ -16,7 +16,7 @@ class IdentifyMember:
     """Find a member by the access token."""
 
     def __init__(
-        self, tokens: AccessTokens, *, hash_token: Callable[[str], bytes], clock: Clock
+        self, tokens: PostgresAccessTokens, *, hash_token: Callable[[str], bytes], clock: Clock
     ) -> None:
         self._tokens = tokens
         self._hash_token = hash_token

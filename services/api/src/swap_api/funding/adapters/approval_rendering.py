@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
 from swap_api.funding.adapters.gasless_rendering import WITHOUT_DATA
 from swap_api.funding.adapters.manual_transfers import payment_uri_of, without_data
-from swap_api.funding.approval_ports import Pull
 from swap_api.model.deposit_actions import StepStatus
 from swap_api.read_model.swaps import StoredSwap
 from swap_chains.evm.codec import encode_approve
@@ -20,6 +20,8 @@ EXTRA: Final = ("step", "status", "signing_standard", "expires_at", "detail")
 
 
 class JsonApprovalRendering:
+    """From what is to be done to the bytes that are answered."""
+
     def pull_of(self, stored: StoredSwap) -> Pull | None:
         """Return what the Depository will take out of the wallet; None where it takes nothing."""
         if stored.rendered.action is None:
@@ -82,3 +84,13 @@ class JsonApprovalRendering:
 def _step(action: dict[str, Any], step: str, status: str, expires_at: str) -> dict[str, Any]:
     more = {"step": step, "status": status, "signing_standard": None, "detail": None}
     return {**action, **more, "expires_at": expires_at}
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """What a contract will take out of the user's wallet, once that was approved."""
+
+    network: str
+    token: str
+    spender: str
+    base_units: int

@@ -35,11 +35,14 @@ WITHOUT_DATA: Final = {
 
 
 class JsonGaslessRendering:
+    """From what is known about a signature to the bytes that are answered."""
+
     def __init__(self, catalogue: Catalogue, *, in_lower_case: bool) -> None:
         self._catalogue = catalogue
         self._in_lower_case = in_lower_case
 
     def sign_action(self, stored: StoredSwap, relayed: RelayedDeposit) -> bytes:
+        """Return the action that asks a signer, complete."""
         assert stored.sign_template is not None, "only what waits for a signature is asked for"
         signer_members = {
             "valid_after": relayed.valid_after,

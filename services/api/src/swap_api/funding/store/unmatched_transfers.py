@@ -50,6 +50,8 @@ RETURNING submission
 
 
 class PostgresUnmatchedTransfers:
+    """What came without the name of a swap, as the settler publishes it."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -89,6 +91,12 @@ class PostgresUnmatchedTransfers:
         *,
         now: datetime,
     ) -> bool:
+        """Take a signature with its message, all or nothing; False when there are too many.
+
+        What was taken a moment ago is not told again, and that is no refusal.
+
+        :param message: makes it, given how often this was submitted.
+        """
         values = {"swap_id": swap_id, "deposit_id": deposit_id}
         async with transaction(self._engine) as connection:
             connection.post(LOCK_SWAP, {"swap_id": swap_id})

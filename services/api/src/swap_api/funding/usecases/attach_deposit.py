@@ -4,12 +4,13 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.funding.attach_ports import UnmatchedTransfers, Wallets
 from swap_api.funding.decide.attaching import TransferStatus, UnmatchedTransfer
+from swap_api.funding.ports import Wallets
+from swap_api.funding.store.unmatched_transfers import PostgresUnmatchedTransfers
 from swap_api.funding.usecases.authorize_deposit import read_signature
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_chains.evm.personal_signatures import WalletAnswer, personal_digest
 from swap_chains.evm.signatures import recover
@@ -35,8 +36,8 @@ class AttachDeposit:
         self,
         catalogue: Catalogue,
         *,
-        swaps: Swaps,
-        transfers: UnmatchedTransfers,
+        swaps: PostgresSwaps,
+        transfers: PostgresUnmatchedTransfers,
         wallets: Wallets,
         clock: Clock,
         one_provider_networks: Collection[str],

@@ -6,7 +6,8 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.funding.gasless_ports import GaslessChains, SignRequests
+from swap_api.funding.ports import GaslessChains
+from swap_api.funding.store.sign_requests import PostgresSignRequests
 from swap_api.funding.usecases.offer_gasless import OfferGasless
 from swap_api.funding.usecases.request_signature import RequestSignature
 from swap_api.model.gasless import (
@@ -18,7 +19,7 @@ from swap_api.model.gasless import (
 )
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import ApiRefusal, Invalid
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import StoredSwap
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_chains.evm.codec import selector
@@ -54,11 +55,11 @@ class AuthorizeDeposit:
         self,
         catalogue: Catalogue,
         *,
-        swaps: Swaps,
+        swaps: PostgresSwaps,
         offer: OfferGasless,
         ask: RequestSignature,
         chains: GaslessChains,
-        requests: SignRequests,
+        requests: PostgresSignRequests,
         clock: Clock,
     ) -> None:
         self._catalogue = catalogue

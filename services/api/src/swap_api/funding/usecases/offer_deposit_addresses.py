@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Set as AbstractSet
 
-from swap_api.funding.gasless_ports import DepositAddresses
+from swap_api.funding.ports import DepositAddresses
 from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue, Network

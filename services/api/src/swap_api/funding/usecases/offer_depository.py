@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from swap_api import observe
-from swap_api.funding.gasless_ports import Depositories
+from swap_api.funding.ports import Depositories
 from swap_api.model.refusals import ApiRefusal, at_fault
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network

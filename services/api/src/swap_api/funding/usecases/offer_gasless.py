@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from swap_api import observe
-from swap_api.funding.gasless_ports import GaslessChains
+from swap_api.funding.ports import GaslessChains
 from swap_api.model.refusals import ApiRefusal, at_fault
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.errors import ErrorCode

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.funding.gasless_ports import GaslessRendering, SignRequests
+from swap_api.funding.adapters.gasless_rendering import JsonGaslessRendering
+from swap_api.funding.store.sign_requests import PostgresSignRequests
 from swap_api.funding.usecases.authorize_deposit import not_requested
 from swap_api.model.gasless import status_of
 from swap_api.model.keys import Caller
-from swap_api.read_model.ports import Heads
+from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.usecases.read_decided import ReadDecided
 from swap_runtime.clock import Clock
 
@@ -17,10 +18,10 @@ class ReadAuthorization:
     def __init__(
         self,
         decided: ReadDecided,
-        heads: Heads,
-        rendering: GaslessRendering,
+        heads: WatchedHeads,
+        rendering: JsonGaslessRendering,
         *,
-        requests: SignRequests,
+        requests: PostgresSignRequests,
         clock: Clock,
     ) -> None:
         self._decided = decided

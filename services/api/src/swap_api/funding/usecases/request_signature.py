@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from swap_api.funding.gasless_ports import GaslessChains, SignRequests
+from swap_api.funding.ports import GaslessChains
+from swap_api.funding.store.sign_requests import PostgresSignRequests
 from swap_api.funding.usecases.offer_gasless import OfferGasless
 from swap_api.model.addresses import AddressRules
 from swap_api.model.gasless import (
@@ -44,7 +45,7 @@ class RequestSignature:
         *,
         offer: OfferGasless,
         chains: GaslessChains,
-        requests: SignRequests,
+        requests: PostgresSignRequests,
         clock: Clock,
     ) -> None:
         self._catalogue = catalogue

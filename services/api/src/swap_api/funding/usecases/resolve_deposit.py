@@ -4,7 +4,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.funding.approval_ports import ApprovalRendering, TokenAllowances
+from swap_api.funding.adapters.approval_rendering import JsonApprovalRendering
+from swap_api.funding.ports import TokenAllowances
 from swap_api.funding.usecases.show_signing import ShowSigning
 from swap_api.model.addresses import AddressRules
 from swap_api.model.gasless import SIGNER_UNKNOWN
@@ -24,7 +25,7 @@ class ResolveDeposit:
         self,
         catalogue: Catalogue,
         *,
-        rendering: ApprovalRendering,
+        rendering: JsonApprovalRendering,
         signing: ShowSigning,
         allowances: TokenAllowances,
     ) -> None:

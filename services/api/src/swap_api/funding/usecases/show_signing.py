@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from swap_api.funding.gasless_ports import GaslessRendering, SignRequests
+from swap_api.funding.adapters.gasless_rendering import JsonGaslessRendering
+from swap_api.funding.store.sign_requests import PostgresSignRequests
 from swap_api.funding.usecases.request_signature import RequestSignature
 from swap_api.model.deposit_actions import StepStatus
 from swap_api.model.gasless import SIGNER_UNKNOWN, GaslessSwap, Steps, steps_of
@@ -20,9 +21,9 @@ class ShowSigning:
     def __init__(
         self,
         ask: RequestSignature,
-        rendering: GaslessRendering,
+        rendering: JsonGaslessRendering,
         *,
-        requests: SignRequests,
+        requests: PostgresSignRequests,
         clock: Clock,
     ) -> None:
         self._ask = ask

@@ -13,7 +13,7 @@ import orjson
 from pydantic import SecretStr
 
 from swap_api.management.decide.bounds import Bound
-from swap_api.management.ports import Part, Row, Window
+from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.model.refusals import ApiRefusal, Invalid, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.errors import Unavailable

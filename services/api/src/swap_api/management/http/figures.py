@@ -10,8 +10,8 @@ from starlette.responses import Response
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import id_of
 from swap_api.http.requests import Request
+from swap_api.management.decide.figures import Period
 from swap_api.management.http.organizations import actor_of, json_response
-from swap_api.management.ports import Period
 from swap_api.management.usecases.read_figures import ReadFigures
 from swap_contracts.public.figures import completion
 from swap_domain.lifecycle import Status

@@ -13,6 +13,7 @@ from swap_api.http.paging import paged
 from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, parse_query
 from swap_api.http.requests import Request
 from swap_api.http.responses import NO_STORE, enveloped
+from swap_api.management.decide.listing import Part, Window
 from swap_api.management.http.parameters import (
     AppBody,
     ExpiryBody,
@@ -23,7 +24,6 @@ from swap_api.management.http.parameters import (
     RotationBody,
     SettingsBody,
 )
-from swap_api.management.ports import Part, Window
 from swap_api.management.usecases.manage_keys import IssuedKey, ManageKeys
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.model.members import Actor

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.http.requests import Request
+from swap_api.management.decide.listing import Row
 from swap_api.management.http.organizations import actor_of, json_response, listed, read, window_of
 from swap_api.management.http.parameters import MessagesParameters, ReplayBody, WebhookBody
-from swap_api.management.ports import Row
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.refusals import NotFound
 

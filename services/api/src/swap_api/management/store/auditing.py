@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 
 from swap_api.management.decide.bounds import Bound
-from swap_api.management.ports import Part, Window
+from swap_api.management.decide.listing import Part, Window
 from swap_api.model.members import Actor
 from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from swap_api.management.ports import Figures, Period, StatusFigures
+from swap_api.management.decide.figures import Figures, Period, StatusFigures
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 
@@ -41,6 +41,10 @@ class PostgresFigures:
         self._engine = engine
 
     async def of_app(self, app_id: UUID, *, day: datetime, week: datetime) -> Figures:
+        """Return the figures of the swaps created since each moment.
+
+        :raises Unavailable: when Postgres is away.
+        """
         app = {"app_id": app_id}
         async with reading(self._engine) as connection:
             live, by_status, newest = await connection.ask(

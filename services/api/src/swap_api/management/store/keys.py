@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
 from swap_api.management.decide.bounds import Bound
-from swap_api.management.ports import KnownKey, NewKey, Part, Row, Window
+from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     AuditActor,
     Listing,
@@ -76,10 +77,15 @@ ALL_KEYS: Final = Listing.of(KEY, "api_key", "api_key.created_at, api_key.id")
 
 
 class PostgresKeys:
+    """API keys; as with partners, what is another organization's is not found."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def add(self, key: NewKey, *, bound: Bound | None, actor: Actor, at: datetime) -> Row:
+        """
+        :raises ApiRefusal: when the app has as many open ones as it may.
+        """
         values = {**_values(key), "scope": scope_of(actor)}
         audit: AuditActor = {"actor": actor, "at": at}
         async with transaction(self._engine) as connection:
@@ -96,6 +102,9 @@ class PostgresKeys:
             )
 
     async def find(self, key_id: UUID, actor: Actor, now: datetime) -> KnownKey:
+        """
+        :raises NotFound: when there is no such key.
+        """
         values = {"id": key_id, "scope": scope_of(actor), "now": now}
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND_KEY, values)).one_or_none()
@@ -128,6 +137,10 @@ class PostgresKeys:
         actor: Actor,
         at: datetime,
     ) -> Row:
+        """Add the new key and let the old one end, both or neither; return the new one.
+
+        :raises ApiRefusal: when more would be open than may be.
+        """
         scope = {"scope": scope_of(actor)}
         audit: AuditActor = {"actor": actor, "at": at}
         old = {"id": key_id, "old_until": old_until, **scope}
@@ -214,3 +227,26 @@ def _log_details(key: NewKey) -> dict[str, Any]:
 
 def _without_owner(row: dict[str, Any]) -> Row:
     return {name: value for name, value in row.items() if name != "organization_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    id: UUID
+    app_id: UUID
+    kind: KeyKind
+    hash: bytes
+    last_four: str
+    label: str | None
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """What has to be known of a key to change it."""
+
+    id: UUID
+    app_id: UUID
+    kind: KeyKind
+    environment: Environment
+    label: str | None
+    is_open: bool  # neither revoked nor expired

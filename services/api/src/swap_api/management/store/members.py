@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
 from swap_api.management.decide.bounds import Bound
-from swap_api.management.ports import KnownMember, NewSecret, Part, Row, Window
+from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
     AuditActor,
@@ -120,10 +121,15 @@ RETURNING access_token.id, access_token.label, access_token.last_four, access_to
 
 
 class PostgresMembers:
+    """Who belongs to an organization, who is invited, and their tokens."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
+        """
+        :raises NotFound: when there is no such member.
+        """
         values = {"id": member_id, "scope": scope_of(actor)}
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND_MEMBER, values)).one_or_none()
@@ -137,6 +143,13 @@ class PostgresMembers:
     async def change_role(
         self, member: KnownMember, role: Role | None, actor: Actor, at: datetime
     ) -> Row:
+        """Give another role, or none: then the member is gone with all tokens.
+
+        Invitations that the member gave and nobody took end where the role becomes a lower one.
+
+        :raises ApiRefusal: when the organization's last owner would be gone.
+        :raises NotFound: when the member was changed meanwhile.
+        """
         values = {"id": member.id, "before": member.role.value}
         async with transaction(self._engine) as connection:
             connection.post(LOCK_ORGANIZATION, {"id": member.organization_id})
@@ -167,6 +180,9 @@ class PostgresMembers:
         actor: Actor,
         at: datetime,
     ) -> Row:
+        """
+        :raises ApiRefusal: when members and those invited are as many as may be.
+        """
         values = {
             "id": secret.id,
             "hash": secret.hash,
@@ -189,6 +205,10 @@ class PostgresMembers:
         return await INVITATIONS.part(self._engine, values, window)
 
     async def find_invitation(self, invitation_id: UUID, actor: Actor) -> Role:
+        """Return what it invites to.
+
+        :raises NotFound: when there is no such invitation, or it was taken.
+        """
         values = {"id": invitation_id, "scope": scope_of(actor)}
         async with reading(self._engine) as connection:
             row = (await connection.execute(FIND_INVITATION, values)).one_or_none()
@@ -197,6 +217,9 @@ class PostgresMembers:
         return Role(row.role)
 
     async def revoke_invitation(self, invitation_id: UUID, actor: Actor, at: datetime) -> Row:
+        """
+        :raises NotFound: when there is no such invitation, or it was taken.
+        """
         values = {"id": invitation_id, "scope": scope_of(actor)}
         return await self._change(
             REVOKE_INVITATION, values, "invitation.revoked", {}, actor=actor, at=at
@@ -212,6 +235,7 @@ class PostgresMembers:
         request_id: str,
         at: datetime,
     ) -> Row | None:
+        """Make a member of who was invited, with a first token; None when nobody was, or is."""
         async with transaction(self._engine) as connection:
             result = await connection.execute(TAKE_INVITATION, {"hash": invitation_hash, "now": at})
             row = result.one_or_none()
@@ -242,6 +266,9 @@ class PostgresMembers:
     async def add_token(
         self, secret: NewSecret, *, label: str, bound: Bound | None, actor: Actor, at: datetime
     ) -> Row:
+        """
+        :raises ApiRefusal: when the member has as many open ones as may be.
+        """
         values = _token_values(secret, label, actor.member_id)
         audit: AuditActor = {"actor": actor, "at": at}
         counted = {"id": actor.organization_id, "member_id": actor.member_id, "now": at}
@@ -262,6 +289,9 @@ class PostgresMembers:
         return await TOKENS.part(self._engine, {"member_id": member_id, "now": at}, window)
 
     async def revoke_token(self, token_id: UUID, actor: Actor, at: datetime) -> Row:
+        """
+        :raises NotFound: when the actor has no such token.
+        """
         values = {"id": token_id, "member_id": actor.member_id}
         return _without_owner(
             await self._change(REVOKE_TOKEN, values, "token.revoked", {}, actor=actor, at=at)
@@ -328,3 +358,21 @@ def _token_values(secret: NewSecret, label: str, member_id: UUID | None) -> dict
 
 def _without_owner(row: Row) -> Row:
     return {name: value for name, value in row.items() if name != "organization_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class NewSecret:
+    """A token or an invitation, of which only a keyed hash is kept."""
+
+    id: UUID
+    hash: bytes
+    last_four: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMember:
+    id: UUID
+    organization_id: UUID
+    name: str
+    role: Role

@@ -8,7 +8,7 @@ from typing import Any, Final, Unpack
 from uuid import UUID
 
 from swap_api.management.decide.bounds import Bound
-from swap_api.management.ports import Part, Row, Window
+from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
     AuditActor,
@@ -89,6 +89,12 @@ CHANGES: Final = Listing.of(
 
 
 class PostgresPartners:
+    """Organizations and their apps.
+
+    What is another organization's than the actor's is not found. Every change is written into the
+    audit log with it, or neither is.
+    """
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -105,6 +111,9 @@ class PostgresPartners:
     async def rename_organization(
         self, organization_id: UUID, name: str, actor: Actor, at: datetime
     ) -> Row:
+        """
+        :raises NotFound: when there is no such organization.
+        """
         values = {"id": organization_id, "name": name, "scope": scope_of(actor)}
         audit: AuditActor = {"actor": actor, "at": at}
         async with transaction(self._engine) as connection:
@@ -120,6 +129,9 @@ class PostgresPartners:
         return _organization(renamed)
 
     async def find_organization(self, organization_id: UUID, actor: Actor) -> Row:
+        """
+        :raises NotFound: when there is no such organization.
+        """
         return await self._find(FIND_ORGANIZATION, organization_id, actor)
 
     async def list_organizations(self, actor: Actor, window: Window) -> Part:
@@ -139,6 +151,10 @@ class PostgresPartners:
         actor: Actor,
         at: datetime,
     ) -> Row:
+        """
+        :raises NotFound: when there is no such organization.
+        :raises ApiRefusal: when it has as many as it may.
+        """
         values = {
             "id": app_id,
             "partner_id": organization_id,
@@ -157,6 +173,9 @@ class PostgresPartners:
             )
 
     async def find_app(self, app_id: UUID, actor: Actor) -> Row:
+        """
+        :raises NotFound: when there is no such app.
+        """
         return await self._find(FIND_APP, app_id, actor)
 
     async def list_apps(self, organization_id: UUID | None, window: Window) -> Part:
@@ -173,6 +192,9 @@ class PostgresPartners:
         actor: Actor,
         at: datetime,
     ) -> Row:
+        """
+        :raises NotFound: when there is no such app.
+        """
         values = {
             "id": app_id,
             "name": name,
@@ -188,16 +210,24 @@ class PostgresPartners:
     async def set_limits(
         self, app_id: UUID, allowances: Allowances, actor: Actor, at: datetime
     ) -> Row:
+        """Set what an app may; its settings stay.
+
+        :raises NotFound: when there is no such app.
+        """
         limits = _limits(allowances)
         values = {"id": app_id, "scope": scope_of(actor), **limits}
         return await self._change(SET_LIMITS, values, "app.limits_set", limits, actor=actor, at=at)
 
     async def set_fee(self, app_id: UUID, basis_points: int, actor: Actor, at: datetime) -> Row:
+        """
+        :raises NotFound: when there is no such app.
+        """
         fee = {"fee_basis_points": basis_points}
         values = {"id": app_id, "scope": scope_of(actor), **fee}
         return await self._change(SET_FEE, values, "app.fee_set", fee, actor=actor, at=at)
 
     async def list_changes(self, organization_id: UUID, window: Window) -> Part:
+        """Return what was changed, the newest first."""
         return await CHANGES.part(self._engine, {"partner_id": organization_id}, window)
 
     async def note(

@@ -2,18 +2,18 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.management.ports import Row
+from swap_api.management.decide.listing import Row
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.keys import Caller
 from swap_api.model.members import Actor
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
 
 
 class ListSwapMessages:
     """List the webhook messages about a swap of an app's."""
 
-    def __init__(self, swaps: Swaps, manage_webhooks: ManageWebhooks) -> None:
+    def __init__(self, swaps: PostgresSwaps, manage_webhooks: ManageWebhooks) -> None:
         self._swaps = swaps
         self._webhooks = manage_webhooks
 

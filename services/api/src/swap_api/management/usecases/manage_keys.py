@@ -8,7 +8,9 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.management.decide.bounds import Bounded, Bounds
-from swap_api.management.ports import Keys, KnownKey, NewKey, Part, Partners, Row, Window
+from swap_api.management.decide.listing import Part, Row, Window
+from swap_api.management.store.keys import KnownKey, NewKey, PostgresKeys
+from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.keys import LAST_SHOWN, SECRET_BYTES, Environment, KeyKind, key_text
 from swap_api.model.members import OPERATOR, Actor
 from swap_api.model.refusals import ApiRefusal, Invalid
@@ -38,8 +40,8 @@ class ManageKeys:
 
     def __init__(
         self,
-        keys: Keys,
-        partners: Partners,
+        keys: PostgresKeys,
+        partners: PostgresPartners,
         bounds: Bounds,
         *,
         clock: Clock,

@@ -7,7 +7,9 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.management.decide.bounds import Bounded, Bounds
-from swap_api.management.ports import Members, NewSecret, Part, Partners, Row, Window
+from swap_api.management.decide.listing import Part, Row, Window
+from swap_api.management.store.members import NewSecret, PostgresMembers
+from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.keys import LAST_SHOWN, SECRET_BYTES
 from swap_api.model.members import (
     INVITATION_PREFIX,
@@ -38,8 +40,8 @@ class ManageMembers:
 
     def __init__(
         self,
-        members: Members,
-        partners: Partners,
+        members: PostgresMembers,
+        partners: PostgresPartners,
         bounds: Bounds,
         *,
         clock: Clock,

@@ -4,7 +4,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from swap_api.management.decide.bounds import Bounded, Bounds
-from swap_api.management.ports import Part, Partners, Row, Window
+from swap_api.management.decide.listing import Part, Row, Window
+from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.keys import Allowances, Environment
 from swap_api.model.members import OPERATOR, Actor, Role
 from swap_api.model.refusals import Invalid
@@ -15,7 +16,9 @@ from swap_runtime.clock import Clock
 class ManagePartners:
     """Keep the register of organizations and their apps."""
 
-    def __init__(self, partners: Partners, bounds: Bounds, *, clock: Clock, new_id: NewId) -> None:
+    def __init__(
+        self, partners: PostgresPartners, bounds: Bounds, *, clock: Clock, new_id: NewId
+    ) -> None:
         self._partners = partners
         self._bounds = bounds
         self._clock = clock

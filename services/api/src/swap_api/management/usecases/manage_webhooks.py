@@ -5,7 +5,9 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.management.decide.bounds import Bounded, Bounds
-from swap_api.management.ports import Audit, Part, Partners, Row, WebhookEndpoints, Window
+from swap_api.management.decide.listing import Part, Row, Window
+from swap_api.management.ports import WebhookEndpoints
+from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.keys import Environment
 from swap_api.model.members import Actor
 from swap_api.model.refusals import NotFound
@@ -24,8 +26,8 @@ class ManageWebhooks:
     def __init__(
         self,
         endpoints: WebhookEndpoints,
-        partners: Partners,
-        audit: Audit,
+        partners: PostgresPartners,
+        audit: PostgresPartners,
         bounds: Bounds,
         *,
         clock: Clock,

@@ -4,7 +4,9 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.management.ports import AppFigures, Figures, Partners
+from swap_api.management.decide.figures import Figures
+from swap_api.management.store.figures import PostgresFigures
+from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.members import Actor
 from swap_runtime.clock import Clock
 
@@ -15,7 +17,9 @@ WEEK: Final = timedelta(days=7)
 class ReadFigures:
     """Read what an app's swaps of the last day and week amount to."""
 
-    def __init__(self, figures: AppFigures, partners: Partners, *, clock: Clock) -> None:
+    def __init__(
+        self, figures: PostgresFigures, partners: PostgresPartners, *, clock: Clock
+    ) -> None:
         self._figures = figures
         self._partners = partners
         self._clock = clock

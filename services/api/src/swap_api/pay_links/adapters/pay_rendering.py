@@ -8,8 +8,8 @@ from typing import Any, Final
 import orjson
 
 from swap_api.read_model.swaps import StoredSwap
-from swap_api.swaps.lookup_ports import SwapEvent
-from swap_api.swaps.ports import Rendering
+from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.decide.history import SwapEvent
 from swap_contracts.public.pay import PayTransactionModel
 
 OF_SWAP: Final = (
@@ -33,7 +33,9 @@ OF_TRANSACTION: Final = tuple(
 
 
 class JsonPayRendering:
-    def __init__(self, rendering: Rendering) -> None:
+    """Renders what the holder of a link sees."""
+
+    def __init__(self, rendering: JsonRendering) -> None:
         self._rendering = rendering
 
     def pay_swap(

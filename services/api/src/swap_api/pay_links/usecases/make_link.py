@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.decide.pay_links import LinkRight
-from swap_api.admission.ports import LinkTokens
 from swap_api.model.keys import Caller, Scope
-from swap_api.pay_links.ports import PayRendering
-from swap_api.read_model.ports import Swaps
+from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
 
 
@@ -14,7 +14,12 @@ class MakeLink:
     """Make the link to the pay page of a swap of the caller's."""
 
     def __init__(
-        self, swaps: Swaps, tokens: LinkTokens, rendering: PayRendering, *, page_url: str
+        self,
+        swaps: PostgresSwaps,
+        tokens: HmacLinkTokens,
+        rendering: JsonPayRendering,
+        *,
+        page_url: str,
     ) -> None:
         """
         :param page_url: of the pay pages, without a slash at its end; empty where there is none.

@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.decide.pay_links import LinkRight
-from swap_api.admission.ports import LinkTokens
 from swap_api.model.keys import Caller, Environment, anybody
 from swap_api.model.refusals import NotFound
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import StoredSwap
 
 
@@ -26,7 +26,9 @@ class LinkHolder:
 class OpenLink:
     """Return what a token permits with a swap."""
 
-    def __init__(self, swaps: Swaps, tokens: LinkTokens, *, environment: Environment) -> None:
+    def __init__(
+        self, swaps: PostgresSwaps, tokens: HmacLinkTokens, *, environment: Environment
+    ) -> None:
         self._swaps = swaps
         self._tokens = tokens
         self._environment = environment

@@ -5,12 +5,13 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
-from swap_api.pay_links.ports import PayRendering, SetRefundAddresses
+from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
 from swap_api.pay_links.usecases.open_link import LinkHolder
-from swap_api.read_model.ports import Heads
+from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.swaps import StoredSwap
 from swap_api.read_model.usecases.read_decided import ReadDecided
-from swap_api.swaps.lookup_ports import History
+from swap_api.swaps.store.history import PostgresHistory
+from swap_api.swaps.store.refund_addresses import PostgresRefundAddresses
 from swap_runtime.errors import Unavailable
 
 NO_ACTION: Final = b"null"
@@ -22,12 +23,12 @@ class ReadPaySwap:
     def __init__(
         self,
         decided: ReadDecided,
-        heads: Heads,
-        rendering: PayRendering,
+        heads: WatchedHeads,
+        rendering: JsonPayRendering,
         *,
         deposit: ResolveDeposit,
-        history: History,
-        refund_addresses: SetRefundAddresses,
+        history: PostgresHistory,
+        refund_addresses: PostgresRefundAddresses,
     ) -> None:
         self._decided = decided
         self._heads = heads

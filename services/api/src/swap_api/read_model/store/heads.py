@@ -26,6 +26,7 @@ class WatchedHeads:
         self._reading: CallBatcher[None, None] = CallBatcher(self._read, batch_max=10_000)
 
     async def current(self) -> Mapping[str, int]:
+        """Return the newest watched block of each network."""
         if monotonic() - self._read_at > FRESH_SECONDS:
             await self._reading(None)
         return self._heads

@@ -116,6 +116,7 @@ class PostgresSwaps:
         return await self._finding(swap_id)
 
     async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> NamedParties | None:
+        """Return the app's newest swap that has the transaction."""
         return await self._finding_by_hash((app_id, transaction_hash.lower()))
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
@@ -127,6 +128,7 @@ class PostgresSwaps:
         return SwapPage(shown, int(total), has_more=len(rows) > wanted.page_size)
 
     async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
+        """Return how many swaps of the caller wait for money, counted up to a bound."""
         values: dict[str, object] = {"app_id": app_id, "up_to": up_to}
         statement = COUNT_UNPAID_OF_APP
         if client is not None:
@@ -135,6 +137,7 @@ class PostgresSwaps:
             return int(await connection.scalar(statement, values) or 0)
 
     async def count_addresses(self, network: str, app_id: UUID | None, *, up_to: int) -> int:
+        """Return how many deposit addresses of an app, or of all, wait for money on a network."""
         values: dict[str, object] = {"network": network, "up_to": up_to}
         statement = COUNT_OPEN_ADDRESSES
         if app_id is not None:
@@ -167,6 +170,7 @@ class PostgresReadModel:
         self._consumer = consumer
 
     async def apply(self, message_ids: Sequence[UUID], rows: Sequence[SwapRow]) -> None:
+        """Save what is newer than what is there; one transaction, one statement per table."""
         hashes = [found for row in rows for found in hash_rows(row)]
         # Sorted, so that two batches with the same swaps do not deadlock.
         ordered = sorted((swap_row(row) for row in rows), key=lambda row: str(row["id"]))

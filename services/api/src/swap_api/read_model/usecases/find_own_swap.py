@@ -4,11 +4,11 @@ from uuid import UUID
 
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import StoredSwap
 
 
-async def find_own_swap(swaps: Swaps, caller: Caller, swap_id: UUID) -> StoredSwap:
+async def find_own_swap(swaps: PostgresSwaps, caller: Caller, swap_id: UUID) -> StoredSwap:
     """Return a swap of the caller's app: the one place that separates tenants by id.
 
     :raises NotFound: for an unknown id and for one of another tenant alike.

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.model.keys import Caller
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import StoredSwap
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_runtime.errors import Unavailable
@@ -35,7 +35,7 @@ class ReadDecided:
 
     def __init__(
         self,
-        swaps: Swaps,
+        swaps: PostgresSwaps,
         *,
         within_seconds: float = WITHIN_SECONDS,
         waiting_max: int = WAITING_MAX,

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from swap_api.swaps.lookup_ports import Posting, SwapEvent
+from swap_api.swaps.decide.history import Posting, SwapEvent
 from swap_chains.evm.transaction_lookup import LocatedTransaction, TransactionState
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down

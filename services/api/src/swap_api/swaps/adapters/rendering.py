@@ -29,9 +29,10 @@ from swap_api.swaps.adapters.history_rendering import (
 from swap_api.swaps.adapters.price_ranges import PriceRanges
 from swap_api.swaps.adapters.ready_prices import ReadyPrices
 from swap_api.swaps.adapters.status_rendering import render_status
+from swap_api.swaps.decide.history import Posting, SwapEvent
+from swap_api.swaps.decide.network_states import NetworkState
 from swap_api.swaps.decide.orders import ReadAmount
 from swap_api.swaps.decide.reach import Reached
-from swap_api.swaps.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_chains.evm.transaction_lookup import LocatedTransaction
 from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue
@@ -67,6 +68,8 @@ FIRST: Final[Mapping[str, object]] = {
 
 
 class JsonRendering:
+    """From what is known to the bytes that are answered."""
+
     def __init__(self, catalogue: Catalogue, public: PublicCatalogue) -> None:
         self._catalogue = catalogue
         self._public = public

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from swap_api.swaps.lookup_ports import NetworkState
+from swap_api.swaps.decide.network_states import NetworkState
 
 SECOND: Final = timedelta(seconds=1)
 

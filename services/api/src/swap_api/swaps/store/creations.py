@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from swap_api.admission.decide.idempotency import Claim
 from swap_api.admission.store.idempotency import in_progress
 from swap_api.call_batching import CallBatcher
 from swap_api.funding.store.sign_requests import NEW_SIGN_REQUEST
+from swap_api.model.gasless import (
+    SignRequest,
+)
 from swap_api.read_model.store.rows import SWAP_ARRAYS, SWAP_COLUMNS, sign_request_row, swap_row
-from swap_api.swaps.ports import NamesOwnAddress, NewSwap, SequenceNumberTaken
+from swap_api.read_model.swaps import SwapRow
 from swap_api.swaps.store.own_addresses import OWN_ADDRESSES
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Unavailable
-from swap_runtime.messaging.outbox import OUTBOX
+from swap_runtime.messaging.outbox import OUTBOX, Outgoing
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, execute_alone, reading
 from swap_runtime.postgres.sql import sql
@@ -87,6 +92,13 @@ class PostgresCreations:
         self._adding: CallBatcher[NewSwap, None] = CallBatcher(self._add_batch, batch_max=batch_max)
 
     async def add(self, new: NewSwap) -> None:
+        """Save the swap, its message and its answer, all or nothing.
+
+        :raises SequenceNumberTaken: when it has to be tried with another number.
+        :raises NamesOwnAddress: when one of its addresses belongs to another swap.
+        :raises ApiRefusal: when the claim was lost meanwhile.
+        :raises Unavailable: when Postgres is away.
+        """
         await self._adding(new)
 
     async def _add_batch(self, batch: Sequence[NewSwap]) -> Sequence[Exception | None]:
@@ -175,3 +187,26 @@ def _claims(batch: Sequence[NewSwap]) -> dict[str, list[object]]:
 def _sign_requests(batch: Sequence[NewSwap]) -> dict[str, list[object]]:
     rows = [sign_request_row(new.sign_request) for new in batch if new.sign_request is not None]
     return {name: [row[name] for row in rows] for name in SIGN_COLUMNS}
+
+
+@dataclass(frozen=True, slots=True)
+class NewSwap:
+    """Everything that one creation saves."""
+
+    row: SwapRow
+    outgoing: Outgoing
+    claim: Claim | None
+    answer: bytes
+    sign_request: SignRequest | None = None
+
+
+class SequenceNumberTaken(Exception):
+    """Another swap has the number: take a new one."""
+
+
+class NamesOwnAddress(Exception):
+    """Somebody would be paid, or pay, at a deposit address of another swap's."""
+
+    def __init__(self, addresses: frozenset[str]) -> None:
+        super().__init__()
+        self.addresses = addresses  # in lower case

@@ -32,12 +32,14 @@ class PostgresHints:
         self._engine = engine
 
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
+        """Return where a swap's money comes from; None when the app has no such swap."""
         values = {"app_id": app_id, "id": swap_id}
         async with reading(self._engine) as connection:
             network: str | None = await connection.scalar(SOURCE_NETWORK, values)
         return network
 
     async def add(self, swap_id: UUID, transaction_hash: str, outgoing: Outgoing) -> bool:
+        """Keep the hint and add the message; False when it was given before, or is too many."""
         values = {"swap_id": swap_id, "transaction_hash": transaction_hash, "most": PER_SWAP_MAX}
         async with transaction(self._engine) as connection:
             connection.post(LOCK_SWAP, {"swap_id": swap_id})
@@ -47,6 +49,11 @@ class PostgresHints:
         return True
 
     async def has_hint(self, app_id: UUID, network: str, transaction_hash: str) -> bool:
+        """Whether a hint for a swap of the app, from that network, names the transaction.
+
+        :param transaction_hash: in lower case.
+        :raises Unavailable: when Postgres is away.
+        """
         values = {"app_id": app_id, "network": network, "transaction_hash": transaction_hash}
         async with reading(self._engine) as connection:
             return bool(await connection.scalar(HAS_HINT, values))

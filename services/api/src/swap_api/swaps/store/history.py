@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.call_batching import CallBatcher
-from swap_api.swaps.lookup_ports import Posting, SwapEvent
+from swap_api.swaps.decide.history import Posting, SwapEvent
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 
@@ -33,9 +33,17 @@ class PostgresHistory:
         )
 
     async def events(self, swap_id: UUID) -> Sequence[SwapEvent]:
+        """Return everything that happened so far, the oldest first.
+
+        :raises Unavailable: when Postgres is away.
+        """
         return await self._reading(swap_id)
 
     async def postings(self, swap_id: UUID) -> Sequence[Posting]:
+        """Return everything booked so far, the oldest first.
+
+        :raises Unavailable: when Postgres is away.
+        """
         async with reading(self._engine) as connection:
             rows = await connection.execute(POSTINGS, {"id": swap_id})
         return [

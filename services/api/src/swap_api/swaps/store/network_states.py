@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
-from swap_api.swaps.lookup_ports import NetworkState, OneProviderCap
+from swap_api.swaps.decide.network_states import NetworkState, OneProviderCap
 from swap_domain.catalogue import Catalogue
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
@@ -42,6 +42,9 @@ class PostgresNetworkStates:
         }
 
     async def current(self) -> Mapping[str, NetworkState]:
+        """
+        :raises Unavailable: when Postgres is away.
+        """
         async with reading(self._engine) as connection:
             rows = await connection.execute(NETWORK_STATES)
             exposures = await connection.execute(ONE_PROVIDER_CAPS)

@@ -24,6 +24,10 @@ class PostgresOwnAddresses:
         )
 
     async def among(self, addresses: Sequence[str]) -> frozenset[str]:
+        """Return which of the addresses, in lower case, are deposit addresses of swaps.
+
+        :raises Unavailable: when Postgres is away.
+        """
         return await self._asking(addresses)
 
     async def _ask(self, batch: Sequence[Addresses]) -> Sequence[frozenset[str] | Exception]:

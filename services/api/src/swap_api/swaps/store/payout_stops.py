@@ -16,16 +16,30 @@ HALTED_NETWORKS: Final = sql("SELECT network FROM chain_watcher.halted_network")
 
 
 class PostgresPayoutStops:
+    """Where nothing is paid to, and for."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def current(self) -> frozenset[str]:
+        """Return the networks on which nothing is paid for now; `*` is all of them.
+
+        :raises Unavailable: when nobody says so.
+        """
         return await self._networks(STOPPED_NETWORKS)
 
     async def sources(self) -> frozenset[str]:
+        """Return the networks of which no deposit is paid for now.
+
+        :raises Unavailable: when nobody says so.
+        """
         return await self._networks(STOPPED_SOURCES)
 
     async def halted(self) -> frozenset[str]:
+        """Return the networks where what is final changed: nothing is paid there, nor for it.
+
+        :raises Unavailable: when nobody says so.
+        """
         return await self._networks(HALTED_NETWORKS)
 
     async def _networks(self, statement: Statement) -> frozenset[str]:

@@ -18,21 +18,32 @@ REFUND_ADDRESS: Final = sql("SELECT refund_address FROM swap WHERE id = :id")
 
 
 class PostgresRefundAddresses:
+    """Reads the refund addresses of swaps."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
+        """Return where a swap's money comes from; None when the app has no such swap."""
         values = {"app_id": app_id, "id": swap_id}
         async with reading(self._engine) as connection:
             network: str | None = await connection.scalar(SOURCE_NETWORK, values)
         return network
 
     async def of_swap(self, swap_id: UUID) -> str | None:
+        """Return the refund address of a swap, None while it is unset.
+
+        :raises Unavailable: when Postgres is away.
+        """
         async with reading(self._engine) as connection:
             address: str | None = await connection.scalar(REFUND_ADDRESS, {"id": swap_id})
         return address
 
     async def set_first(self, swap_id: UUID, address: str, outgoing: Outgoing) -> bool:
+        """Set the address and add the message; False when there is another one.
+
+        The same one again is no news.
+        """
         values = {"id": swap_id, "refund_address": address.lower()}
         async with transaction(self._engine) as connection:
             if (await connection.execute(SET_REFUND_ADDRESS, values)).changed:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import ApiRefusal
-from swap_api.swaps.ports import UnpaidSwaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.swaps.usecases.recent_counts import RecentCounts
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.clock import Clock
@@ -21,7 +21,7 @@ class CapDepositAddresses:
 
     def __init__(
         self,
-        unpaid: UnpaidSwaps,
+        unpaid: PostgresSwaps,
         *,
         clock: Clock,
         per_app: int,

@@ -5,14 +5,17 @@ from datetime import timedelta
 from typing import Final
 
 from swap_api import observe
-from swap_api.admission.ports import Claim, Idempotency
-from swap_api.funding.gasless_ports import DepositAddresses, GaslessRendering
+from swap_api.admission.decide.idempotency import Claim
+from swap_api.admission.store.idempotency import PostgresIdempotency
+from swap_api.funding.adapters.gasless_rendering import JsonGaslessRendering
+from swap_api.funding.ports import DepositAddresses
 from swap_api.funding.usecases.request_signature import RequestSignature
 from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.model.addresses import AddressRules, refuse_own
 from swap_api.model.keys import Caller, idempotency_owner
 from swap_api.model.refusals import ApiRefusal
 from swap_api.read_model.swaps import NewId, NewSequenceNumber, StoredSwap
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.orders import (
     OWN_INVENTORY,
     Parties,
@@ -20,7 +23,12 @@ from swap_api.swaps.decide.orders import (
     SwapOrder,
     remembering_routes,
 )
-from swap_api.swaps.ports import Creations, NamesOwnAddress, NewSwap, Rendering, SequenceNumberTaken
+from swap_api.swaps.store.creations import (
+    NamesOwnAddress,
+    NewSwap,
+    PostgresCreations,
+    SequenceNumberTaken,
+)
 from swap_api.swaps.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.swaps.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.swaps.usecases.fetch_price import FetchPrice
@@ -67,11 +75,11 @@ class CreateSwap:
         fetch_price: FetchPrice,
         cap_unpaid_swaps: CapUnpaidSwaps,
         cap_deposit_addresses: CapDepositAddresses,
-        creations: Creations,
-        idempotency: Idempotency,
-        rendering: Rendering,
+        creations: PostgresCreations,
+        idempotency: PostgresIdempotency,
+        rendering: JsonRendering,
         request_signature: RequestSignature,
-        gasless_rendering: GaslessRendering,
+        gasless_rendering: JsonGaslessRendering,
         clock: Clock,
         new_id: NewId,
         new_sequence_number: NewSequenceNumber,

@@ -7,9 +7,10 @@ from swap_api import observe
 from swap_api.funding.usecases.offer_depository import OfferDepository
 from swap_api.funding.usecases.offer_gasless import OfferGasless
 from swap_api.model.refusals import ApiRefusal, at_fault
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.amounts import decimal_text
 from swap_api.swaps.decide.orders import PriceQuery, Route
-from swap_api.swaps.ports import PriceRefused, Pricing, Rendering
+from swap_api.swaps.ports import PriceRefused, Pricing
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import (
     LimitsAnswer,
@@ -39,7 +40,7 @@ class FetchPrice:
     def __init__(
         self,
         pricing: Pricing,
-        rendering: Rendering,
+        rendering: JsonRendering,
         *,
         gasless: OfferGasless,
         depository: OfferDepository,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from swap_api.model.keys import Caller
-from swap_api.swaps.ports import Rendering
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.usecases.refresh_prices import RefreshPrices
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue
@@ -17,7 +17,7 @@ class ListNetworks:
         catalogue: Catalogue,
         public: PublicCatalogue,
         prices: RefreshPrices,
-        rendering: Rendering,
+        rendering: JsonRendering,
     ) -> None:
         self._environment = catalogue.environment
         self._types = frozenset(facts.members["type"] for facts in public.networks.values())

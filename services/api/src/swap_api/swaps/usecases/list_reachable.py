@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import ApiRefusal
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.network_names import unserved
 from swap_api.swaps.decide.orders import no_route
 from swap_api.swaps.decide.reach import Reach, ReachQuery, Side
-from swap_api.swaps.ports import Rendering
 from swap_api.swaps.usecases.refresh_prices import RefreshPrices
 from swap_domain.catalogue import Catalogue
 
@@ -16,7 +16,7 @@ class ListReachable:
     """List the tokens that a swap can start from or end at, seen from the other end."""
 
     def __init__(
-        self, catalogue: Catalogue, reach: Reach, prices: RefreshPrices, rendering: Rendering
+        self, catalogue: Catalogue, reach: Reach, prices: RefreshPrices, rendering: JsonRendering
     ) -> None:
         self._catalogue = catalogue
         self._reach = reach

@@ -3,8 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swap_api.model.listing import SwapFilter
-from swap_api.read_model.ports import Heads, Swaps
-from swap_api.swaps.ports import Rendering
+from swap_api.read_model.store.heads import WatchedHeads
+from swap_api.read_model.store.swaps import PostgresSwaps
+from swap_api.swaps.adapters.rendering import JsonRendering
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Listed:
 class ListSwaps:
     """List an app's swaps, newest first."""
 
-    def __init__(self, swaps: Swaps, heads: Heads, rendering: Rendering) -> None:
+    def __init__(self, swaps: PostgresSwaps, heads: WatchedHeads, rendering: JsonRendering) -> None:
         self._swaps = swaps
         self._heads = heads
         self._rendering = rendering

@@ -7,10 +7,10 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.model.keys import Caller
-from swap_api.read_model.ports import Swaps
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
-from swap_api.swaps.lookup_ports import History
-from swap_api.swaps.ports import Rendering
+from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.store.history import PostgresHistory
 from swap_runtime.errors import Unavailable
 
 LOOKS: Final = 100  # at most, then the client connects again
@@ -23,7 +23,9 @@ COME_AGAIN: Final = b"retry: 1000\n\n"
 class ReadHistory:
     """Read what happened to a swap of the caller's, and what was booked for it."""
 
-    def __init__(self, swaps: Swaps, history: History, rendering: Rendering) -> None:
+    def __init__(
+        self, swaps: PostgresSwaps, history: PostgresHistory, rendering: JsonRendering
+    ) -> None:
         self._swaps = swaps
         self._history = history
         self._rendering = rendering

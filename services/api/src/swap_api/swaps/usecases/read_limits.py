@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from swap_api.model.keys import Caller
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.orders import PriceQuery, find_route
-from swap_api.swaps.ports import Rendering
 from swap_api.swaps.usecases.fetch_price import FetchPrice
 from swap_domain.catalogue import Catalogue
 
@@ -10,7 +10,9 @@ from swap_domain.catalogue import Catalogue
 class ReadLimits:
     """Say how little and how much a route takes."""
 
-    def __init__(self, catalogue: Catalogue, fetch_price: FetchPrice, rendering: Rendering) -> None:
+    def __init__(
+        self, catalogue: Catalogue, fetch_price: FetchPrice, rendering: JsonRendering
+    ) -> None:
         self._catalogue = catalogue
         self._fetch_price = fetch_price
         self._rendering = rendering

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from swap_api.model.addresses import AddressRules
 from swap_api.model.keys import Caller
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.orders import NamedParties, PriceQuery, remembering_routes
-from swap_api.swaps.ports import Rendering
 from swap_api.swaps.usecases.fetch_price import FetchPrice
 from swap_api.swaps.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
@@ -16,7 +16,7 @@ class ReadQuote:
         self,
         catalogue: Catalogue,
         fetch_price: FetchPrice,
-        rendering: Rendering,
+        rendering: JsonRendering,
         screen_parties: ScreenParties,
     ) -> None:
         self._screen_parties = screen_parties

@@ -5,9 +5,9 @@ from uuid import UUID
 from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
-from swap_api.read_model.ports import Heads
+from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.usecases.read_decided import ReadDecided
-from swap_api.swaps.ports import Rendering
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_runtime.errors import Unavailable
 
 
@@ -15,7 +15,12 @@ class ReadSwap:
     """Read one swap of the caller's, by one of its names."""
 
     def __init__(
-        self, decided: ReadDecided, heads: Heads, rendering: Rendering, *, deposit: ResolveDeposit
+        self,
+        decided: ReadDecided,
+        heads: WatchedHeads,
+        rendering: JsonRendering,
+        *,
+        deposit: ResolveDeposit,
     ) -> None:
         self._deposit = deposit
         self._decided = decided

@@ -4,11 +4,12 @@ from typing import Final
 
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
-from swap_api.read_model.ports import Heads
+from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.transaction_hashes import is_transaction_hash
-from swap_api.swaps.lookup_ports import ChainTransactions
-from swap_api.swaps.ports import Hints, Rendering
+from swap_api.swaps.ports import ChainTransactions
+from swap_api.swaps.store.hints import PostgresHints
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, TransactionState
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable
@@ -27,10 +28,10 @@ class ReadTransactionStatus:
         catalogue: Catalogue,
         *,
         decided: ReadDecided,
-        heads: Heads,
-        rendering: Rendering,
+        heads: WatchedHeads,
+        rendering: JsonRendering,
         transactions: ChainTransactions,
-        hints: Hints,
+        hints: PostgresHints,
     ) -> None:
         self._catalogue = catalogue
         self._decided = decided

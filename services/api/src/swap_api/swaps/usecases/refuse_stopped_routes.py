@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_api import observe
 from swap_api.model.refusals import ApiRefusal
-from swap_api.swaps.lookup_ports import PayoutAndSourceStops
+from swap_api.swaps.store.payout_stops import PostgresPayoutStops
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 
@@ -18,7 +18,7 @@ class RefuseStoppedRoutes:
     those do that were there before. Prices are told meanwhile; they promise nothing.
     """
 
-    def __init__(self, stops: PayoutAndSourceStops) -> None:
+    def __init__(self, stops: PostgresPayoutStops) -> None:
         self._stops = stops
         self._known: frozenset[str] = frozenset()
         self._sources: frozenset[str] = frozenset()

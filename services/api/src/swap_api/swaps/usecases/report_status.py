@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from swap_api.model.keys import Caller
-from swap_api.swaps.lookup_ports import NetworkStates
-from swap_api.swaps.ports import Rendering
+from swap_api.swaps.adapters.rendering import JsonRendering
+from swap_api.swaps.store.network_states import PostgresNetworkStates
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 
@@ -11,7 +11,12 @@ class ReportStatus:
     """Say how every network is: how far it is followed, and what can be paid there."""
 
     def __init__(
-        self, catalogue: Catalogue, states: NetworkStates, rendering: Rendering, *, clock: Clock
+        self,
+        catalogue: Catalogue,
+        states: PostgresNetworkStates,
+        rendering: JsonRendering,
+        *,
+        clock: Clock,
     ) -> None:
         self._catalogue = catalogue
         self._states = states

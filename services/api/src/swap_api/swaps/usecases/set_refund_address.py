@@ -6,7 +6,8 @@ from swap_api import observe
 from swap_api.model.addresses import AddressRules, refuse_own
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import Invalid, NotFound
-from swap_api.swaps.ports import OwnAddresses, RefundAddresses
+from swap_api.swaps.store.own_addresses import PostgresOwnAddresses
+from swap_api.swaps.store.refund_addresses import PostgresRefundAddresses
 from swap_api.swaps.usecases.screen_parties import ScreenParties
 from swap_contracts.swaps import RefundAddressSet
 from swap_contracts.topics import SWAP_REQUESTS
@@ -25,8 +26,8 @@ class SetRefundAddress:
         self,
         catalogue: Catalogue,
         *,
-        refund_addresses: RefundAddresses,
-        own_addresses: OwnAddresses,
+        refund_addresses: PostgresRefundAddresses,
+        own_addresses: PostgresOwnAddresses,
         clock: Clock,
         screen_parties: ScreenParties,
     ) -> None:

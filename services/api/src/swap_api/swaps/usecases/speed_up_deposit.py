@@ -5,7 +5,7 @@ from uuid import UUID
 from swap_api import observe
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
-from swap_api.swaps.ports import Hints
+from swap_api.swaps.store.hints import PostgresHints
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
 from swap_contracts.tracing import trace_id_of
@@ -20,7 +20,7 @@ class SpeedUpDeposit:
     transaction is told once, and of one swap a few.
     """
 
-    def __init__(self, hints: Hints, *, clock: Clock) -> None:
+    def __init__(self, hints: PostgresHints, *, clock: Clock) -> None:
         self._hints = hints
         self._clock = clock
 

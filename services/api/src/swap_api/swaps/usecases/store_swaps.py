@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.swaps.ports import ReadModel, Rendering
+from swap_api.read_model.store.swaps import PostgresReadModel
+from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapChanged
 
@@ -12,7 +13,7 @@ from swap_contracts.swaps import SwapChanged
 class StoreSwaps:
     """Save the settler's messages about swaps, one transaction per batch."""
 
-    def __init__(self, read_model: ReadModel, rendering: Rendering) -> None:
+    def __init__(self, read_model: PostgresReadModel, rendering: JsonRendering) -> None:
         self._read_model = read_model
         self._rendering = rendering
 

@@ -8,8 +8,6 @@ from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
-from pydantic import SecretStr
-
 from swap_api.admission.decide.pay_links import TOKEN_LENGTH_MAX, TOKEN_PREFIX, LinkRight
 
 TOKEN_BYTES: Final = 16
@@ -19,18 +17,17 @@ PURPOSE: Final = b"pay links"
 class HmacLinkTokens:
     """Keyed hashes: the first key makes tokens, every key reads them."""
 
-    def __init__(self, keys: Sequence[SecretStr], *, pepper: SecretStr) -> None:
+    def __init__(self, keys: Sequence[bytes], *, pepper: bytes) -> None:
         """
         :param keys: none: one is derived from the pepper of API keys.
         """
-        configured = [key.get_secret_value().encode() for key in keys]
-        derived = hmac.digest(pepper.get_secret_value().encode(), PURPOSE, sha256)
-        self._keys = configured or [derived]
+        self._keys = keys or [hmac.digest(pepper, PURPOSE, sha256)]
 
     def make(self, swap_id: UUID, right: LinkRight) -> str:
         return _token(self._keys[0], swap_id, right)
 
     def right_of(self, swap_id: UUID, token: str) -> LinkRight | None:
+        """Return what a token permits with the swap; None when it is not a token of the swap."""
         if len(token) > TOKEN_LENGTH_MAX or not token.isascii():
             return None
         found = None

@@ -1,0 +1,26 @@
+"""Lists, and how their parts are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = Mapping[str, Any]  # one thing as it is shown, by member
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which part of a list is wanted."""
+
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a list."""
+
+    rows: Sequence[Row]
+    total: int  # counted up to a bound
+    has_more: bool
