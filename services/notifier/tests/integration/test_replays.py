@@ -14,8 +14,8 @@ from services.notifier.tests.sink import Sink, answering
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_notifier.app import renderer
+from swap_notifier.domain.listing import Listed, Window
 from swap_notifier.domain.windows import Windows
-from swap_notifier.ports import Listed, Window
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.send_test import SendTest
 from swap_runtime.public_catalogue import public_catalogue

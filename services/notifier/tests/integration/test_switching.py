@@ -10,8 +10,8 @@ import pytest
 
 from services.notifier.tests.factories import a_swap
 from services.notifier.tests.process_parts import Notifier
+from swap_notifier.domain.endpoints import DisabledByOperator, TooMany
 from swap_notifier.domain.outcomes import DisabledReason
-from swap_notifier.ports import DisabledByOperator, TooMany
 
 pytestmark = pytest.mark.connected
 OWNER, OPERATOR = DisabledReason.OWNER, DisabledReason.OPERATOR

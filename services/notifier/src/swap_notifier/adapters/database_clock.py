@@ -13,6 +13,7 @@ class DatabaseClock:
         self._engine = engine
 
     async def now(self) -> datetime:
+        """Return what the machine that keeps the data takes for the time."""
         async with reading(self._engine) as connection:
             moment: datetime = await connection.scalar(statements.DATABASE_NOW)
             return moment

@@ -33,6 +33,7 @@ class PostgresDeliveries:
         allowances: Mapping[UUID, int],
         first_allowance: int,
     ) -> Sequence[Claimed]:
+        """Take what is due, in turns between the endpoints; nobody else takes it before `until`."""
         values = {
             "at": at,
             "until": until,
@@ -62,6 +63,10 @@ class PostgresDeliveries:
         return tuple(secrets)
 
     async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+        """Write down attempts and what follows from them; of a claim that was lost, nothing.
+
+        Return them as they were written: an endpoint that was heard from is not disabled.
+        """
         if not any(outcome.disables for outcome in outcomes):
             await execute_alone(self._engine, statements.RECORD, _rows(outcomes))
             return outcomes

@@ -12,10 +12,9 @@ from uuid import UUID
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import to_endpoint
-from swap_notifier.domain.endpoints import Endpoint, SecretStorage
+from swap_notifier.domain.endpoints import DisabledByOperator, Endpoint, SecretStorage, TooMany
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
-from swap_notifier.ports import DisabledByOperator, TooMany
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
@@ -30,6 +29,11 @@ class PostgresEndpoints:
         self._sealing = sealing
 
     async def add(self, endpoint: Endpoint, *, secret: str, most: int | None = None) -> None:
+        """
+        :param most: how many its app may have; None where an operator adds it.
+        :raises TooMany: when its app has so many already.
+        :raises DisabledByOperator: when an operator disabled one of the app with the same URL.
+        """
         async with transaction(self._engine) as connection:
             if most is not None:
                 await _keep_within(connection, endpoint, most)
@@ -54,6 +58,10 @@ class PostgresEndpoints:
     async def rotate(
         self, endpoint_id: UUID, *, secret: str, at: datetime, until: datetime
     ) -> bool:
+        """Give it a new secret; the present one signs beside it `until` then.
+
+        The one before that signs on too, as long as was said when it was replaced.
+        """
         sealed = self._sealing.seal(secret, owner_id=endpoint_id)
         values = {"id": endpoint_id, "secret": sealed, "at": at, "until": until}
         async with transaction(self._engine) as connection:
@@ -63,6 +71,11 @@ class PostgresEndpoints:
         return is_rotated
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
+        """Stop sending to it; what waits for it is discarded, what is under way ends.
+
+        Of one that is disabled already the reason stays, unless an operator's takes its place.
+        Endpoints of its app that want notices are told.
+        """
         async with transaction(self._engine) as connection:
             is_disabled = bool(await disable(connection, [endpoint_id], reason=reason, at=at))
             if is_disabled:
@@ -72,6 +85,10 @@ class PostgresEndpoints:
     async def enable(
         self, endpoint_id: UUID, *, at: datetime, undoes_operator: bool = True
     ) -> bool:
+        """Send to it what happens from now on; what waited for it meanwhile is discarded.
+
+        :raises DisabledByOperator: when an operator disabled it and an owner enables it.
+        """
         async with transaction(self._engine) as connection:
             connection.post(statements.DISCARD, {"at": at})
             if not await _is_there(connection, endpoint_id, undoes_operator=undoes_operator):
@@ -83,6 +100,11 @@ class PostgresEndpoints:
     async def remove(
         self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime, undoes_operator: bool
     ) -> bool:
+        """Send nothing more to it, and show it to nobody.
+
+        :param reason: why it is disabled, unless it is already.
+        :raises DisabledByOperator: as `enable` does.
+        """
         async with transaction(self._engine) as connection:
             if not await _is_there(connection, endpoint_id, undoes_operator=undoes_operator):
                 return False
@@ -93,6 +115,7 @@ class PostgresEndpoints:
         return True
 
     async def seal_anew(self, *, limit: int) -> int:
+        """Seal with the first key what something else sealed; return how many endpoints'."""
         keys = {"first": self._sealing.first_key_id, "known": list(self._sealing.key_ids)}
         async with transaction(self._engine) as connection:
             rows = await connection.execute(statements.OLDER_SECRETS, {**keys, "limit": limit})

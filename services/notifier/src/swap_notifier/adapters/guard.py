@@ -16,7 +16,6 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC, may_dial
-from swap_notifier.ports import NameUnknown
 
 AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 KEEPALIVE_SECONDS = 60
@@ -60,6 +59,10 @@ def guarded_connector(
         resolver=resolver,
         socket_factory=make_socket,
     )
+
+
+class NameUnknown(Exception):
+    """A host name leads nowhere."""
 
 
 class SystemNames:

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
+from swap_notifier.domain.listing import Listed, Window
 from swap_notifier.domain.queue import QueueState
-from swap_notifier.ports import Listed, Window
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
 
@@ -24,6 +24,10 @@ class PostgresMessages:
     async def list_of_swap(
         self, swap_id: UUID, *, app_id: UUID | None = None
     ) -> Sequence[Mapping[str, Any]]:
+        """Return a swap's messages, oldest first, each with its attempts.
+
+        :param app_id: whose they must be; None where an operator asks.
+        """
         values = {"swap_id": swap_id, "app_id": app_id}
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.MESSAGES_OF_SWAP, values)
@@ -32,6 +36,7 @@ class PostgresMessages:
     async def list_of_endpoint(
         self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
     ) -> Listed:
+        """Return what waits for it, by when it is due, then what ended since, newest end first."""
         values = {
             "endpoint_id": endpoint_id,
             "since": since,
@@ -52,12 +57,14 @@ class PostgresMessages:
         return Listed(messages[: window.limit], int(total), has_more=len(messages) > window.limit)
 
     async def count(self, app_id: UUID, *, since: datetime) -> Sequence[Mapping[str, Any]]:
+        """Return for each endpoint of an app how many messages got through since then."""
         values = {"app_id": app_id, "since": since}
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.FIGURES, values)
         return [{**row._asdict(), "since": since} for row in rows]
 
     async def find(self, message_id: str) -> Mapping[str, Any] | None:
+        """Return one with its body and its latest attempts: headers and bodies of both sides."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.MESSAGE, {"id": message_id})
             row = rows.one_or_none()
@@ -66,6 +73,7 @@ class PostgresMessages:
     async def add_test(
         self, endpoint_id: UUID, *, message_id: str, body: bytes, at: datetime
     ) -> bool:
+        """Add a message about no swap, if the endpoint is enabled."""
         values = {
             "id": endpoint_id,
             "message_id": message_id,
@@ -89,6 +97,10 @@ class PostgresMessages:
         at: datetime,
         limit: int,
     ) -> int | None:
+        """Make due again some of what was made since and ended before `at`; return how many.
+
+        None when the endpoint is unknown or disabled.
+        """
         values = {
             "endpoint_id": endpoint_id,
             "since": since,
@@ -105,6 +117,7 @@ class PostgresMessages:
             return len(due_count)
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
+        """Make it due again if its endpoint is enabled."""
         async with transaction(self._engine) as connection:
             values = {"id": message_id, "at": at}
             found = await connection.scalar(statements.REPLAY, values)
@@ -114,6 +127,7 @@ class PostgresMessages:
             return found is not None
 
     async def queue_state(self, *, at: datetime) -> QueueState:
+        """Return how late the first due delivery is, and which endpoints fail. Locks nothing."""
         async with reading(self._engine) as connection:
             [(overdue_since,)], [failing] = await connection.ask(
                 (statements.OVERDUE_SINCE, {"at": at}), (statements.FAILING, {})
@@ -125,9 +139,11 @@ class PostgresMessages:
         )
 
     async def discard(self, *, at: datetime) -> int:
+        """End what waits for disabled endpoints and is not under way; return how many."""
         return len(await execute_alone(self._engine, statements.DISCARD, {"at": at}))
 
     async def forget(self, *, before: datetime, limit: int) -> int:
+        """Delete what ended before then, at most so many; return how many."""
         values = {"before": before, "limit": limit}
         return len(await execute_alone(self._engine, statements.FORGET, values))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import orjson
 
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.domain.outcomes import Claimed, Outcome
-from swap_notifier.ports import Change
 from swap_runtime.postgres.sql import Row
 
 
@@ -78,3 +79,15 @@ def to_endpoint(row: Row) -> Endpoint:
 
 def _json(headers: Mapping[str, str]) -> str:
     return orjson.dumps(dict(headers)).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one swap, rendered: what every endpoint of the app is told of it."""
+
+    app_id: UUID
+    swap_id: UUID
+    sequence: int
+    event_type: str
+    changed_at: datetime
+    body: bytes

@@ -8,15 +8,16 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_notifier.adapters import statements
-from swap_notifier.adapters.rows import change_row
+from swap_notifier.adapters.rows import Change, change_row
 from swap_notifier.domain.events import UPDATED
-from swap_notifier.ports import Change
 from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, PostedStatement, Transaction, transaction
 
 
 class PostgresWork:
+    """One transaction of the consumer."""
+
     def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
@@ -24,6 +25,7 @@ class PostgresWork:
 
     @property
     def created(self) -> int:
+        """How many messages are new, known once the transaction is over."""
         return sum(posted.changed for posted in self._added)
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
@@ -32,6 +34,10 @@ class PostgresWork:
     async def find_audience(
         self, app_ids: Collection[UUID], *, kept_from: datetime
     ) -> Mapping[UUID, bool]:
+        """Return the apps that have an endpoint, and whether one of those wants updates.
+
+        One that was disabled before `kept_from` is none.
+        """
         values = {"app_ids": list(app_ids), "kept_from": kept_from}
         rows = await self._connection.execute(statements.AUDIENCE, values)
         return {row.app_id: row.wants_updates for row in rows}
@@ -39,6 +45,10 @@ class PostgresWork:
     async def add_messages(
         self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
     ) -> None:
+        """Add one message per change and endpoint that wants it, and say that there are some.
+
+        For an endpoint that is disabled it is kept, to be replayed, and not sent.
+        """
         rows = columns([change_row(change) for change in changes])
         values = {**rows, "at": at, "kept_from": kept_from, "updated": UPDATED}
         self._added.append(self._connection.post(statements.ADD_MESSAGES, values))

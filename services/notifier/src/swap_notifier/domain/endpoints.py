@@ -43,3 +43,11 @@ class SecretStorage(StrEnum):
 
 def to_secret(random_bytes: bytes) -> str:
     return SECRET_PREFIX + b64encode(random_bytes).decode()
+
+
+class TooMany(Exception):
+    """The app has as many endpoints as it may."""
+
+
+class DisabledByOperator(Exception):
+    """An operator disabled the endpoint, and only an operator enables it again."""

@@ -14,9 +14,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from starlette.requests import Request
 from starlette.responses import Response
 
+from swap_notifier.domain.endpoints import DisabledByOperator, TooMany
+from swap_notifier.domain.listing import Window
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
-from swap_notifier.ports import DisabledByOperator, TooMany, Window
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from uuid import UUID
 
 from swap_notifier import observe
+from swap_notifier.adapters.endpoints import PostgresEndpoints
+from swap_notifier.adapters.guard import NameUnknown, SystemNames
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC, may_dial
 from swap_notifier.domain.endpoints import SECRET_BYTES, Endpoint, to_secret
 from swap_notifier.domain.urls import UrlRefused, destination_of
-from swap_notifier.ports import Endpoints, Names, NameUnknown
 from swap_runtime.clock import Clock
 
 
 class AddEndpoint:
     def __init__(
         self,
-        endpoints: Endpoints,
-        names: Names,
+        endpoints: PostgresEndpoints,
+        names: SystemNames,
         *,
         environment: str,
         allow_loopback: bool,

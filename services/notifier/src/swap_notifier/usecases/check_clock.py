@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from swap_notifier import observe
-from swap_notifier.ports import OtherClock
+from swap_notifier.adapters.database_clock import DatabaseClock
 from swap_runtime.clock import Clock
 
 # Receivers allow five minutes; a tenth of them is time enough to be told.
@@ -14,7 +14,7 @@ SKEW_MAX: Final = timedelta(seconds=30)
 
 
 class CheckClock:
-    def __init__(self, other: OtherClock, *, clock: Clock) -> None:
+    def __init__(self, other: DatabaseClock, *, clock: Clock) -> None:
         self._other = other
         self._clock = clock
 

@@ -8,8 +8,9 @@ from datetime import timedelta
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapChanged
 from swap_notifier import observe
+from swap_notifier.adapters.rows import Change
+from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.events import UPDATED, event_type
-from swap_notifier.ports import Change, UnitOfWork
 from swap_runtime.clock import Clock
 
 Render = Callable[[SwapChanged], bytes]
@@ -17,7 +18,7 @@ Render = Callable[[SwapChanged], bytes]
 
 class CreateMessages:
     def __init__(
-        self, unit_of_work: UnitOfWork, render: Render, *, keep: timedelta, clock: Clock
+        self, unit_of_work: PostgresUnitOfWork, render: Render, *, keep: timedelta, clock: Clock
     ) -> None:
         """
         :param keep: for how long what happens is kept for an endpoint that is disabled.

@@ -9,10 +9,11 @@ from typing import Final
 from uuid import UUID
 
 from swap_notifier import observe
+from swap_notifier.adapters.deliveries import PostgresDeliveries
+from swap_notifier.adapters.http_sender import HttpSender
 from swap_notifier.domain.outcomes import Answer, Claimed, Outcome, State, outcome_of
 from swap_notifier.domain.schedule import JITTER_PPM_MAX
 from swap_notifier.domain.windows import Windows
-from swap_notifier.ports import Deliveries, Sender
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.postgres.wake import Wake
@@ -34,8 +35,8 @@ class DeliverMessages:
 
     def __init__(
         self,
-        deliveries: Deliveries,
-        sender: Sender,
+        deliveries: PostgresDeliveries,
+        sender: HttpSender,
         windows: Windows,
         *,
         due: Wake,

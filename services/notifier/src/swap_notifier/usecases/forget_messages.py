@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from swap_notifier import observe
-from swap_notifier.ports import Messages
+from swap_notifier.adapters.messages import PostgresMessages
 from swap_runtime.clock import Clock
 
 AT_ONCE_MAX = 1000
 
 
 class ForgetMessages:
-    def __init__(self, messages: Messages, *, keep: timedelta, clock: Clock) -> None:
+    def __init__(self, messages: PostgresMessages, *, keep: timedelta, clock: Clock) -> None:
         self._messages = messages
         self._keep = keep
         self._clock = clock

@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from swap_notifier.adapters.endpoints import PostgresEndpoints
+from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.domain.endpoints import Endpoint
-from swap_notifier.ports import Endpoints, Listed, Messages, Window
+from swap_notifier.domain.listing import Listed, Window
 
 
 class ListSent:
-    def __init__(self, endpoints: Endpoints, messages: Messages) -> None:
+    def __init__(self, endpoints: PostgresEndpoints, messages: PostgresMessages) -> None:
         self._endpoints = endpoints
         self._messages = messages
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from swap_notifier import observe
-from swap_notifier.ports import Messages
+from swap_notifier.adapters.messages import PostgresMessages
 from swap_runtime.clock import Clock
 
 
 class MeasureQueue:
-    def __init__(self, messages: Messages, *, clock: Clock) -> None:
+    def __init__(self, messages: PostgresMessages, *, clock: Clock) -> None:
         self._messages = messages
         self._clock = clock
 

@@ -7,14 +7,14 @@ from typing import Final
 from uuid import UUID
 
 from swap_notifier import observe
-from swap_notifier.ports import Messages
+from swap_notifier.adapters.messages import PostgresMessages
 from swap_runtime.clock import Clock
 
 AT_ONCE_MAX: Final = 1000
 
 
 class ReplayMessages:
-    def __init__(self, messages: Messages, *, clock: Clock) -> None:
+    def __init__(self, messages: PostgresMessages, *, clock: Clock) -> None:
         self._messages = messages
         self._clock = clock
 

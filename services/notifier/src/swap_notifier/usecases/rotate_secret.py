@@ -6,14 +6,14 @@ from collections.abc import Callable
 from uuid import UUID
 
 from swap_notifier import observe
+from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.domain.endpoints import OVERLAP, SECRET_BYTES, to_secret
-from swap_notifier.ports import Endpoints
 from swap_runtime.clock import Clock
 
 
 class RotateSecret:
     def __init__(
-        self, endpoints: Endpoints, *, clock: Clock, random_bytes: Callable[[int], bytes]
+        self, endpoints: PostgresEndpoints, *, clock: Clock, random_bytes: Callable[[int], bytes]
     ) -> None:
         self._endpoints = endpoints
         self._clock = clock

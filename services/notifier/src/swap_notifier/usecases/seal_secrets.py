@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from swap_notifier import observe
-from swap_notifier.ports import Endpoints
+from swap_notifier.adapters.endpoints import PostgresEndpoints
 
 AT_ONCE_MAX = 1000
 
 
 class SealSecrets:
-    def __init__(self, endpoints: Endpoints) -> None:
+    def __init__(self, endpoints: PostgresEndpoints) -> None:
         self._endpoints = endpoints
 
     async def __call__(self) -> bool:

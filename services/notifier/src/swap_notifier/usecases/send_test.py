@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import SwapChanged
 from swap_notifier import observe
-from swap_notifier.ports import Messages
+from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.usecases.create_messages import Render
 from swap_runtime.clock import Clock
 
@@ -22,7 +22,7 @@ DOLLAR: Final = str(10**18)
 class SendTest:
     def __init__(
         self,
-        messages: Messages,
+        messages: PostgresMessages,
         render: Render,
         *,
         asset: AssetRef,

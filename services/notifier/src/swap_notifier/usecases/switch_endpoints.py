@@ -6,15 +6,15 @@ from typing import Literal
 from uuid import UUID
 
 from swap_notifier import observe
+from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.domain.outcomes import DisabledReason
-from swap_notifier.ports import Endpoints
 from swap_runtime.clock import Clock
 
 By = Literal[DisabledReason.OPERATOR, DisabledReason.OWNER]
 
 
 class SwitchEndpoints:
-    def __init__(self, endpoints: Endpoints, *, clock: Clock) -> None:
+    def __init__(self, endpoints: PostgresEndpoints, *, clock: Clock) -> None:
         self._endpoints = endpoints
         self._clock = clock
 

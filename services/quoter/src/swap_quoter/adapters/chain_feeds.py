@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from swap_chains.errors import ChainError
-from swap_chains.evm.price_feeds import FeedAnswer
+from swap_chains.evm.price_feeds import EvmPriceFeeds, FeedAnswer
 from swap_quoter.domain.market import USD_DECIMALS, Timed
 from swap_quoter.ports import PricesUnreadable
 from swap_runtime.clock import Clock
@@ -23,16 +22,10 @@ class Feed:
     max_age: timedelta  # its heartbeat: it is silent while the price stays where it is
 
 
-class FeedReader(Protocol):
-    """The one part of a chain that is needed here."""
-
-    async def latest(self, aggregators: Sequence[str]) -> Mapping[str, FeedAnswer]: ...
-
-
 class ChainFeeds:
     """The feeds of one network, as one source. A feed that falls silent grows old by itself."""
 
-    def __init__(self, feeds: Sequence[Feed], reader: FeedReader, *, clock: Clock) -> None:
+    def __init__(self, feeds: Sequence[Feed], reader: EvmPriceFeeds, *, clock: Clock) -> None:
         self._feeds = tuple(feeds)
         self._reader = reader
         self._clock = clock

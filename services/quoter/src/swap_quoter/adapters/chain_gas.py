@@ -11,18 +11,8 @@ from swap_chains.errors import ChainError
 from swap_chains.evm.l1_data_fees import l1_data_fees
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.state import EvmState
-from swap_chains.ports import Fees
 from swap_domain.catalogue import L1DataFee
 from swap_runtime.postgres.database import forbid_open_transaction
-
-
-class FeeReader(Protocol):
-    """The one part of a chain reader that is needed here."""
-
-    @property
-    def network(self) -> str: ...
-
-    async def fees(self) -> Fees: ...
 
 
 class DataFeeReader(Protocol):
@@ -36,7 +26,7 @@ class ChainGas:
     """
 
     def __init__(
-        self, reader: FeeReader, data_fee: DataFeeReader | None = None, *, units_min: int = 1
+        self, reader: EvmState, data_fee: DataFeeReader | None = None, *, units_min: int = 1
     ) -> None:
         self._reader = reader
         self._data_fee = data_fee

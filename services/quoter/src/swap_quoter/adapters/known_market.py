@@ -11,10 +11,13 @@ from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresKnownMarket:
+    """What was learned from messages and outlives the process."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def read(self) -> tuple[Mapping[AssetKey, int], Mapping[RouteKey, int]]:
+        """Return what can be paid out of each asset, and how long each route takes."""
         async with reading(self._engine) as connection:
             inventory, averages = await connection.ask(
                 (statements.INVENTORY, {}), (statements.COMPLETION_AVERAGES, {})

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from swap_quoter.adapters import statements
 from swap_quoter.adapters.rows import ROUTE_COLUMNS, completion_row
 from swap_quoter.domain.completions import Completion
-from swap_quoter.ports import InventoryNews
 from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, transaction
 
 
 class PostgresWork:
+    """One transaction."""
+
     def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
@@ -25,10 +26,12 @@ class PostgresWork:
         return await mark_seen(self._connection, self._consumer, message_ids)
 
     async def save_inventory(self, news: Sequence[InventoryNews]) -> None:
+        """Keep what is newer than what is known; one entry per asset."""
         self._connection.post(statements.SAVE_INVENTORY, columns([asdict(one) for one in news]))
         self._connection.wake(statements.MARKET_CHANGED)
 
     async def save_completions(self, completions: Sequence[Completion], *, window: int) -> None:
+        """Add the completions and average the newest `window` of each of their routes."""
         post = self._connection.post
         rows = columns([completion_row(completion) for completion in completions])
         routes = {name: rows[name] for name in ROUTE_COLUMNS}
@@ -47,3 +50,13 @@ class PostgresUnitOfWork:
     async def __call__(self) -> AsyncIterator[PostgresWork]:
         async with transaction(self._engine) as connection:
             yield PostgresWork(connection, self._consumer)
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryNews:
+    """What can be paid out of one asset, under the version that tells older news apart."""
+
+    network: str
+    token: str
+    version: int
+    available_base_units: int

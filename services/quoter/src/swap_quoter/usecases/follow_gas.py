@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from swap_quoter import observe
+from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.domain.market import Market, Timed
-from swap_quoter.ports import GasSource
 from swap_runtime.clock import Clock
 
 
 class FollowGas:
-    def __init__(self, source: GasSource, market: Market, *, clock: Clock) -> None:
+    def __init__(self, source: ChainGas, market: Market, *, clock: Clock) -> None:
         self._source = source
         self._market = market
         self._clock = clock

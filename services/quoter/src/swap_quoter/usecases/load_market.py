@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from swap_quoter.adapters.known_market import PostgresKnownMarket
 from swap_quoter.domain.market import Market
-from swap_quoter.ports import KnownMarket
 
 
 class LoadMarket:
-    def __init__(self, known: KnownMarket, market: Market) -> None:
+    def __init__(self, known: PostgresKnownMarket, market: Market) -> None:
         self._known = known
         self._market = market
         self.is_loaded = False

@@ -8,12 +8,12 @@ from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapTiming
 from swap_domain.lifecycle import Status
 from swap_quoter import observe
+from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
 from swap_quoter.domain.completions import Completion, duration_milliseconds
-from swap_quoter.ports import UnitOfWork
 
 
 class RecordCompletions:
-    def __init__(self, unit_of_work: UnitOfWork, *, window: int) -> None:
+    def __init__(self, unit_of_work: PostgresUnitOfWork, *, window: int) -> None:
         self._unit_of_work = unit_of_work
         self._window = window
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import InventoryChanged
-from swap_quoter.ports import InventoryNews, UnitOfWork
+from swap_quoter.adapters.unit_of_work import InventoryNews, PostgresUnitOfWork
 
 
 class RecordInventory:
-    def __init__(self, unit_of_work: UnitOfWork) -> None:
+    def __init__(self, unit_of_work: PostgresUnitOfWork) -> None:
         self._unit_of_work = unit_of_work
 
     async def __call__(self, messages: Sequence[Envelope[InventoryChanged]]) -> None:
