@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import ModuleType
 
 import pytest
@@ -21,3 +23,17 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, point: str, *modules: ModuleType)
 
     for module in modules:
         monkeypatch.setattr(module, "crashpoint", crashpoint)
+
+
+@contextmanager
+def dying_at(point: str, *modules: ModuleType) -> Iterator[pytest.MonkeyPatch]:
+    """Let the modules' code die wherever it reaches a point, and go on after the block."""
+
+    def crashpoint(name: str) -> None:
+        if name == point:
+            raise Killed(name)
+
+    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+        for module in modules:
+            patch.setattr(module, "crashpoint", crashpoint)
+        yield patch

@@ -37,6 +37,7 @@ from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverte
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.leases import Lease, LeaseLost
 from swap_runtime.postgres.sql import Row, sql
+from tests.support.locks import until_blocked
 
 pytestmark = pytest.mark.connected
 
@@ -91,15 +92,6 @@ class Database:
 
     async def published_versions(self) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in await self.messages()]
-
-    async def waits_for_its_turn(self) -> None:
-        waiting = """
-            SELECT FROM pg_stat_activity
-            WHERE wait_event_type = 'Lock' AND datname = current_database()
-        """
-        async with asyncio.timeout(10):
-            while not await self.rows(waiting):  # noqa: ASYNC110  only the server knows
-                await asyncio.sleep(0.01)
 
     async def count(self, table: str) -> int:
         return int((await self.rows(f"SELECT count(*) FROM {table}"))[0][0])
@@ -273,7 +265,7 @@ class TestOneFollower:
         async with asyncio.TaskGroup() as tasks, database_.work() as second_look:
             stored = await second_look.load_stored(NETWORK, hidden, [], first=0, last=0)
             tasks.create_task(database_.advance(watch, chain_events, epoch=database_.epoch))
-            await database_.waits_for_its_turn()
+            await until_blocked(database_.engine)
             missed = decide_missed(NETWORK, hidden, stored=stored, policy=a_policy(), known={})
             await second_look.add_missed(NETWORK, missed, at=NOW, checked_number=0)
             await second_look.add_targets([Target(NETWORK, DEPOSIT_ADDRESS, NOW)])

@@ -21,7 +21,7 @@ from swap_settler.paying.usecases import send_payouts
 from swap_settler.paying.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
 from swap_settler.settling.decide.dwelling import Dwell
 from swap_settler.settling.store.dwelling import PostgresDwelling
-from tests.support.crashes import Killed
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -169,11 +169,7 @@ class TestAPaymentThatWaits:
     ) -> None:
         await world.confirmed_swaps(1)
 
-        def crashpoint(name: str) -> None:
-            if name == "settler.before_send":
-                raise Killed
-
-        monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        killed_at(monkeypatch, "settler.before_send", send_payouts)
         with pytest.raises(Killed):
             await world.send_everything()
         await world.confirmed_swaps(1, first=2)

@@ -34,6 +34,7 @@ from swap_runtime.postgres.database import transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.paying.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from swap_settler.settling.store.dwelling import PostgresDwelling
+from tests.support.locks import until_blocked
 
 pytestmark = pytest.mark.connected
 SAID = {"by": "ann", "reason": "a transfer made by hand"}
@@ -402,16 +403,12 @@ class TestTheProof:
         self, world: World
     ) -> None:
         external = await overtaken(world)
-        waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        waits += " AND datname = current_database()"
         async with transaction(world.engine) as lane:
             await lane.execute(sql("SELECT id FROM intent FOR UPDATE"), {})
             resuming = asyncio.ensure_future(
                 world.resuming()(DESTINATION, used_by=[external], **SAID)
             )
-            async with asyncio.timeout(10):
-                while not await world.rows(waits):  # noqa: ASYNC110  only the server knows
-                    await asyncio.sleep(0.01)
+            await until_blocked(world.engine)
             await lane.execute(sql("SELECT address FROM signer FOR UPDATE NOWAIT"), {})
         await resuming
 

@@ -47,7 +47,7 @@ from swap_settler.paying.usecases import replace_stuck, send_payouts
 from swap_settler.settling.decide.deposits import NotReversible
 from swap_settler.settling.usecases import start_refunds
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
-from tests.support.crashes import Killed
+from tests.support.crashes import dying_at
 
 pytestmark = pytest.mark.connected
 
@@ -87,14 +87,7 @@ HALTED: Final = "SELECT halted_reason FROM signer WHERE halted_reason IS NOT NUL
 @contextmanager
 def killed_at(point: str) -> Iterator[None]:
     """Let the lane die at a point, if it comes there."""
-
-    def crashpoint(name: str) -> None:
-        if name == point:
-            raise Killed(name)
-
-    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
-        for usecase in (send_payouts, replace_stuck, start_refunds):
-            patch.setattr(usecase, "crashpoint", crashpoint)
+    with dying_at(point, send_payouts, replace_stuck, start_refunds) as patch:
         if point == "settler.after_slot":
             expect_other_nonces(patch)
         yield

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Final
 
@@ -46,7 +46,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.database import Engine
 from swap_settler.paying.usecases import fence_nonces, send_payouts
 from swap_settler.recovery.usecases import prove_recovery
-from tests.support.crashes import Killed
+from tests.support.crashes import dying_at
 
 pytestmark = pytest.mark.connected
 
@@ -68,20 +68,6 @@ POINTS: Final = (
     "settler.before_send",
     "settler.after_send",
 )
-
-
-@contextmanager
-def killed_at(point: str) -> Iterator[None]:
-    """Let whatever comes to the point die there."""
-
-    def crashpoint(name: str) -> None:
-        if name == point:
-            raise Killed(name)
-
-    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
-        for usecase in (fence_nonces, prove_recovery, send_payouts):
-            patch.setattr(usecase, "crashpoint", crashpoint)
-        yield
 
 
 class Restore:
@@ -142,7 +128,7 @@ class Restore:
             *(self.rebroadcast, self.replace, self.refund, self.late, self.new),
         )
         point = self._random.choice(POINTS) if self._random.random() < 0.3 else ""
-        with killed_at(point):
+        with dying_at(point, fence_nonces, prove_recovery, send_payouts):
             await self._random.choice(turns)()
 
     async def go_on(self) -> None:

@@ -20,7 +20,7 @@ from services.settler.tests.lane_harness import (
 from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
 from swap_settler.paying.usecases import replace_stuck
-from tests.support.crashes import Killed
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -137,17 +137,13 @@ class TestAStuckNonce:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await stuck(world)
-
-        def crashpoint(name: str) -> None:
-            monkeypatch.undo()
-            raise Killed(name)
-
-        monkeypatch.setattr(replace_stuck, "crashpoint", crashpoint)
+        point = "settler.after_replacement"
+        killed_at(monkeypatch, point, replace_stuck)
         replace_it = world.replacing()
         with pytest.raises(Killed):
             await replace_it(epoch=world.epoch)
         world.chain.mine(2)
-        monkeypatch.setattr(replace_stuck, "crashpoint", crashpoint)
+        killed_at(monkeypatch, point, replace_stuck)
         with pytest.raises(Killed):
             await replace_it(epoch=world.epoch)
 

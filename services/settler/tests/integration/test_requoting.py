@@ -25,7 +25,7 @@ from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.settling.decide.requotes import Refused
 from swap_settler.settling.store.due_requotes import PostgresDueRequotes
 from swap_settler.settling.usecases import requote_swaps
-from tests.support.crashes import Killed
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -56,11 +56,7 @@ async def due(engine: Engine) -> int:
 async def test_s1_a_crash_before_the_answer_is_applied_is_asked_again(
     run: Settler, books: PostgresBooks, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def crashpoint(name: str) -> None:
-        monkeypatch.undo()
-        raise Killed(name)
-
-    monkeypatch.setattr(requote_swaps, "crashpoint", crashpoint)
+    killed_at(monkeypatch, "settler.before_requote", requote_swaps)
     with pytest.raises(Killed):
         await run.requote_swaps()
     assert await due(engine) == 1

@@ -42,6 +42,7 @@ from swap_runtime.postgres.sql import sql
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, LedgerTransaction, Posting
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
+from tests.support.locks import until_blocked
 
 pytestmark = pytest.mark.connected
 
@@ -235,7 +236,7 @@ class TestDelivery:
             held = {"keys": {swap.match_key}, "swap_ids": {swap.id}, "deposit_ids": ()}
             await work.open_requests([uuid5(SOME, "request")], **held)
             coming = asyncio.create_task(run.deposits(a_deposit_message()))
-            await _until_somebody_waits(engine)
+            await until_blocked(engine)
             await work.flush([Changes(swap=swap)], [])
         await coming
 
@@ -255,7 +256,7 @@ class TestDelivery:
         async with unit_of_work() as adding:
             await adding.lock_inventory({new})
             coming = asyncio.create_task(run.deposits(a_deposit_message()))
-            await _until_somebody_waits(engine)
+            await until_blocked(engine)
             await adding.lock_inventory({there})
         await coming
 
@@ -458,7 +459,7 @@ class TestPayouts:
         async with engine.begin() as lane:
             [intent] = await lane.execute("SELECT id FROM intent FOR UPDATE")
             reverting = asyncio.create_task(run.deposits(a_deposit_message("reverted")))
-            await _until_somebody_waits(engine)
+            await until_blocked(engine)
             slot = {"network": POLYGON, "signer": SIGNER, "nonce": 1, "id": intent.id}
             for statement in ASSIGN:
                 names = {name: slot[name] for name in slot if f":{name}" in statement}
@@ -511,12 +512,3 @@ class TestPayouts:
             ("completed",)
         ]
         assert await statuses(engine) == {"completed": 1, "ls_transfer_pending": 1}
-
-
-async def _until_somebody_waits(engine: Engine) -> None:
-    waiting = """
-SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
-"""
-    async with asyncio.timeout(10):
-        while not await rows(engine, waiting):  # noqa: ASYNC110  only the server knows
-            await asyncio.sleep(0.01)

@@ -35,6 +35,7 @@ from swap_settler.operator.usecases.manage_blocked_addresses import (
 )
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from swap_settler.paying.usecases.send_payouts import SendPayouts
+from tests.support.locks import until_blocked
 from tests.support.serving import client_of, get, post
 
 pytestmark = pytest.mark.connected
@@ -77,17 +78,6 @@ async def stopped_before_its_bytes(world: World) -> SendPayouts:
         assert await send(epoch=world.epoch) == 0
     assert await send(epoch=world.epoch) == 0
     return send
-
-
-async def until_it_waits(world: World, statement: str) -> None:
-    """Wait until somebody stands before a lock with such a statement."""
-    waiting = (
-        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        f" AND position('{statement}' IN query) > 0"
-    )
-    async with asyncio.timeout(10):
-        while not await world.rows(waiting):  # noqa: ASYNC110  only the server knows
-            await asyncio.sleep(0.01)
 
 
 class TestTheKillSwitch:
@@ -137,10 +127,10 @@ class TestTheKillSwitch:
             # The round has read that it may sign, and cannot keep its bytes yet.
             await other.execute(sql("LOCK TABLE attempt IN EXCLUSIVE MODE"))
             sending = asyncio.create_task(world.new_process()(epoch=world.epoch))
-            await until_it_waits(world, "INSERT INTO attempt")
+            await until_blocked(world.engine, "INSERT INTO attempt")
             stop_payouts = switch(world, patience=timedelta(seconds=10))
             stopping = asyncio.create_task(stop_payouts.stop(EVERYWHERE, **SAID))
-            await until_it_waits(world, "FOR UPDATE OF lease")
+            await until_blocked(world.engine, "FOR UPDATE OF lease")
             assert not stopping.done()
 
         assert await stopping

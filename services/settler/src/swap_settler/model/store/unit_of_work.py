@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
@@ -279,12 +279,23 @@ class PostgresWork(SweepWork, WithdrawalWork):
         return await mark_and_ask(self._connection, self._consumer, message_ids, *questions)
 
 
-class PostgresUnitOfWork:
+AnyWork = TypeVar("AnyWork", bound=PostgresWork)
+
+
+class Opening(Generic[AnyWork]):
+    """Opens transactions of one class."""
+
+    _opens: type[AnyWork]
+
     def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 
     @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[PostgresWork]:
+    async def __call__(self) -> AsyncIterator[AnyWork]:
         async with transaction(self._engine) as connection:
-            yield PostgresWork(connection, self._consumer)
+            yield self._opens(connection, self._consumer)
+
+
+class PostgresUnitOfWork(Opening[PostgresWork]):
+    _opens = PostgresWork

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
-from swap_runtime.postgres.database import Engine, transaction
 from swap_runtime.postgres.sql import sql
-from swap_settler.model.store.unit_of_work import PostgresWork
+from swap_settler.model.store.unit_of_work import Opening, PostgresWork
 from swap_settler.operator.decide.claims import Claimable
 
 CLAIMABLE: Final = sql("""
@@ -41,12 +38,5 @@ class PostgresClaimWork(PostgresWork):
         await log_order(self._connection)
 
 
-class PostgresClaimUnitOfWork:
-    def __init__(self, engine: Engine, *, consumer: str) -> None:
-        self._engine = engine
-        self._consumer = consumer
-
-    @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[PostgresClaimWork]:
-        async with transaction(self._engine) as connection:
-            yield PostgresClaimWork(connection, self._consumer)
+class PostgresClaimUnitOfWork(Opening[PostgresClaimWork]):
+    _opens = PostgresClaimWork

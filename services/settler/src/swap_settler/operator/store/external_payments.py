@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -11,12 +10,11 @@ from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
-from swap_runtime.postgres.database import Engine, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.store import statements, swap_statements
-from swap_settler.model.store.unit_of_work import PostgresWork
+from swap_settler.model.store.unit_of_work import Opening, PostgresWork
 from swap_settler.operator.decide.claims import Claimable
 from swap_settler.paying.decide.slots import Owners
 from swap_settler.recovery.decide.recovery import PaymentId
@@ -172,12 +170,5 @@ class PostgresExternalPaymentWork(PostgresWork):
             self._connection.post(statements.LEAVE_UNSIGNED, {"ids": ids})
 
 
-class PostgresExternalPaymentUnitOfWork:
-    def __init__(self, engine: Engine, *, consumer: str) -> None:
-        self._engine = engine
-        self._consumer = consumer
-
-    @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[PostgresExternalPaymentWork]:
-        async with transaction(self._engine) as connection:
-            yield PostgresExternalPaymentWork(connection, self._consumer)
+class PostgresExternalPaymentUnitOfWork(Opening[PostgresExternalPaymentWork]):
+    _opens = PostgresExternalPaymentWork

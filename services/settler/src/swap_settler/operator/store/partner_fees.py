@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Final
 
-from swap_runtime.postgres.database import Engine, transaction
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.ledger.inventory import AssetKey
+from swap_settler.model.store.unit_of_work import Opening
 from swap_settler.operator.decide.partner_fees import PartnerFee
 from swap_settler.operator.store.claims import PostgresClaimWork
 
@@ -58,12 +57,5 @@ class PostgresFeeWork(PostgresClaimWork):
         )
 
 
-class PostgresFeeUnitOfWork:
-    def __init__(self, engine: Engine, *, consumer: str) -> None:
-        self._engine = engine
-        self._consumer = consumer
-
-    @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[PostgresFeeWork]:
-        async with transaction(self._engine) as connection:
-            yield PostgresFeeWork(connection, self._consumer)
+class PostgresFeeUnitOfWork(Opening[PostgresFeeWork]):
+    _opens = PostgresFeeWork
