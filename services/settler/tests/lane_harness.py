@@ -43,6 +43,7 @@ from swap_settler.paying.decide.replacing import Patience
 from swap_settler.paying.decide.slots import Due
 from swap_settler.paying.store.fences import PostgresFences
 from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
+from swap_settler.paying.store.lane_sweeps import PostgresLaneSweeps
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.paying.usecases.close_slots import CloseSlots
@@ -215,6 +216,7 @@ class World:
             chain=self.reader,
             sender=self.sender,
             store=self.store,
+            sweeps=PostgresLaneSweeps(self.engine, self.lane),
             result_listener=self.mark_sent,
             calls=self.calls,
             fee_cap=FEE_CAP,

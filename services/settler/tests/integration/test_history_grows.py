@@ -48,7 +48,7 @@ from swap_settler.operator.store import (
     stops,
     sweep_orders,
 )
-from swap_settler.paying.store import lane_statements, lane_sweep_statements, outflow_statements
+from swap_settler.paying.store import lane_statements, lane_sweeps, outflow_statements
 from swap_settler.settling.store import dwelling
 from tests.plugins.plans import Question, Readers
 
@@ -58,7 +58,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     backlogs, blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements,
     losses, outflow_statements, partner_fees, records, rescues, signers, statements, stops,
     swap_statements, sweep_orders, sweep_statements, external_payments, withdrawal_work,
-    counted_outflow, lane_sweep_statements,
+    counted_outflow, lane_sweeps,
 )  # fmt: skip
 AT_MOST: Final = 150  # pages, and rows of each step: most ask for seven things
 # These are given everything that is open.
@@ -236,8 +236,8 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "sweep_statements.DROP_DUE": PLACES,
     "sweep_statements.POSTPONE_DUE": PLACES,
     "sweep_statements.POSTPONE_REFUNDS": {"ids": [1, 2]},
-    "lane_sweep_statements.POSTPONE": {"ids": SWEEPS},
-    "lane_sweep_statements.CLOSE_SWEEPS": {
+    "lane_sweeps.POSTPONE": {"ids": SWEEPS},
+    "lane_sweeps.CLOSE_SWEEPS": {
         "nonce": NONCES,
         "transaction_hash": HASHES,
         "block_number": ASKED,

@@ -12,6 +12,7 @@ from swap_settler.paying.decide.lane import GasAlarm, GasUnits, Retries
 from swap_settler.paying.decide.replacing import Patience
 from swap_settler.paying.store.fences import PostgresFences
 from swap_settler.paying.store.lane_store import LaneName, PostgresLaneStore
+from swap_settler.paying.store.lane_sweeps import PostgresLaneSweeps
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.paying.usecases.buffer_sent_attempts import BufferSentAttempts
@@ -56,6 +57,7 @@ class Lane:
         # One that takes nothing new still signs for the nonces it has handed out.
         self._slots_max = 0 if name.signer in retired else group.payout_slots_max
         self._store = PostgresLaneStore(service.engine, name)
+        self._sweeps = PostgresLaneSweeps(service.engine, name)
         self._fences = PostgresFences(service.engine, name)
         self._work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=name)
         self._calls = _calls(chain, name.signer)
@@ -132,6 +134,7 @@ class Lane:
             chain=self._chain.reader,
             sender=self._chain.sender,
             store=self._store,
+            sweeps=self._sweeps,
             result_listener=self._sent_attempts,
             calls=self._calls,
             fee_cap=self._chain.network.max_fee_per_gas,

@@ -18,11 +18,10 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.holds import OPEN
 from swap_settler.paying import observe
 from swap_settler.paying.decide.caps import WithheldPayment
-from swap_settler.paying.decide.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
+from swap_settler.paying.decide.lane import Group, Payment, Slot
 from swap_settler.paying.decide.replacing import OpenSlot
 from swap_settler.paying.decide.slots import Attempt, Due, SignedFor, UnsignedSlots, fitting
 from swap_settler.paying.store import lane_statements as statements
-from swap_settler.paying.store import lane_sweep_statements
 from swap_settler.paying.store import outflow_statements as outflow
 from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow, record_outflow
 
@@ -51,6 +50,29 @@ class LaneName:
     @property
     def values(self) -> dict[str, object]:
         return {"network": self.network, "signer": self.signer}
+
+
+def hand_out(
+    connection: Transaction,
+    lane: LaneName,
+    carried: Mapping[int, Sequence[UUID]],
+    *,
+    at: datetime | None = None,
+) -> None:
+    """Put intents on the next nonces of a lane that is locked.
+
+    :param at: when the caps counted them; None: now.
+    """
+    pairs = [
+        {"nonce": nonce, "intent_id": intent_id}
+        for nonce, intent_ids in carried.items()
+        for intent_id in intent_ids
+    ]
+    connection.post(statements.TAKE_NONCES, {**lane.values, "count": len(carried)})
+    connection.post(statements.ADD_SLOTS, {**lane.values, "nonces": list(carried)})
+    connection.post(statements.ADD_SLOT_INTENTS, {**lane.values, **columns(pairs)})
+    ids = [pair["intent_id"] for pair in pairs]
+    connection.post(statements.ASSIGN_INTENTS, {"ids": ids, "at": at})
 
 
 class PostgresLaneStore:
@@ -175,76 +197,13 @@ class PostgresLaneStore:
             ]
             if slots:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
-                self._hand_out(connection, carried, at=decision.at)
+                hand_out(connection, self._lane, carried, at=decision.at)
                 self._add_attempts(connection, fitting(signed, slots))
         observe.payments_withheld(self._lane.network, len(decision.admission.refused_by))
         if left_out := [id for id in ids if id not in free]:
             # Otherwise they would be the first again, and have the places of what may leave.
             await self.defer_payments(left_out, pause=LEFT_OUT_PAUSE)
         return slots
-
-    def _hand_out(
-        self,
-        connection: Transaction,
-        carried: Mapping[int, Sequence[UUID]],
-        *,
-        at: datetime | None = None,
-    ) -> None:
-        pairs = [
-            {"nonce": nonce, "intent_id": intent_id}
-            for nonce, intent_ids in carried.items()
-            for intent_id in intent_ids
-        ]
-        connection.post(statements.TAKE_NONCES, self._values(count=len(carried)))
-        connection.post(statements.ADD_SLOTS, self._values(nonces=list(carried)))
-        connection.post(statements.ADD_SLOT_INTENTS, self._values(**columns(pairs)))
-        ids = [pair["intent_id"] for pair in pairs]
-        connection.post(statements.ASSIGN_INTENTS, {"ids": ids, "at": at})
-
-    async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
-        """Return the sweeps that are due, the longest waiting first."""
-        async with reading(self._engine) as connection:
-            values = {"network": self._lane.network, "limit": limit}
-            rows = await connection.execute(lane_sweep_statements.WAITING, values)
-        return [_sweep(row) for row in rows]
-
-    async def assign_sweeps(
-        self, sweeps: Sequence[WaitingSweep], *, epoch: int
-    ) -> Sequence[SweepSlot]:
-        """Hand out one nonce for all of them; nothing for a signer that is halted.
-
-        :raises LeaseLost: when another lane has taken over.
-        """
-        async with transaction(self._engine) as connection:
-            locked, [signer] = await require_epoch(
-                connection,
-                self._lane.lease,
-                epoch,
-                (statements.LOCK_INTENTS, {"ids": [sweep.intent_id for sweep in sweeps]}),
-                (statements.LOCK_SIGNER, self._values()),
-            )
-            free = {row.id for row in locked}
-            if not signer.may_sign or not free:
-                return ()
-            taken = tuple(sweep for sweep in sweeps if sweep.intent_id in free)
-            slot = SweepSlot(signer.next_nonce, taken)
-            self._hand_out(connection, {slot.nonce: [one.intent_id for one in taken]})
-        return [slot]
-
-    async def unsigned_sweeps(self) -> Sequence[SweepSlot]:
-        """Return the slots of sweeps that nothing was signed for."""
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(lane_sweep_statements.UNSIGNED_SLOTS, self._values())
-        return [
-            SweepSlot(nonce, tuple(_sweep(row) for row in of_slot))
-            for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
-        ]
-
-    async def postpone_sweeps(self, intent_ids: Sequence[object], *, pause: timedelta) -> None:
-        """Let sweeps wait that failed, each time longer."""
-        async with transaction(self._engine) as connection:
-            values = {"ids": list(intent_ids), "pause": pause}
-            await connection.execute(lane_sweep_statements.POSTPONE, values)
 
     async def unsigned_slots(self, *, epoch: int) -> UnsignedSlots:
         """Return the slots nothing was signed for, with the payments on them that still live.
@@ -455,10 +414,6 @@ def _open_slot(row: Row, payments: Group) -> OpenSlot:
         payments=payments,
         is_unfounded=row.is_unfounded,
     )
-
-
-def _sweep(row: Row) -> WaitingSweep:
-    return WaitingSweep(row.id, row.sequence_number, row.token, row.failures, row.goes_alone)
 
 
 def _attempt_row(attempt: Attempt) -> Mapping[str, object]:

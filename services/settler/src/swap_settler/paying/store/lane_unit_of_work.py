@@ -16,8 +16,8 @@ from swap_runtime.postgres.leases import require_epoch
 from swap_settler.model.store.unit_of_work import PostgresWork
 from swap_settler.paying.decide.slots import ClosedSlot, Owners, Snapshot
 from swap_settler.paying.store import lane_statements as statements
-from swap_settler.paying.store import lane_sweep_statements
 from swap_settler.paying.store.lane_store import LaneName
+from swap_settler.paying.store.lane_sweeps import CLOSE_SWEEPS
 
 
 class PostgresLaneWork(PostgresWork):
@@ -119,7 +119,7 @@ class PostgresLaneWork(PostgresWork):
             "block_hash": arrays["block_hash"],
             "succeeded": [not slot.paid_nothing for slot in closed],
         }
-        post(lane_sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
+        post(CLOSE_SWEEPS, {**lane, **ended})
 
     async def close_forgotten(self, nonces: Collection[int], final: Block) -> None:
         """Close nonces that carry nothing and were consumed by what a restored ledger forgot."""

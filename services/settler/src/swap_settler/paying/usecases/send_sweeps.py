@@ -19,6 +19,7 @@ from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import SweepSlot, WaitingSweep
 from swap_settler.paying.decide.slots import Attempt
 from swap_settler.paying.store.lane_store import PostgresLaneStore
+from swap_settler.paying.store.lane_sweeps import PostgresLaneSweeps
 from swap_settler.paying.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.paying.usecases.lane_calls import LaneCalls
 
@@ -35,6 +36,7 @@ class SendSweeps:
         chain: ChainReader,
         sender: ChainSender,
         store: PostgresLaneStore,
+        sweeps: PostgresLaneSweeps,
         result_listener: BroadcastResultListener,
         calls: LaneCalls,
         fee_cap: int,
@@ -48,6 +50,7 @@ class SendSweeps:
         self._chain = chain
         self._sender = sender
         self._store = store
+        self._sweeps = sweeps
         self._result_listener = result_listener
         self._calls = calls
         self._fee_cap = fee_cap
@@ -82,17 +85,17 @@ class SendSweeps:
 
     async def _slots(self, epoch: int) -> Sequence[SweepSlot]:
         if self._has_unsigned_slots:
-            left_over = await self._store.unsigned_sweeps()
+            left_over = await self._sweeps.unsigned()
             if left_over:
                 return left_over
             self._has_unsigned_slots = await self._store.has_unsigned_slots()
-        waiting = await self._store.waiting_sweeps(limit=self._sweeps_max)
+        waiting = await self._sweeps.waiting(limit=self._sweeps_max)
         if not waiting or await self._store.in_flight() >= self._in_flight_max:
             return ()
         group = await self._possible(waiting)
         if not group:
             return ()
-        slots = await self._store.assign_sweeps(group, epoch=epoch)
+        slots = await self._sweeps.assign(group, epoch=epoch)
         crashpoint("settler.after_slot_sweep")
         return slots
 
@@ -103,7 +106,7 @@ class SendSweeps:
             return together
         refused = await self._refused([[sweep] for sweep in waiting])
         if refused:
-            await self._store.postpone_sweeps(list(refused), pause=REFUSAL_PAUSE)
+            await self._sweeps.postpone(list(refused), pause=REFUSAL_PAUSE)
         return [sweep for sweep in waiting if sweep.intent_id not in refused][:1]
 
     async def _refused(self, groups: Sequence[Sequence[WaitingSweep]]) -> set[object]:
