@@ -12,6 +12,7 @@ from swapctl.admin_client import AwaitsApproval, RequestFailed
 from swapctl.commands import (
     approvals,
     audit,
+    books,
     caps,
     claimable,
     doctor,
@@ -69,6 +70,8 @@ app.add_typer(fees.fees, name="fees")
 app.add_typer(approvals.approvals, name="approvals")
 app.add_typer(operators.operator, name="operator")
 app.command("audit")(audit.list_orders)
+app.command("balances")(books.list_balances)
+app.command("losses")(books.list_losses)
 app.command("rescue")(rescue.rescue)
 app.command("doctor")(doctor.doctor)
 app.command("stuck")(stuck.list_stuck)

@@ -432,3 +432,11 @@ class TestCaps:
 
         body = {"reason": "the old deployment"}
         assert port.requests[-1][2] == {"network": "A_DEVNET", "transaction_hash": "0x1", **body}
+
+
+@pytest.mark.parametrize("name", ["balances", "losses"])
+def test_balances_and_losses_are_read_from_the_settler(port: Port, stack: Path, name: str) -> None:
+    answer: dict[str, object] = {"balances": [], "backlogs": [], "networks": [], "entries": []}
+    port.answers["GET", f"/admin/{name}"] = (200, answer)
+
+    assert run(stack, name) == answer

@@ -1,5 +1,5 @@
 -- The real tables in the shape that the thirty invariants ask for. Applied after the migrations,
--- by the role that may create the schema; the role auditor reads it. Hashes of transactions and addresses
+-- by the role that may create the schema; the roles auditor and settler read it. Hashes of transactions and addresses
 -- are bytes here. Hashes of blocks stay text, so that a join with chain_block uses its primary key.
 -- A leg is (swap_id, deposit_id): deposit_id null is the swap's main leg.
 DROP SCHEMA IF EXISTS invariant CASCADE;
@@ -167,6 +167,7 @@ WHERE NOT EXISTS (
   WHERE (t.chain_id, t.tx_hash) = (x.chain_id, x.tx_hash) AND NOT t.is_cancel
     AND c.status IS DISTINCT FROM 0);
 
-GRANT USAGE ON SCHEMA invariant TO auditor;
-GRANT SELECT ON ALL TABLES IN SCHEMA invariant TO auditor;
-GRANT EXECUTE ON FUNCTION bytes TO auditor;
+-- The settler shows operators what an invariant finds (decision 0096).
+GRANT USAGE ON SCHEMA invariant TO auditor, settler;
+GRANT SELECT ON ALL TABLES IN SCHEMA invariant TO auditor, settler;
+GRANT EXECUTE ON FUNCTION bytes TO auditor, settler;

@@ -289,7 +289,7 @@ class Model:
     async def lift(self) -> None:
         for network in (EVERYWHERE, SOURCE, DESTINATION):
             with suppress(OrderRefused):
-                await self.switch.lift(network, **BY)
+                await self.switch.lift(network, **BY)  # type: ignore[arg-type]
 
     async def explain(self, network: str) -> None:
         """Name what used the nonces of a halted signer, and resume it."""

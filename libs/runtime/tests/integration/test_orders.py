@@ -162,6 +162,14 @@ class TestWhoMay:
         for method, path in (("GET", "/notes"), ("GET", "/audit"), ("POST", "/notes/1")):
             assert (await port.ask("api", path, method=method))[0] == 403
 
+    async def test_a_token_is_told_whose_it_is(self, port: Port) -> None:
+        answers = [await port.ask(name, "/identity", method="GET") for name in ("ann", "vic")]
+
+        assert [answer["role"] for _, answer in answers] == ["operator", "viewer"]
+        assert answers[0] == (200, {"name": "ann", "role": "operator"})
+        assert (await port.ask("api", "/identity", method="GET"))[0] == 403
+        assert (await port.ask("gus", "/identity", method="GET"))[0] == 401
+
     async def test_the_name_is_the_tokens_and_not_what_the_request_says(self, port: Port) -> None:
         assert await port.ask("ann", "/notes/1", {"by": "ben"}) == (200, {"by": "ann"})
 
@@ -171,6 +179,15 @@ class TestWhoMay:
 
 
 class TestTheLog:
+    async def test_has_why_it_was_ordered_and_why_it_was_approved(self, port: Port) -> None:
+        id = await port.proposed()
+        await port.ask("ben", f"/approvals/{id}/approve", {"reason": "I called the owner"})
+
+        assert await port.log() == [("ann", WRITE, "proposed"), ("ben", APPROVE, "done")]
+        approved = port.rows[1]
+        assert approved["reason"] == "because"
+        assert approved["parameters"]["approved_because"] == "I called the owner"
+
     async def test_has_a_row_of_everything_that_was_ordered(self, port: Port) -> None:
         port.notes.limit = 50
         await port.ask("ann", "/notes/1", {"reason": "why not", "hook": "https://a.example/secret"})

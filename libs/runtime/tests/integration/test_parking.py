@@ -101,6 +101,19 @@ class TestPostgresParking:
 
         assert {p["key"] for p in await consumption.parked()} == {"a"}
 
+    async def test_one_is_shown_by_its_id_whatever_became_of_it(
+        self, consumption: Consumption
+    ) -> None:
+        await consumption.consumer.receive([a_record(version=1)])
+        [first, *_] = await consumption.parked()
+        await consumption.operator.drop(int(first["id"]))
+
+        shown = await consumption.operator.find_parked(int(first["id"]))
+
+        assert shown is not None
+        assert (shown["id"], shown["state"]) == (first["id"], "dropped")
+        assert await consumption.operator.find_parked(-1) is None
+
     async def test_tells_undecodable_messages_without_an_id_apart(
         self, consumption: Consumption
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 from pydantic import Field, SecretStr
 
@@ -101,6 +102,11 @@ class SettlerGroup(ServiceGroup):
     loss_span: timedelta = Field(timedelta(days=1), description="A loss counts for so long")
     loss_interval: timedelta = Field(
         timedelta(seconds=1), description="How often losses are compared with their budgets"
+    )
+    invariant_queries: Path | None = Field(
+        None,
+        description="The queries of the invariants, for operators: deploy/postgres/invariants/"
+        "queries.sql. Without it /admin/invariants answers 404",
     )
     second_operator_above_usd: int = Field(
         10_000,

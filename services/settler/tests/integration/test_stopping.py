@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
@@ -20,6 +21,7 @@ from services.settler.tests.lane_harness import (
     expect_other_nonces,
 )
 from swap_runtime.errors import Refused
+from swap_runtime.operators.admin_routes import Order
 from swap_runtime.postgres.leases import require_epoch
 from swap_runtime.postgres.sql import sql
 from swap_runtime.screening import BlockList, FreshList
@@ -255,6 +257,23 @@ class TestTheKillSwitch:
         assert [stop["network"] for stop in on["stops"]] == ["*"]
         assert {**listed, "nothing_is_signed": True} == on
         assert off == {"stops": []}
+
+    async def test_a_stop_that_was_ordered_since_stays(self, world: World) -> None:
+        admin = StopAdmin(switch(world), guard_losses=guarding(world))
+        routes = post("/stop", as_operator(admin.stop)), post("/go", as_operator(admin.lift))
+        proposed = Order("ann", {}, json.dumps(SAID).encode())
+
+        async with client_of(get("/", admin.list_all), *routes) as http:
+            [first] = (await (await http.post("/stop", json=SAID)).json())["stops"]
+            bound = await admin.add_stop(proposed)
+            await http.post("/go", json={**SAID, "stopped_at": first["at"]})
+            await http.post("/stop", json=SAID)
+            with pytest.raises(Refused, match="since"):
+                await admin.lift(bound)
+            [second] = (await (await http.get("/")).json())["stops"]
+
+        assert first["kind"] == second["kind"] == "signing"
+        assert json.loads(bound.body)["stopped_at"] == first["at"].replace("+00:00", "Z")
 
     async def test_lifts_what_a_loss_budget_stopped_only_when_that_is_named(
         self, world: World

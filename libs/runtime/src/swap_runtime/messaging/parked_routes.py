@@ -32,6 +32,7 @@ LIST_STANDING: Final = sql(
     + _IN_ORDER
 )
 LIST: Final = sql(_LIST.format(is_wanted="state = :state") + _IN_ORDER)
+FIND: Final = sql(_LIST.format(is_wanted="id = :id"))
 FIND_UNVERIFIED: Final = sql("""
 SELECT topic, key, value, partition, "offset", claimed_id, outbox_id FROM parked
 WHERE id = :id AND state = 'unverified'
@@ -50,11 +51,13 @@ UPDATE parked SET state = 'dropped', ended_at = now()
 WHERE id = :id AND state IN ('parked', 'unverified') RETURNING id
 """)
 LIMIT: Final = 500
+DIGITS_MAX: Final = 18  # every such number is a bigint
+NOT_FOUND: Final = "no such parked message"
 log = structlog.get_logger()
 
 
 class ParkedRoutes:
-    """`GET /admin/parked`, `POST /admin/parked/{id}/release` and `…/drop`."""
+    """`GET /admin/parked` and `…/{id}`, `POST /admin/parked/{id}/release` and `…/drop`."""
 
     def __init__(self, engine: Engine, *, sources: Mapping[str, str] = SOURCES) -> None:
         self._engine = engine
@@ -63,6 +66,7 @@ class ParkedRoutes:
     def routes(self) -> tuple[AdminRoute, ...]:
         return (
             AdminRoute("GET", "/parked", self._list),
+            AdminRoute("GET", "/parked/{id}", self._show),
             AdminRoute("POST", "/parked/{id}/release", self._release),
             AdminRoute("POST", "/parked/{id}/drop", self._drop),
         )
@@ -73,6 +77,13 @@ class ParkedRoutes:
         statement = LIST_STANDING if state is None else LIST
         async with reading(self._engine) as connection:
             return [_shown(row) for row in await connection.execute(statement, values)]
+
+    async def find_parked(self, parked_id: int) -> dict[str, object] | None:
+        """Return one message, whatever its state."""
+        values = {"id": parked_id, "topic": None}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(FIND, values)).one_or_none()
+        return None if row is None else _shown(row)
 
     async def release(self, parked_id: int) -> bool:
         """Send it through its use case again soon; False where there is no such parked message.
@@ -115,6 +126,12 @@ class ParkedRoutes:
         parked = await self.list_parked(state=query.get("state"), topic=query.get("topic"))
         return JSONResponse({"parked": parked})
 
+    async def _show(self, request: Request) -> Response:
+        found = await self.find_parked(_id(request))
+        if found is None:
+            return JSONResponse({"error": NOT_FOUND}, status_code=404)
+        return JSONResponse({"parked": found})
+
     async def _release(self, request: Request) -> Response:
         try:
             return _answer(await self.release(_id(request)))
@@ -127,13 +144,14 @@ class ParkedRoutes:
 
 def _id(request: Request) -> int:
     text = request.path_params["id"]
-    return int(text) if text.isascii() and text.isdecimal() else -1
+    is_id = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+    return int(text) if is_id else -1
 
 
 def _answer(is_done: bool) -> Response:  # noqa: FBT001
     if is_done:
         return JSONResponse({"accepted": True}, status_code=202)
-    return JSONResponse({"error": "no such parked message"}, status_code=404)
+    return JSONResponse({"error": NOT_FOUND}, status_code=404)
 
 
 def _claimed(row: Row, source: str) -> Record:

@@ -51,8 +51,9 @@ class OrderDesk:
         self._routes: dict[str, OrderRoute] = {}
 
     def routes(self, orders: Sequence[OrderRoute]) -> Iterator[AdminRoute]:
-        """Yield the routes of the orders, of the log, and of the approvals if some need them."""
+        """Yield the routes of the orders, the log, the identity, and the approvals if needed."""
         self._routes = {route.action: route for route in orders}
+        yield AdminRoute("GET", "/identity", _show_identity)
         yield AdminRoute("GET", "/audit", self._list_log)
         for route in orders:
             handler = partial(self._order, route)
@@ -111,7 +112,8 @@ class OrderDesk:
             return await self._carry_out(logged, _no_such_proposal)
         approver, id = logged.operator.name, proposal.id
         logged.proposal_id = id
-        logged.parameters = {"action": proposal.action, **_parameters(proposal)}
+        own = {} if logged.reason is None else {"approved_because": logged.reason}
+        logged.parameters = {"action": proposal.action, **_parameters(proposal), **own}
         logged.reason = proposal.reason
 
         async def end(connection: Transaction) -> None:
@@ -215,6 +217,12 @@ class OrderDesk:
             limit=int(limit) if limit.isascii() and limit.isdecimal() else LISTED_MAX,
         )
         return JSONResponse({"orders": list(rows)})
+
+
+async def _show_identity(request: Request) -> Response:
+    """Answer whose token it is, for a client that has nothing but the token."""
+    operator = operator_of(request)
+    return JSONResponse({"name": operator.name, "role": operator.role.value})
 
 
 async def _no_such_proposal() -> Response:

@@ -13,6 +13,7 @@ from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import CONSUMER
 from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.http.blocked import BlockedAdmin
+from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.http.claims import ClaimAdmin
 from swap_settler.operator.http.partner_fees import FeeAdmin
@@ -31,6 +32,7 @@ from swap_settler.operator.store.external_nonces import (
     PostgresExternalNonceUnitOfWork,
 )
 from swap_settler.operator.store.external_payments import PostgresExternalPaymentUnitOfWork
+from swap_settler.operator.store.invariants import PostgresInvariants, read_queries
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.store.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.operator.store.records import PostgresRecords
@@ -39,10 +41,12 @@ from swap_settler.operator.store.signers import PostgresSigners
 from swap_settler.operator.store.stops import PostgresStops
 from swap_settler.operator.store.sweep_orders import PostgresSweepOrders
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable
+from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
+from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
@@ -55,6 +59,7 @@ from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileU
 from swap_settler.operator.usecases.report_backlogs import ReportBacklogs
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
+from swap_settler.operator.usecases.show_balances import ShowBalances
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 from swap_settler.settings import SettlerGroup
@@ -117,6 +122,26 @@ def _serve_records(service: Service, group: SettlerGroup, catalogue: Catalogue) 
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/claimable", admin.claimable)
     service.admin("GET", "/stuck", admin.stuck)
+    _serve_books(service, group, catalogue, backlogs)
+
+
+def _serve_books(
+    service: Service, group: SettlerGroup, catalogue: Catalogue, backlogs: PostgresBacklogs
+) -> None:
+    queries, check_invariants = group.invariant_queries, None
+    if queries is not None:
+        invariants = PostgresInvariants(service.engine, read_queries(queries.read_text()))
+        check_invariants = CheckInvariants(invariants, clock=service.clock)
+    losses = ListLosses(
+        PostgresLosses(service.engine),
+        budgets=_loss_budgets(group, catalogue),
+        span=group.loss_span,
+    )
+    admin = BooksAdmin(ShowBalances(backlogs), losses, check_invariants, catalogue=catalogue)
+    service.admin("GET", "/assets", admin.assets)
+    service.admin("GET", "/balances", admin.balances)
+    service.admin("GET", "/losses", admin.losses)
+    service.admin("GET", "/invariants", admin.invariants)
 
 
 def _serve_signers(
@@ -218,14 +243,10 @@ def _serve_stops(
     service: Service, group: SettlerGroup, catalogue: Catalogue, *, second: SecondOperator
 ) -> None:
     stop_payouts = StopPayouts(PostgresStops(service.engine), networks=list(catalogue.networks))
-    if unknown := sorted(set(group.loss_budgets_usd) - set(catalogue.networks)):
-        raise ValueError(f"LOSS_BUDGETS_USD: no network of the catalogue: {', '.join(unknown)}")
-    budgets = {
-        network: 10**6 * group.loss_budgets_usd.get(network, group.loss_budget_usd)
-        for network in catalogue.networks
-    }
     guard_losses = GuardLosses(
-        PostgresLosses(service.engine), budgets=budgets, span=group.loss_span
+        PostgresLosses(service.engine),
+        budgets=_loss_budgets(group, catalogue),
+        span=group.loss_span,
     )
     service.every("guard-losses", group.loss_interval, guard_losses)
 
@@ -236,7 +257,21 @@ def _serve_stops(
     admin = StopAdmin(stop_payouts, guard_losses=guard_losses)
     service.admin("GET", "/payouts/stops", admin.list_all)
     service.order("/payouts/stop", admin.stop)
-    service.order("/payouts/go", admin.lift, needs_second=second.lifts_stop)
+    service.order(
+        "/payouts/go", admin.lift, needs_second=second.lifts_stop, add_facts=admin.add_stop
+    )
+
+
+def _loss_budgets(group: SettlerGroup, catalogue: Catalogue) -> dict[str, int]:
+    """
+    :raises ValueError: when a budget names no network of the catalogue.
+    """
+    if unknown := sorted(set(group.loss_budgets_usd) - set(catalogue.networks)):
+        raise ValueError(f"LOSS_BUDGETS_USD: no network of the catalogue: {', '.join(unknown)}")
+    return {
+        network: 10**6 * group.loss_budgets_usd.get(network, group.loss_budget_usd)
+        for network in catalogue.networks
+    }
 
 
 def _serve_caps(

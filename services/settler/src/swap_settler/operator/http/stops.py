@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
-from pydantic import model_validator
+from pydantic import AwareDatetime, model_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, read_form, wrong
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
@@ -42,6 +44,8 @@ class StopForm(OrderForm):
 
 class LiftForm(StopForm):
     is_of_losses: bool = False  # what a loss budget stopped: payments for what came from there
+    # The stop that is to be lifted: another one, ordered since, stays. None: whichever is on.
+    stopped_at: AwareDatetime | None = None
 
     @model_validator(mode="after")
     def _names_a_network(self) -> LiftForm:
@@ -74,24 +78,44 @@ class StopAdmin:
             form = read_form(order, LiftForm)
         except ValueError as error:
             return wrong(error)
-        if form.is_of_losses:
-            await self._guard_losses.lift(form.where, by=order.by, reason=form.reason)
-        else:
-            await self._stop_payouts.lift(form.where, by=order.by, reason=form.reason)
+        lift = self._guard_losses.lift if form.is_of_losses else self._stop_payouts.lift
+        await lift(form.where, by=order.by, reason=form.reason, stopped_at=form.stopped_at)
         return await self._shown()
+
+    async def add_stop(self, order: Order) -> Order:
+        """Bind an order that is stored to the stop of now, unless it names one.
+
+        :raises Refused: when nothing is stopped there.
+        """
+        try:
+            form = read_form(order, LiftForm)
+        except ValueError:  # it is refused when it is approved
+            return order
+        if form.stopped_at is not None:
+            return order
+        if form.is_of_losses:
+            stops = await self._guard_losses.list_stops()
+        else:
+            stops = await self._stop_payouts.list_all()
+        stop = next((one for one in stops if one.network == form.where), None)
+        if stop is None:
+            raise Refused(f"nothing is stopped: {form.where}")
+        bound = form.model_copy(update={"stopped_at": stop.at})
+        return replace(order, body=bound.model_dump_json().encode())
 
     async def _shown(self, **details: bool) -> Response:
         stops = await self._stop_payouts.list_all()
         of_losses = await self._guard_losses.list_stops()
         halts = await self._stop_payouts.list_halts()
-        document = [_shown_stop(stop, PAYOUTS_STOPPED) for stop in stops]
-        document += [_shown_stop(stop, NETWORK_HALTED) for stop in halts]
-        document += [_shown_stop(stop, LOSS_BUDGET_SPENT) for stop in of_losses]
+        document = [_shown_stop(stop, "signing", PAYOUTS_STOPPED) for stop in stops]
+        document += [_shown_stop(stop, "halt", NETWORK_HALTED) for stop in halts]
+        document += [_shown_stop(stop, "losses", LOSS_BUDGET_SPENT) for stop in of_losses]
         return JSONResponse({"stops": document, **details})
 
 
-def _shown_stop(stop: Stop, effect: str) -> dict[str, Any]:
+def _shown_stop(stop: Stop, kind: str, effect: str) -> dict[str, Any]:
     return {
+        "kind": kind,
         "network": stop.network,
         "at": stop.at.isoformat(),
         "by": stop.by,

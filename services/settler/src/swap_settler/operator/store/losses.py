@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
+from swap_settler.operator.decide.books import LossEntry
 from swap_settler.operator.decide.signer import Stop
 
 BY: Final = "the loss budget"
@@ -56,6 +57,18 @@ ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
 LIFT: Final = sql("""
 UPDATE source_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
 WHERE network = :network AND lifted_at IS NULL
+    AND (CAST(:stopped_at AS timestamptz) IS NULL OR stopped_at = :stopped_at)
+""")
+
+
+ENTRIES: Final = sql("""
+SELECT entry.kind, entry.at, entry.swap_id, account.network, account.token, posting.base_units
+FROM (
+    SELECT id, kind, swap_id, at FROM ledger_transaction
+    WHERE kind IN ('lost', 'recovered', 'refuel_lost') ORDER BY at DESC LIMIT :limit) AS entry
+JOIN posting ON posting.transaction_id = entry.id
+JOIN account ON account.id = posting.account_id
+WHERE account.kind = 'loss' ORDER BY entry.at DESC, entry.id, posting.n
 """)
 
 
@@ -84,6 +97,14 @@ class PostgresLosses:
             rows = await connection.execute(STOPS)
         return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
 
+    async def list_entries(self, *, limit: int) -> Sequence[LossEntry]:
+        """Return the newest postings first."""
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(ENTRIES, {"limit": limit})
+        return [
+            LossEntry(r.kind, r.at, r.swap_id, r.network, r.token, int(r.base_units)) for r in rows
+        ]
+
     async def stop(self, network: str, *, because: str, last_lifted: int | None) -> bool:
         """Have nothing paid any more for what came from there.
 
@@ -94,10 +115,15 @@ class PostgresLosses:
             values = {"network": network, "because": because, "last_lifted": last_lifted}
             return (await connection.execute(STOP, values)).changed > 0
 
-    async def lift(self, network: str, *, by: str, reason: str) -> bool:
-        """False if it was not stopped."""
+    async def lift(
+        self, network: str, *, by: str, reason: str, stopped_at: datetime | None = None
+    ) -> bool:
+        """False if it was not stopped.
+
+        :param stopped_at: only the stop that began then; None: whichever is on.
+        """
         async with transaction(self._engine) as connection:
-            values = {"network": network, "by": by, "reason": reason}
+            values = {"network": network, "by": by, "reason": reason, "stopped_at": stopped_at}
             is_lifted = (await connection.execute(LIFT, values)).changed > 0
             if is_lifted:
                 await log_order(connection)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from swap_runtime.errors import Unavailable
@@ -29,6 +29,7 @@ ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
 LIFT: Final = sql("""
 UPDATE payout_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
 WHERE network = :network AND lifted_at IS NULL
+    AND (CAST(:stopped_at AS timestamptz) IS NULL OR stopped_at = :stopped_at)
 """)
 WAIT_AT_MOST: Final = sql("SELECT set_config('statement_timeout', :milliseconds, true)")
 # What keeps signed bytes holds its lane's lease from before it reads the switch until it commits.
@@ -78,10 +79,15 @@ class PostgresStops:
             return False
         return True
 
-    async def lift(self, network: str, *, by: str, reason: str) -> bool:
-        """Switch off. False if it was not on."""
+    async def lift(
+        self, network: str, *, by: str, reason: str, stopped_at: datetime | None = None
+    ) -> bool:
+        """Switch off. False if it was not on.
+
+        :param stopped_at: only the stop that began then; None: whichever is on.
+        """
         async with transaction(self._engine) as connection:
-            values = {"network": network, "by": by, "reason": reason}
+            values = {"network": network, "by": by, "reason": reason, "stopped_at": stopped_at}
             is_lifted = (await connection.execute(LIFT, values)).changed > 0
             if is_lifted:
                 await log_order(connection)

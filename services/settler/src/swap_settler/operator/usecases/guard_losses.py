@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
@@ -46,13 +46,17 @@ class GuardLosses:
         observe.source_stops(self._budgets, {stop.network for stop in found})
         return found
 
-    async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
+    async def lift(
+        self, network: str, *, by: str, reason: str, stopped_at: datetime | None = None
+    ) -> Sequence[Stop]:
         """Return what is still stopped; what was lost until now counts no more.
 
+        :param stopped_at: only the stop that began then; None: whichever is on.
         :raises Refused: when nothing is stopped there.
         """
-        if not await self._losses.lift(network, by=by, reason=reason):
-            raise Refused(f"payments for what comes from {network} are not stopped")
+        if not await self._losses.lift(network, by=by, reason=reason, stopped_at=stopped_at):
+            since = "" if stopped_at is None else f" since {stopped_at.isoformat()}"
+            raise Refused(f"payments for what comes from {network} are not stopped{since}")
         observe.source_let_go(network, by=by, reason=reason)
         return await self.list_stops()
 

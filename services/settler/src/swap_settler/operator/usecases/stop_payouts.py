@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from swap_runtime.errors import Refused
 from swap_settler.operator import observe
@@ -41,15 +42,19 @@ class StopPayouts:
             observe.round_outlasts_the_stop(network)
         return is_over
 
-    async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
+    async def lift(
+        self, network: str, *, by: str, reason: str, stopped_at: datetime | None = None
+    ) -> Sequence[Stop]:
         """Return what is still on.
 
+        :param stopped_at: only the stop that began then; None: whichever is on.
         :raises Refused: when it is not on there.
         """
         self._check(network)
-        if not await self._stops.lift(network, by=by, reason=reason):
+        if not await self._stops.lift(network, by=by, reason=reason, stopped_at=stopped_at):
             where = "everywhere" if network == EVERYWHERE else f"on {network}"
-            raise Refused(f"payouts are not stopped {where}")
+            since = "" if stopped_at is None else f" since {stopped_at.isoformat()}"
+            raise Refused(f"payouts are not stopped {where}{since}")
         observe.payouts_let_go(network, by=by, reason=reason)
         return await self.list_all()
 

@@ -1,0 +1,132 @@
+"""What an operator reads of balances, losses and invariants, below `/admin`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from swap_domain.catalogue import Catalogue
+from swap_settler.operator.decide.backlog import Backlog, Cover
+from swap_settler.operator.decide.books import InvariantResult, LossEntry
+from swap_settler.operator.usecases.check_invariants import CheckInvariants
+from swap_settler.operator.usecases.list_losses import ListLosses, NetworkLoss
+from swap_settler.operator.usecases.show_balances import ShowBalances
+
+
+class BooksAdmin:
+    def __init__(
+        self,
+        show_balances: ShowBalances,
+        list_losses: ListLosses,
+        check_invariants: CheckInvariants | None,
+        *,
+        catalogue: Catalogue,
+    ) -> None:
+        """
+        :param check_invariants: None where the deployment names no queries.
+        """
+        self._show_balances = show_balances
+        self._list_losses = list_losses
+        self._check_invariants = check_invariants
+        self._assets = _shown_assets(catalogue)
+        self._networks = sorted(catalogue.networks)
+
+    async def assets(self, _: Request) -> Response:
+        """Answer `GET /admin/assets`: what amounts of base units are counted in."""
+        return JSONResponse({"networks": self._networks, "assets": self._assets})
+
+    async def balances(self, _: Request) -> Response:
+        """Answer `GET /admin/balances`."""
+        covers = await self._show_balances.covers()
+        unsettled = await self._show_balances.unsettled()
+        refunds = await self._show_balances.refunds()
+        return JSONResponse(
+            {
+                "balances": [_shown_cover(cover) for cover in covers],
+                "backlogs": [
+                    *_shown_backlogs("deposits without an end", unsettled),
+                    *_shown_backlogs("refunds that are not final", refunds),
+                ],
+            }
+        )
+
+    async def losses(self, _: Request) -> Response:
+        """Answer `GET /admin/losses`."""
+        networks = [_shown_loss(one) for one in await self._list_losses.by_network()]
+        entries = [_shown_entry(one) for one in await self._list_losses.entries()]
+        span_seconds = int(self._list_losses.span.total_seconds())
+        return JSONResponse(
+            {"span_seconds": span_seconds, "networks": networks, "entries": entries}
+        )
+
+    async def invariants(self, _: Request) -> Response:
+        """Answer `GET /admin/invariants`."""
+        if self._check_invariants is None:
+            error = "this deployment names no queries: SWAP_SETTLER__INVARIANT_QUERIES"
+            return JSONResponse({"error": error}, status_code=404)
+        report = await self._check_invariants()
+        results = [_shown_result(one) for one in report.results]
+        return JSONResponse({"at": report.at.isoformat(), "invariants": results})
+
+
+def _shown_assets(catalogue: Catalogue) -> Sequence[dict[str, Any]]:
+    return [
+        {
+            "network": network.name,
+            "token": token.address,
+            "symbol": token.symbol,
+            "decimals": token.decimals,
+        }
+        for network in catalogue.networks.values()
+        for token in network.tokens
+    ]
+
+
+def _shown_cover(cover: Cover) -> dict[str, Any]:
+    treasury = cover.treasury_base_units
+    return {
+        "network": cover.network,
+        "token": cover.token,
+        "held_base_units": str(cover.held_base_units),
+        "owed_base_units": str(cover.owed_base_units),
+        "treasury_base_units": None if treasury is None else str(treasury),
+    }
+
+
+def _shown_backlogs(what: str, backlogs: Sequence[Backlog]) -> list[dict[str, Any]]:
+    return [
+        {
+            "what": what,
+            "network": one.network,
+            "count": one.count,
+            "oldest_seconds": int(one.oldest.total_seconds()),
+        }
+        for one in backlogs
+    ]
+
+
+def _shown_loss(one: NetworkLoss) -> dict[str, Any]:
+    return {
+        "network": one.network,
+        "usd_micros": str(one.usd_micros),
+        "budget_usd_micros": str(one.budget_usd_micros),
+        "is_stopped": one.is_stopped,
+    }
+
+
+def _shown_entry(entry: LossEntry) -> dict[str, Any]:
+    return {
+        "kind": entry.kind,
+        "at": entry.at.isoformat(),
+        "swap_id": entry.swap_id and str(entry.swap_id),
+        "network": entry.network,
+        "token": entry.token,
+        "base_units": str(entry.base_units),
+    }
+
+
+def _shown_result(result: InvariantResult) -> dict[str, Any]:
+    return {"name": result.name, "rows": list(result.rows), "failure": result.failure}

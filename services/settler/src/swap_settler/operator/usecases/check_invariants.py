@@ -1,0 +1,41 @@
+"""Checks the invariants of the whole system when an operator asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from swap_runtime.clock import Clock
+from swap_settler.operator.decide.books import InvariantResult
+from swap_settler.operator.store.invariants import PostgresInvariants
+
+REPEATED_AFTER: Final = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantReport:
+    at: datetime
+    results: Sequence[InvariantResult]
+
+
+class CheckInvariants:
+    """Run every query once for all who ask at a time: they read whole tables."""
+
+    def __init__(self, invariants: PostgresInvariants, *, clock: Clock) -> None:
+        self._invariants = invariants
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._report: InvariantReport | None = None
+
+    async def __call__(self) -> InvariantReport:
+        """
+        :raises Refused: when this deployment has no views for it.
+        """
+        async with self._turn:
+            now = self._clock()
+            if self._report is None or now - self._report.at > REPEATED_AFTER:
+                self._report = InvariantReport(now, await self._invariants.check())
+            return self._report

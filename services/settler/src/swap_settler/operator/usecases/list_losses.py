@@ -1,0 +1,54 @@
+"""Shows operators what reorgs took after it was paid for, beside the budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from swap_settler.operator.decide.books import LossEntry
+from swap_settler.operator.store.losses import PostgresLosses
+
+ENTRIES_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkLoss:
+    """What counts still of one network, in millionths of a dollar."""
+
+    network: str
+    usd_micros: int
+    budget_usd_micros: int
+    is_stopped: bool
+
+
+class ListLosses:
+    def __init__(
+        self, losses: PostgresLosses, *, budgets: Mapping[str, int], span: timedelta
+    ) -> None:
+        """
+        :param budgets: in millionths of a dollar, by network.
+        :param span: losses count for so long.
+        """
+        self._losses = losses
+        self._budgets = budgets
+        self.span = span
+
+    async def by_network(self) -> Sequence[NetworkLoss]:
+        """Return every network of the catalogue."""
+        lost = await self._losses.lost(self.span)
+        stopped = {stop.network for stop in await self._losses.list_stops()}
+        return [
+            NetworkLoss(
+                network,
+                lost[network].usd_micros if network in lost else 0,
+                budget,
+                network in stopped,
+            )
+            for network, budget in sorted(self._budgets.items())
+        ]
+
+    async def entries(self) -> Sequence[LossEntry]:
+        """Return the newest postings of losses, also of those that count no more."""
+        return await self._losses.list_entries(limit=ENTRIES_MAX)

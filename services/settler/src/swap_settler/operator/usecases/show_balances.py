@@ -1,0 +1,26 @@
+"""Shows operators what the Treasuries hold against what is owed, and what waits to be paid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_settler.operator.decide.backlog import Backlog, Cover
+from swap_settler.operator.store.backlogs import PostgresBacklogs
+
+
+class ShowBalances:
+    def __init__(self, backlogs: PostgresBacklogs) -> None:
+        self._backlogs = backlogs
+
+    async def covers(self) -> Sequence[Cover]:
+        """Return each asset, by network and token."""
+        found = await self._backlogs.covers()
+        return sorted(found, key=lambda cover: (cover.network, cover.token))
+
+    async def unsettled(self) -> Sequence[Backlog]:
+        """Return the deposits whose swaps have no end yet, by source network."""
+        return await self._backlogs.unsettled()
+
+    async def refunds(self) -> Sequence[Backlog]:
+        """Return the refunds that are not final, by network."""
+        return await self._backlogs.refunds()

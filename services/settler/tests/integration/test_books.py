@@ -1,0 +1,148 @@
+"""What operators read of balances, losses and invariants."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.integration.test_loss_budget import guarding, lost
+from services.settler.tests.lane_harness import DESTINATION, NOW, SOURCE, World, a_deposit
+from swap_runtime.errors import Refused
+from swap_settler.operator.http.books import BooksAdmin
+from swap_settler.operator.store.backlogs import PostgresBacklogs
+from swap_settler.operator.store.invariants import PostgresInvariants, read_queries
+from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.operator.usecases.check_invariants import CheckInvariants
+from swap_settler.operator.usecases.list_losses import ListLosses
+from swap_settler.operator.usecases.show_balances import ShowBalances
+from tests.plugins.invariants import FOLDER, make_views
+from tests.plugins.postgres import SERVICES, Database
+from tests.support.serving import client_of, get
+
+pytestmark = pytest.mark.connected
+QUERIES = read_queries((FOLDER / "queries.sql").read_text())
+BUDGET = 5 * 10**9  # micro-dollars
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+@pytest.fixture
+def views(database: Database, migrated: Callable[[str], str]) -> None:
+    for service in SERVICES:
+        migrated(service)
+    make_views(database.superuser_url, {})
+
+
+def books(world: World, checked: CheckInvariants | None = None) -> BooksAdmin:
+    treasuries = {
+        name: network.contracts.treasury for name, network in world.catalogue.networks.items()
+    }
+    losses = ListLosses(
+        PostgresLosses(world.engine),
+        budgets={SOURCE: BUDGET, DESTINATION: BUDGET},
+        span=timedelta(days=1),
+    )
+    balances = ShowBalances(PostgresBacklogs(world.engine, treasuries=treasuries))
+    return BooksAdmin(balances, losses, checked, catalogue=world.catalogue)
+
+
+def checking(world: World) -> CheckInvariants:
+    return CheckInvariants(PostgresInvariants(world.engine, QUERIES), clock=lambda: NOW)
+
+
+async def read(handler: Any, status: int = 200) -> Any:
+    async with client_of(get("/", handler)) as http, http.get("/") as answer:
+        assert answer.status == status, await answer.text()
+        return await answer.json()
+
+
+async def test_every_asset_of_the_catalogue_has_a_symbol_and_decimals(world: World) -> None:
+    told = await read(books(world).assets)
+
+    assert set(told["networks"]) == set(world.catalogue.networks)
+    assert {"network", "token", "symbol", "decimals"} == set(told["assets"][0])
+
+
+async def test_balances_name_what_is_held_and_owed_and_what_waits(world: World) -> None:
+    await world.confirmed_swaps(1)
+
+    told = await read(books(world).balances)
+
+    [one] = [row for row in told["balances"] if int(row["owed_base_units"])]
+    assert (one["network"], one["treasury_base_units"]) == (DESTINATION, None)
+    [waiting] = told["backlogs"]
+    assert (waiting["network"], waiting["count"]) == (SOURCE, 1)
+
+
+async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) -> None:
+    await lost(world)
+    await guarding(world)()
+
+    told = await read(books(world).losses)
+
+    of_source = next(row for row in told["networks"] if row["network"] == SOURCE)
+    assert (of_source["usd_micros"], of_source["is_stopped"]) == (str(3000 * 10**6), True)
+    [entry] = told["entries"]
+    assert (entry["kind"], entry["network"], entry["swap_id"] is None) == ("lost", SOURCE, False)
+
+
+async def test_invariants_that_hold_have_no_rows(world: World, views: None) -> None:
+    told = await read(books(world, checking(world)).invariants)
+
+    assert [row["name"] for row in told["invariants"]] == list(QUERIES)
+    assert {row["failure"] for row in told["invariants"]} == {None}
+    # No watcher wrote the deposits of these tests.
+    assert [row for row in told["invariants"] if row["rows"] and "I-08" not in row["name"]] == []
+
+
+async def test_the_rows_that_break_an_invariant_are_shown(world: World, views: None) -> None:
+    await world.settle(a_deposit(1))
+    query = {"every deposit": "SELECT id, swap_id, amount FROM deposit"}
+    invariants = PostgresInvariants(world.engine, query)
+
+    [result] = await invariants.check()
+
+    assert set(result.rows[0]) == {"id", "swap_id", "amount"}
+
+
+async def test_a_query_that_takes_too_long_is_a_failure(world: World, views: None) -> None:
+    query = {"slow": "SELECT pg_sleep(11)"}
+    invariants = PostgresInvariants(world.engine, query, timeout=timedelta(milliseconds=50))
+
+    [result] = await invariants.check()
+
+    assert result.failure
+    assert result.rows == ()
+
+
+async def test_without_views_or_queries_there_is_an_answer_that_says_so(
+    world: World, database: Database
+) -> None:
+    told = await read(books(world).invariants, status=404)
+
+    assert "SWAP_SETTLER__INVARIANT_QUERIES" in told["error"]
+    await world.rows("SELECT 1")
+    checked = PostgresInvariants(world.engine, {"one": "SELECT 1"})
+    if not await _has_views(world):
+        with pytest.raises(Refused, match="views"):
+            await checked.check()
+
+
+async def _has_views(world: World) -> bool:
+    [row] = await world.rows("SELECT to_regnamespace('invariant') IS NOT NULL AS is_there")
+    return bool(row.is_there)
+
+
+def test_a_file_without_queries_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no query"):
+        read_queries("SELECT 1")
