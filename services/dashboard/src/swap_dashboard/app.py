@@ -6,8 +6,6 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from hashlib import sha256
-from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -31,7 +29,7 @@ from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.sign_in import SignInPages
-from swap_dashboard.http.site import STATIC, Section, build_site
+from swap_dashboard.http.site import Section, build_site, static_version
 from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
@@ -229,12 +227,3 @@ class Building:
 
 def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
-
-
-def static_version() -> str:
-    """Return a name for the content of the static files."""
-    digest = sha256()
-    for path in sorted(Path(str(STATIC)).rglob("*")):
-        if path.is_file():
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]

@@ -10,9 +10,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-SESSION: Final = "swap_session"
-FORM: Final = "swap_form"
-APP: Final = "swap_app"
+NAME: Final = "swap"
+KINDS: Final = ("session", "form", "app")
 APP_SECONDS: Final = 365 * 86400
 TOKEN_MAX: Final = 128
 
@@ -20,32 +19,40 @@ TOKEN_MAX: Final = 128
 class Cookies:
     """Reads and writes them. On https their names bind them to this host and to https."""
 
-    def __init__(self, *, is_https: bool) -> None:
+    def __init__(self, *, is_https: bool, name: str = NAME) -> None:
+        """
+        :param name: what theirs begin with. Ports of one host share their cookies.
+        """
         self._is_https = is_https
+        self._session, self._form, self._app = (f"{name}_{kind}" for kind in KINDS)
         self._prefix = "__Host-" if is_https else ""
 
     def session(self, request: Request) -> str:
-        return self._read(request, SESSION)
+        return self._read(request, self._session)
 
     def form(self, request: Request) -> str:
-        return self._read(request, FORM)
+        return self._read(request, self._form)
 
     def app(self, request: Request) -> str:
         """Return the id of the app that was looked at last, as the browser says."""
-        return self._read(request, APP)
+        return self._read(request, self._app)
 
     def write_app(self, response: Response, app_id: str) -> None:
-        self._write(response, APP, app_id, max_age=APP_SECONDS)
+        self._write(response, self._app, app_id, max_age=APP_SECONDS)
 
     def write_session(self, response: Response, token: str) -> None:
-        self._write(response, SESSION, token)
+        self._write(response, self._session, token)
 
     def write_form(self, response: Response, secret: str) -> None:
-        self._write(response, FORM, secret)
+        self._write(response, self._form, secret)
 
     def remove_session(self, response: Response) -> None:
         response.delete_cookie(
-            self._prefix + SESSION, path="/", secure=self._is_https, httponly=True, samesite="lax"
+            self._prefix + self._session,
+            path="/",
+            secure=self._is_https,
+            httponly=True,
+            samesite="lax",
         )
 
     def _read(self, request: Request, name: str) -> str:

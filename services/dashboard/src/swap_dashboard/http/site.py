@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import sha256
 from http import HTTPStatus
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
@@ -28,6 +30,15 @@ from swap_runtime.errors import Unavailable
 STATIC: Final = files("swap_dashboard") / "static"
 CACHED: Final = "public, max-age=31536000, immutable"
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+def static_version() -> str:
+    """Return a name for the content of the static files."""
+    digest = sha256()
+    for path in sorted(Path(str(STATIC)).rglob("*")):
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 class Section(Protocol):

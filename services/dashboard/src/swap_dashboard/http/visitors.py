@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,6 +11,7 @@ from uuid import UUID
 from starlette.requests import Request
 
 from swap_dashboard.domain.accounts import Membership, Session
+from swap_dashboard.http.client_addresses import ClientAddresses
 from swap_dashboard.http.cookies import Cookies, form_token
 from swap_dashboard.ports import Accounts, Api, ApiRefused, MemberApi
 from swap_dashboard.usecases.open_session import Browser, FindSession
@@ -93,7 +93,7 @@ class Visitors:
         self._find_session = find_session
         self._api = api
         self._cookies = cookies
-        self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies]
+        self._addresses = ClientAddresses(trusted_proxies)
 
     async def find(self, request: Request) -> Visitor | None:
         token = self._cookies.session(request)
@@ -144,21 +144,8 @@ class Visitors:
         return Browser(request.headers.get("user-agent", ""), self.address(request))
 
     def address(self, request: Request) -> str:
-        """Return the client's address; what a proxy says of it only where the proxy is known."""
-        address = request.client.host if request.client else ""
-        # Each proxy may add a header of its own: the last of them is the nearest proxy's.
-        hops = ",".join(request.headers.getlist("x-forwarded-for"))
-        forwarded = [part.strip() for part in hops.split(",")]
-        while self._is_proxy(address) and forwarded:
-            address = forwarded.pop() or address
-        return address[:64]
-
-    def _is_proxy(self, address: str) -> bool:
-        try:
-            parsed = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        return any(parsed in proxy for proxy in self._proxies)
+        """Return the client's address."""
+        return self._addresses.of(request)
 
 
 def to_uuid(text: str) -> str:

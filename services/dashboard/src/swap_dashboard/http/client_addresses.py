@@ -1,0 +1,30 @@
+"""From where a request comes, for limits and lists of sessions."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+from starlette.requests import Request
+
+
+class ClientAddresses:
+    def __init__(self, trusted_proxies: Sequence[str]) -> None:
+        self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies]
+
+    def of(self, request: Request) -> str:
+        """Return the client's address; what a proxy says of it only where the proxy is known."""
+        address = request.client.host if request.client else ""
+        # Each proxy may add a header of its own: the last of them is the nearest proxy's.
+        hops = ",".join(request.headers.getlist("x-forwarded-for"))
+        forwarded = [part.strip() for part in hops.split(",")]
+        while self._is_proxy(address) and forwarded:
+            address = forwarded.pop() or address
+        return address[:64]
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            parsed = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in proxy for proxy in self._proxies)
