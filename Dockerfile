@@ -95,11 +95,12 @@ ENV SWAP_API__HOST=0.0.0.0 SWAP_API__PORT=8080 SWAP_API__INTERNAL_PORT=8081 \
     SWAP_CHAIN_WATCHER__HOST=0.0.0.0 SWAP_CHAIN_WATCHER__INTERNAL_PORT=8081 \
     SWAP_SETTLER__HOST=0.0.0.0 SWAP_SETTLER__INTERNAL_PORT=8081 \
     SWAP_NOTIFIER__HOST=0.0.0.0 SWAP_NOTIFIER__INTERNAL_PORT=8081 \
-    SWAP_DASHBOARD__HOST=0.0.0.0 SWAP_DASHBOARD__PORT=8080 SWAP_DASHBOARD__INTERNAL_PORT=8081
+    SWAP_DASHBOARD__HOST=0.0.0.0 SWAP_DASHBOARD__PORT=8080 SWAP_DASHBOARD__INTERNAL_PORT=8081 \
+    SWAP_CONSOLE__HOST=0.0.0.0 SWAP_CONSOLE__PORT=8080 SWAP_CONSOLE__INTERNAL_PORT=8081
 WORKDIR /app
 # By number: where only a number proves that it is not root, a name does not start.
 USER 10001:10001
 EXPOSE 8080 8081
 HEALTHCHECK --interval=5s --timeout=30s --start-period=300s \
     CMD ["python", "-I", "-S", "/app/deploy/compose/healthy.py", "service", "8081"]
-CMD ["python", "-c", "raise SystemExit('Name a service: python -m swap_api, swap_quoter, swap_chain_watcher, swap_settler, swap_notifier or swap_dashboard')"]
+CMD ["python", "-c", "raise SystemExit('Name a service: python -m swap_api, swap_quoter, swap_chain_watcher, swap_settler, swap_notifier, swap_dashboard or swap_dashboard.console')"]

@@ -17,6 +17,7 @@ CLASSES = {
     "settler": "swap_settler.settings:SettlerSettings",
     "notifier": "swap_notifier.settings:NotifierSettings",
     "dashboard": "swap_dashboard.settings:DashboardSettings",
+    "console": "swap_dashboard.console.settings:ConsoleSettings",
 }
 HEAD = """# Every setting of every service, with its default where it has one.
 # Durations are ISO 8601. A line without `#` must be given. An empty value counts as absent.

@@ -113,6 +113,7 @@ def describe(
         "broker": "kafka",
         "gateway": {"url": ports.services.public_url("api")},
         "dashboard": describe_account(ports.services, secrets),
+        "console": {"url": ports.services.public_url("console")},
         "partners": partners,
         "networks": [describe_network(network, keys) for network in catalogue.networks.values()],
         "services": [

@@ -62,7 +62,11 @@ class HostPorts:
         return cls(
             services=ServicePorts(
                 {name: port(name) for name in ON_KAFKA} | {"dashboard": port("dashboard_internal")},
-                {"api": port("gateway"), "dashboard": port("dashboard")},
+                {
+                    "api": port("gateway"),
+                    "dashboard": port("dashboard"),
+                    "console": port("console"),
+                },
             ),
             chains={name: port(name.removesuffix("_DEVNET")) for name in NODE_URLS},
             postgres=port("postgres"),

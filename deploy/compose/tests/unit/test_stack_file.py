@@ -40,7 +40,16 @@ def catalogue() -> Catalogue:
 @pytest.fixture
 def ports() -> HostPorts:
     names = ("GATEWAY", "API", "QUOTER", "CHAIN_WATCHER", "SETTLER", "NOTIFIER", "ETHEREUM")
-    names += ("BASE", "POLYGON", "POSTGRES", "KAFKA", "VALKEY", "DASHBOARD", "DASHBOARD_INTERNAL")
+    names += (
+        "BASE",
+        "POLYGON",
+        "POSTGRES",
+        "KAFKA",
+        "VALKEY",
+        "DASHBOARD",
+        "DASHBOARD_INTERNAL",
+        "CONSOLE",
+    )
     return HostPorts.from_environment({f"PORT_{n}": str(p) for p, n in enumerate(names, 28_000)})
 
 

@@ -8,7 +8,7 @@ import shutil
 from swap_stack.places import Places
 from swap_stack.processes import ProcessRecord, Registry, end
 from swap_stack.report import Report
-from swap_stack.services import SERVICES
+from swap_stack.services import PROCESSES
 
 SUPERVISOR = "supervisor"
 
@@ -17,7 +17,7 @@ def turn(record: ProcessRecord) -> int:
     """Return when a process is ended. The supervisor goes first, or it would restart the rest."""
     if record.name == SUPERVISOR:
         return 0
-    return 1 if record.name.rpartition("-")[0] in SERVICES else 2
+    return 1 if record.name.rpartition("-")[0] in PROCESSES else 2
 
 
 async def down(places: Places, report: Report) -> None:

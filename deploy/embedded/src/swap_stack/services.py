@@ -15,7 +15,10 @@ from swap_stack.ports import Ports
 # They exchange messages; the dashboard asks the api alone.
 ON_KAFKA = ("api", "quoter", "chain_watcher", "settler", "notifier")
 SERVICES = (*ON_KAFKA, "dashboard")
-WITH_PUBLIC_PORT = ("api", "quoter", "dashboard")
+# The operators' console asks all of them and has no database.
+PROCESSES = (*SERVICES, "console")
+WITH_PUBLIC_PORT = ("api", "quoter", "dashboard", "console")
+MODULES = {"console": "swap_dashboard.console"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class ServicePorts:
     @classmethod
     def take(cls, ports: Ports) -> ServicePorts:
         return cls(
-            {name: ports.take(f"{name}-internal") for name in SERVICES},
+            {name: ports.take(f"{name}-internal") for name in PROCESSES},
             {name: ports.take(name) for name in WITH_PUBLIC_PORT},
         )
 
@@ -75,9 +78,10 @@ class ServicePorts:
 def own_settings(ports: ServicePorts, database_urls: Mapping[str, str]) -> dict[str, str]:
     """Return each service's own group of settings."""
     settings: dict[str, str] = {}
-    for name in SERVICES:
+    for name in PROCESSES:
         prefix = f"SWAP_{name.upper()}__"
-        settings[f"{prefix}DATABASE_URL"] = database_urls[name]
+        if name in SERVICES:
+            settings[f"{prefix}DATABASE_URL"] = database_urls[name]
         settings[f"{prefix}INTERNAL_PORT"] = str(ports.internal[name])
         if name in ports.public:
             settings[f"{prefix}PORT"] = str(ports.public[name])
@@ -115,12 +119,12 @@ def make_plan(
             ServiceProcess(
                 name=name,
                 replica=0,
-                command=(sys.executable, "-m", f"swap_{name}"),
+                command=(sys.executable, "-m", MODULES.get(name, f"swap_{name}")),
                 env=environment(name),
                 folder=str(places.root),
                 log=str(places.log(f"{name}-0")),
             )
-            for name in SERVICES
+            for name in PROCESSES
             if name not in without
         ),
         str(places.stack_file),

@@ -67,6 +67,7 @@ def describe(
         "broker": parts.broker_choice.kind,
         "gateway": {"url": ports.public_url("api")},
         "dashboard": account,
+        "console": {"url": ports.public_url("console")},
         "partners": partners,
         "networks": [describe_network(network, keys) for network in catalogue.networks.values()],
         "postgres": {

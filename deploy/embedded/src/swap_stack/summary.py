@@ -24,4 +24,7 @@ def show(stack: Mapping[str, Any], report: Report, *, link: str | None = None) -
     if link is not None:
         report.say("dashboard", f"{stack['dashboard']['url']} as {stack['dashboard']['email']}")
         report.console.print(f"  sign in, once: {link}", highlight=False, soft_wrap=True)
+    if any(service["name"] == "console" for service in stack["services"]):
+        words = "for operators; their tokens: `operators` in var/stack.json"
+        report.say("console", f"{stack['console']['url']} ({words})")
     show_next(report.console, AFTER_UP)

@@ -22,7 +22,7 @@ from swap_stack.options import Options
 from swap_stack.places import Places
 from swap_stack.processes import Registry, end
 from swap_stack.report import Report
-from swap_stack.services import SERVICES
+from swap_stack.services import PROCESSES
 from swap_stack.up import up
 
 BACKUP: Final = "drill.dump"
@@ -141,7 +141,7 @@ async def drill(places: Places, options: Options, report: Report) -> None:
     @asynccontextmanager
     async def stopped() -> AsyncIterator[None]:
         registry = Registry(places.processes_file)
-        for names in ((SUPERVISOR,), SERVICES):
+        for names in ((SUPERVISOR,), PROCESSES):
             for record in registry.list_alive():
                 if record.name in names or record.name.rpartition("-")[0] in names:
                     await end(record)

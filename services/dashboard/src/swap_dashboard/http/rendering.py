@@ -61,6 +61,8 @@ class Pages:
             "moment": moment,
             "age": self._age,
             "duration": duration,
+            "seconds": lambda value: length(timedelta(seconds=int(value))),
+            "shorten_amount": shorten_amount,
             "pretty": pretty,
             "pretty_json": pretty_json,
             "status_words": lambda status: STATUSES.get(status, (status, "quiet"))[0],
@@ -100,11 +102,16 @@ def moment(value: str | datetime) -> str:
 
 def age(span: timedelta) -> str:
     """Return how long ago or until when, in one unit."""
+    shown = length(span)
+    return f"in {shown}" if span < timedelta(0) else f"{shown} ago"
+
+
+def length(span: timedelta) -> str:
+    """Return how long, in one unit."""
     seconds = int(abs(span.total_seconds()))
     units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-    length, unit = next(((s, u) for s, u in units if seconds >= s), (1, "s"))
-    shown = f"{seconds // length} {unit}"
-    return f"in {shown}" if span < timedelta(0) else f"{shown} ago"
+    of_unit, unit = next(((s, u) for s, u in units if seconds >= s), (1, "s"))
+    return f"{seconds // of_unit} {unit}"
 
 
 def duration(span: timedelta) -> str:
@@ -128,6 +135,12 @@ def amount(value: Any, digits: int = DIGITS_MAX) -> str:
     fraction = fraction.rstrip("0")
     shown = f"{whole}.{fraction}" if fraction else whole
     return f"{exact:.2e}" if exact and shown in ("0", "-0") else shown
+
+
+def shorten_amount(text: str, digits: int = DIGITS_MAX) -> str:
+    """Cut the fraction of an exact amount, and say so; the whole stands elsewhere."""
+    whole, _, fraction = text.partition(".")
+    return text if len(fraction) <= digits else f"{whole}.{fraction[:digits]}…"
 
 
 def usd(value: Any) -> str:

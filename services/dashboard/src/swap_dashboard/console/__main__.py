@@ -1,0 +1,3 @@
+from swap_dashboard.console.app import main
+
+main()

@@ -1,0 +1,121 @@
+"""The services' internal ports over HTTP, with the token of the operator who is signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx
+import orjson
+
+from swap_dashboard.console import observe
+from swap_dashboard.console.ports import (
+    Identity,
+    OrderAnswer,
+    ServiceAway,
+    ServiceName,
+    ServiceRefused,
+    TokenRefused,
+)
+
+CONNECTIONS_MAX: Final = 50
+WORDS_MAX: Final = 500
+# A service that was just restarted may not know the deployment's operators yet; the others do.
+IDENTIFIED_BY: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.API)
+
+
+class HttpServices:
+    def __init__(
+        self, urls: Mapping[ServiceName, str], *, answer_seconds: float, order_seconds: float
+    ) -> None:
+        self._clients = {
+            service: httpx.AsyncClient(
+                base_url=url.rstrip("/") + "/admin",
+                timeout=httpx.Timeout(answer_seconds, pool=answer_seconds),
+                limits=httpx.Limits(max_connections=CONNECTIONS_MAX),
+                follow_redirects=False,
+                trust_env=False,
+            )
+            for service, url in urls.items()
+        }
+        self._order_seconds = order_seconds
+
+    def as_operator(self, token: str) -> HttpOperatorApi:
+        return HttpOperatorApi(self._clients, token, order_seconds=self._order_seconds)
+
+    async def identify(self, token: str) -> Identity | None:
+        """
+        :raises ServiceAway: when no service answers.
+        """
+        api = self.as_operator(token)
+        for service in IDENTIFIED_BY:
+            try:
+                told = await api.get(service, "/identity")
+            except (TokenRefused, ServiceRefused):
+                return None
+            except ServiceAway:
+                continue
+            return Identity(str(told["name"]), str(told["role"]))
+        raise ServiceAway(IDENTIFIED_BY[0])
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.aclose()
+
+
+class HttpOperatorApi:
+    def __init__(
+        self, clients: Mapping[ServiceName, httpx.AsyncClient], token: str, *, order_seconds: float
+    ) -> None:
+        self._clients = clients
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._order_seconds = order_seconds
+
+    async def get(
+        self,
+        service: ServiceName,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        is_slow: bool = False,
+    ) -> Mapping[str, Any]:
+        more = {"timeout": self._order_seconds} if is_slow else {}
+        _, content = await self._ask(service, "GET", path, params=dict(query or {}), **more)
+        return content
+
+    async def order(self, service: ServiceName, path: str, body: Mapping[str, Any]) -> OrderAnswer:
+        seconds = self._order_seconds
+        status, content = await self._ask(service, "POST", path, json=dict(body), timeout=seconds)
+        proposal = content.get("proposal") if status == HTTPStatus.ACCEPTED else None
+        return OrderAnswer(content, proposal)
+
+    async def _ask(
+        self, service: ServiceName, method: str, path: str, **options: Any
+    ) -> tuple[int, Mapping[str, Any]]:
+        """
+        :raises TokenRefused: when the token opens nothing.
+        :raises ServiceRefused: when the service refuses.
+        :raises ServiceAway: when it does not answer.
+        """
+        client = self._clients[service]
+        try:
+            answer = await client.request(method, path, headers=self._headers, **options)
+            content = orjson.loads(answer.content)
+        except (httpx.HTTPError, orjson.JSONDecodeError) as error:
+            observe.service_away(service.value, path, error)
+            raise ServiceAway(service) from error
+        if answer.status_code == HTTPStatus.UNAUTHORIZED:
+            raise TokenRefused
+        if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(content, dict):
+            raise ServiceAway(service)
+        if answer.is_error:
+            raise ServiceRefused(service, answer.status_code, _words(content))
+        return answer.status_code, content
+
+
+def _words(content: Mapping[str, Any]) -> str:
+    error = content.get("error", "it says no more")
+    if isinstance(error, dict):
+        error = error.get("message", "it says no more")
+    return str(error)[:WORDS_MAX]

@@ -1,0 +1,57 @@
+"""Amounts of base units, as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+MICROS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAmount:
+    """An exact amount; `symbol` is empty for a token that the catalogue does not name."""
+
+    text: str
+    symbol: str
+    base_units: str
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.symbol}" if self.symbol else f"{self.text} base units"
+
+
+class Units:
+    """What the amounts of each token are counted in."""
+
+    def __init__(
+        self, assets: Iterable[Mapping[str, Any]], *, networks: Sequence[str] = ()
+    ) -> None:
+        self.networks = tuple(networks)
+        self._assets: dict[tuple[str, str], tuple[str, int]] = {
+            (one["network"], one["token"].lower()): (one["symbol"], one["decimals"])
+            for one in assets
+        }
+
+    def amount(self, network: str, token: str, base_units: str | int) -> ShownAmount:
+        symbol, decimals = self._assets.get((network, token.lower()), ("", 0))
+        return ShownAmount(to_decimal(int(base_units), decimals), symbol, str(base_units))
+
+    def symbol(self, network: str, token: str) -> str:
+        """Return the symbol, or the address where the catalogue has none."""
+        return self._assets.get((network, token.lower()), (token, 0))[0]
+
+
+def to_decimal(base_units: int, decimals: int) -> str:
+    """Return all digits, thousands apart, without zeros at the end."""
+    sign = "-" if base_units < 0 else ""
+    whole, rest = divmod(abs(base_units), 10**decimals)
+    fraction = f"{rest:0{decimals}}".rstrip("0") if decimals else ""
+    return f"{sign}{whole:,}.{fraction}" if fraction else f"{sign}{whole:,}"
+
+
+def to_dollars(micros: str | int) -> str:
+    """Return an amount in millionths of a dollar, cut to cents."""
+    cents = abs(int(micros)) // 10**4
+    sign = "-" if int(micros) < 0 else ""
+    return f"{sign}${cents // 100:,}.{cents % 100:02}"

@@ -1,0 +1,148 @@
+"""Who must not be paid: addresses blocked and let go by an order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.sessions import OrderDraft
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.site import OrderFault
+from swap_dashboard.console.http.units import read_units
+from swap_dashboard.console.http.view import (
+    Cell,
+    Field,
+    OrderForm,
+    Part,
+    Table,
+    View,
+    at,
+    code,
+    link,
+    moment,
+    plain,
+)
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import ServiceName
+
+SETTLER: Final = ServiceName.SETTLER
+COLUMNS: Final = ("Address", "Network", "Since", "By", "Reason", "")
+SHOWN_MAX: Final = 1000
+EVERYWHERE: Final = "all networks"
+BLOCKING: Final = "No swap is offered or paid to them; their money becomes claimable."
+
+
+class BlockedPages:
+    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._orders = orders
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/blocked", self.list_all),
+            Route("/blocked/one", self.show),
+            Route("/blocked/add", self.block, methods=["POST"]),
+            Route("/blocked/lift", self.lift, methods=["POST"]),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/blocked"), read_units(visitor.api)
+        )
+        listed = told["blocked"]
+        rows = [_row(one) for one in listed[:SHOWN_MAX]]
+        parts = [
+            Part("Blocked", table=Table(COLUMNS, rows, "No address is blocked.")),
+            Part("Block addresses", forms=[_blocking(units.networks)]),
+        ]
+        notices = [f"The first {SHOWN_MAX} of {len(listed)}."] if len(listed) > SHOWN_MAX else []
+        view = View(title="Blocked addresses", notices=notices, parts=parts)
+        return self._layout.page(view, visitor, section="blocked")
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told = await visitor.api.get(SETTLER, "/blocked")
+        query = request.query_params
+        network = query.get("network") or None
+        one = find_row(told["blocked"], address=query.get("address", ""), network=network)
+        form = OrderForm(
+            "/blocked/lift",
+            "Let it go",
+            fields=[
+                Field("addresses", "", value=str(one["address"]), kind="hidden"),
+                Field("network", "", value=str(one["network"] or ""), kind="hidden"),
+            ],
+            about="It may be paid again.",
+        )
+        part = Part("Address", facts=_facts(one), forms=[form])
+        crumbs = [("/blocked", "Blocked addresses")]
+        view = View(title="Blocked address", crumbs=crumbs, parts=[part])
+        return self._layout.page(view, visitor, section="blocked")
+
+    async def block(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        draft = _draft(fields, "/blocked", "Block addresses", BLOCKING)
+        return self._orders.review(visitor, draft)
+
+    async def lift(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        draft = _draft(fields, "/blocked/lift", "Let an address go", "It may be paid again.")
+        return self._orders.review(visitor, draft)
+
+
+def _draft(fields: Mapping[str, str], path: str, title: str, warning: str) -> OrderDraft:
+    """
+    :raises OrderFault: when no address is given.
+    """
+    addresses = fields.get("addresses", "").split()
+    if not addresses:
+        raise OrderFault("No address is given.")
+    network = fields.get("network") or None
+    facts = [("Network", network or EVERYWHERE), ("Addresses", str(len(addresses)))]
+    return OrderDraft(
+        service=SETTLER.value,
+        path=path,
+        body={"addresses": addresses, "network": network, "reason": reason_of(fields)},
+        title=title,
+        facts=[*facts, *((f"Address {n}", one) for n, one in enumerate(addresses, 1))],
+        back="/blocked",
+        warning=warning,
+    )
+
+
+def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
+    return [
+        code(one["address"]),
+        plain(one["network"] or EVERYWHERE),
+        moment(one["at"]),
+        plain(one["by"]),
+        plain(one["reason"]),
+        link("Open", at("/blocked/one", address=one["address"], network=one["network"])),
+    ]
+
+
+def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
+    return [
+        ("Address", code(one["address"])),
+        ("Network", plain(one["network"] or EVERYWHERE)),
+        ("Since", moment(one["at"])),
+        ("By", plain(one["by"])),
+        ("Reason", plain(one["reason"])),
+    ]
+
+
+def _blocking(networks: Sequence[str]) -> OrderForm:
+    options = [("", EVERYWHERE), *((name, name) for name in networks)]
+    fields = [
+        Field("addresses", "Addresses, one a line", kind="area", placeholder="0x…"),
+        Field("network", "Network", kind="select", options=options, is_required=False),
+    ]
+    return OrderForm("/blocked/add", "Block", fields, about=BLOCKING, is_danger=True)

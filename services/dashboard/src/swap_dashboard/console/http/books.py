@@ -1,0 +1,165 @@
+"""Balances against commitments, losses beside their budgets, and the invariants with their rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.units import Units, to_dollars
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.units import amount_of, read_units, token_of
+from swap_dashboard.console.http.view import (
+    Cell,
+    Part,
+    Table,
+    View,
+    at,
+    badge,
+    code,
+    document,
+    link,
+    moment,
+    number,
+    plain,
+    seconds,
+)
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import ServiceName
+from swap_dashboard.http.rendering import duration
+
+SETTLER: Final = ServiceName.SETTLER
+BALANCES: Final = ("Network", "Token", ">Held", ">Owed", ">Free", ">In the Treasury", "State")
+BACKLOGS: Final = ("What", "Network", ">Number", "Oldest")
+LOSSES: Final = ("Network", ">Lost", ">Budget", "State")
+ENTRIES: Final = ("When", "Kind", "Network", ">Amount", "Swap")
+KINDS: Final = {"lost": "lost", "recovered": "found again", "refuel_lost": "refuel lost"}
+
+
+class BookPages:
+    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+        self._layout = layout
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/balances", self.balances),
+            Route("/losses", self.losses),
+            Route("/invariants", self.invariants),
+        ]
+
+    async def balances(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/balances"), read_units(visitor.api)
+        )
+        rows = [_balance(one, units) for one in told["balances"]]
+        backlogs = [_backlog(one) for one in told["backlogs"]]
+        parts = [
+            Part("Balances", table=Table(BALANCES, rows, "Nothing is held or owed yet.")),
+            Part("What waits", table=Table(BACKLOGS, backlogs, "Nothing waits.")),
+        ]
+        view = View(
+            title="Balances",
+            about="What the ledger holds, what is owed to swaps, and what each Treasury had at a "
+            "final block.",
+            parts=parts,
+        )
+        return self._layout.page(view, visitor, section="balances")
+
+    async def losses(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/losses"), read_units(visitor.api)
+        )
+        span = duration(timedelta(seconds=int(told["span_seconds"])))
+        networks = [_loss(one) for one in told["networks"]]
+        entries = [_entry(one, units) for one in told["entries"]]
+        parts = [
+            Part("Budgets", table=Table(LOSSES, networks), about=f"A loss counts for {span}."),
+            Part("Entries", table=Table(ENTRIES, entries, "Nothing was ever lost.")),
+        ]
+        view = View(title="Losses", about="What reorgs took after it was paid for.", parts=parts)
+        return self._layout.page(view, visitor, section="losses")
+
+    async def invariants(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told = await visitor.api.get(SETTLER, "/invariants", is_slow=True)
+        results = told["invariants"]
+        broken = [one for one in results if one["rows"] or one["failure"]]
+        rows = [[_result(one), plain(one["name"]), number(len(one["rows"]))] for one in results]
+        every = Table(("State", "Invariant", ">Rows"), rows)
+        parts = [*(_violations(one) for one in broken), Part("All", table=every)]
+        view = View(
+            title="Invariants",
+            about=f"{len(results) - len(broken)} of {len(results)} hold. "
+            f"Checked at {told['at'][:19].replace('T', ' ')} UTC.",
+            parts=parts,
+        )
+        return self._layout.page(view, visitor, section="invariants")
+
+
+def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    held, owed = int(one["held_base_units"]), int(one["owed_base_units"])
+    treasury = one["treasury_base_units"]
+    free = {**one, "free": str(held - owed)}
+    return [
+        plain(one["network"]),
+        token_of(units, one),
+        amount_of(units, one, "held_base_units"),
+        amount_of(units, one, "owed_base_units"),
+        amount_of(units, free, "free"),
+        plain("not read yet") if treasury is None else amount_of(units, one, "treasury_base_units"),
+        _cover(owed, treasury),
+    ]
+
+
+def _cover(owed: int, treasury: str | None) -> Cell:
+    """Say whether the Treasury has what is owed, as far as its last final balance tells."""
+    if treasury is None:
+        return badge("not known")
+    return badge("covered", "good") if int(treasury) >= owed else badge("not covered", "bad")
+
+
+def _backlog(one: Mapping[str, Any]) -> Sequence[Cell]:
+    count, oldest = number(one["count"]), seconds(one["oldest_seconds"])
+    return [plain(one["what"]), plain(one["network"]), count, oldest]
+
+
+def _loss(one: Mapping[str, Any]) -> Sequence[Cell]:
+    href = at("/stops/lift", kind="losses", network=one["network"])
+    return [
+        link(one["network"], href) if one["is_stopped"] else plain(one["network"]),
+        number(to_dollars(one["usd_micros"])),
+        number(to_dollars(one["budget_usd_micros"])),
+        badge("stopped", "bad") if one["is_stopped"] else badge("within", "good"),
+    ]
+
+
+def _entry(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        moment(one["at"]),
+        badge(KINDS.get(one["kind"], one["kind"]), "bad" if one["kind"] != "recovered" else "good"),
+        plain(one["network"]),
+        amount_of(units, one),
+        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+    ]
+
+
+def _result(one: Mapping[str, Any]) -> Cell:
+    if one["failure"]:
+        return badge("not checked", "warning")
+    return badge("broken", "bad") if one["rows"] else badge("holds", "good")
+
+
+def _violations(one: Mapping[str, Any]) -> Part:
+    if one["failure"]:
+        return Part(one["name"], about=f"It could not be checked: {one['failure']}")
+    names = list(one["rows"][0])
+    rows = [[document(row.get(name)) for name in names] for row in one["rows"]]
+    return Part(one["name"], table=Table([name.replace("_", " ") for name in names], rows))

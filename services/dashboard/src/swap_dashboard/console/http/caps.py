@@ -1,0 +1,266 @@
+"""The caps on what may leave: set and lifted by an order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.sessions import OrderDraft, Seen
+from swap_dashboard.console.domain.units import Units, to_dollars
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.orders import Orders, find_row, reason_of, required
+from swap_dashboard.console.http.site import OrderFault
+from swap_dashboard.console.http.units import read_units
+from swap_dashboard.console.http.view import (
+    Cell,
+    Field,
+    OrderForm,
+    Part,
+    Table,
+    View,
+    amount,
+    at,
+    code,
+    link,
+    moment,
+    number,
+    plain,
+)
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import ServiceName
+from swap_dashboard.http.rendering import duration
+
+SETTLER: Final = ServiceName.SETTLER
+COLUMNS: Final = ("Cap", ">Limit", ">Spent", "In any", ">Waiting", "Set", "By", "Reason")
+SHOWN: Final = ("units", "seconds", "set_at")  # a lifted or changed cap is another one
+DAY_SECONDS: Final = "86400"
+
+
+class CapPages:
+    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._orders = orders
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/caps", self.list_all),
+            Route("/caps/one", self.show),
+            Route("/caps/set", self.set, methods=["POST"]),
+            Route("/caps/lift", self.lift, methods=["POST"]),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
+        )
+        rows = [_row(one, units) for one in told["caps"]]
+        parts = [
+            Part("Caps", table=Table(COLUMNS, rows, "No cap is set: nothing bounds what leaves.")),
+            Part("Set a cap", forms=[_setting(units)]),
+        ]
+        view = View(
+            title="Caps",
+            about="How much may leave in any span of time. What is beyond waits.",
+            parts=parts,
+        )
+        return self._layout.page(view, visitor, section="caps")
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
+        )
+        one = find_row(told["caps"], **_key(request.query_params))
+        part = Part("Cap", facts=_facts(one, units), forms=[_changing(one), _lifting(one)])
+        view = View(title=_name(one, units), crumbs=[("/caps", "Caps")], parts=[part])
+        return self._layout.page(view, visitor, section="caps")
+
+    async def set(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
+        )
+        key = _order_key(fields)
+        body = {
+            **key,
+            "units": _digits(fields, "units", "The limit"),
+            "seconds": int(_digits(fields, "seconds", "The span")),
+            "reason": reason_of(fields),
+        }
+        present = _find(told["caps"], key)
+        before = "none" if present is None else f"{_limit(present, units)} in {_span(present)}"
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path="/caps",
+            body=body,
+            title="Set a cap",
+            facts=[
+                *_order_facts(key),
+                ("Limit", str(_limit({**key, "units": body["units"]}, units))),
+                ("In any", _span(body)),
+                ("Limit until now", before),
+            ],
+            back="/caps",
+            seen=None if present is None else _seen(present),
+        )
+        return self._orders.review(visitor, draft)
+
+    async def lift(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
+        )
+        key = _order_key(fields)
+        one = find_row(told["caps"], **key, set_at=fields.get("set_at", ""))
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path="/caps/lift",
+            body={**key, "reason": reason_of(fields)},
+            title="Lift a cap",
+            facts=[
+                *_order_facts(key),
+                ("Limit until now", f"{_limit(one, units)} in {_span(one)}"),
+                ("Payments that wait for it", str(one["waiting"])),
+            ],
+            back="/caps",
+            warning="What it held is sent at once, and nothing bounds what follows.",
+            seen=_seen(one),
+        )
+        return self._orders.review(visitor, draft)
+
+
+def _key(values: Mapping[str, str]) -> dict[str, str | None]:
+    return {name: values.get(name) or None for name in ("network", "token", "app_id")}
+
+
+def _order_key(fields: Mapping[str, str]) -> dict[str, str | None]:
+    required(fields, "network", "The network")
+    return _key(fields)
+
+
+def _digits(fields: Mapping[str, str], name: str, label: str) -> str:
+    """
+    :raises OrderFault: when it is no whole number.
+    """
+    text = required(fields, name, label)
+    if not (text.isascii() and text.isdecimal()) or len(text) > 78:  # noqa: PLR2004
+        raise OrderFault(f"{label} is a whole number.")
+    return text
+
+
+def _find(
+    caps: Sequence[Mapping[str, Any]], key: Mapping[str, str | None]
+) -> Mapping[str, Any] | None:
+    return next((one for one in caps if all(one[name] == key[name] for name in key)), None)
+
+
+def _seen(one: Mapping[str, Any]) -> Seen:
+    key = {name: one[name] for name in ("network", "token", "app_id")}
+    return Seen(SETTLER.value, "/caps", "caps", key, {name: one[name] for name in SHOWN})
+
+
+def _limit(one: Mapping[str, Any], units: Units, name: str = "units") -> str:
+    if one["token"] is None:
+        return to_dollars(one[name])
+    return str(units.amount(one["network"], one["token"], one[name]))
+
+
+def _limit_cell(one: Mapping[str, Any], units: Units, name: str) -> Cell:
+    if one["token"] is None:
+        return number(to_dollars(one[name]))
+    return amount(units.amount(one["network"], one["token"], one[name]))
+
+
+def _span(one: Mapping[str, Any]) -> str:
+    return duration(timedelta(seconds=int(one["seconds"])))
+
+
+def _name(one: Mapping[str, Any], units: Units) -> str:
+    what = "all tokens" if one["token"] is None else units.symbol(one["network"], one["token"])
+    return f"{one['network']}, {what}" + (f", app {one['app_id']}" if one["app_id"] else "")
+
+
+def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        link(_name(one, units), _href(one)),
+        _limit_cell(one, units, "units"),
+        _limit_cell(one, units, "spent"),
+        plain(_span(one)),
+        number(one["waiting"]),
+        moment(one["set_at"]),
+        plain(one["by"]),
+        plain(one["reason"]),
+    ]
+
+
+def _href(one: Mapping[str, Any]) -> str:
+    return at("/caps/one", network=one["network"], token=one["token"], app_id=one["app_id"])
+
+
+def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    return [
+        ("Network", plain(one["network"])),
+        ("Token", code(one["token"]) if one["token"] else plain("all of them, in dollars")),
+        ("App", code(one["app_id"]) if one["app_id"] else plain("all of them")),
+        ("Limit", _limit_cell(one, units, "units")),
+        ("In any", plain(_span(one))),
+        ("Spent", _limit_cell(one, units, "spent")),
+        ("Payments that wait", number(one["waiting"])),
+        ("Set", moment(one["set_at"])),
+        ("By", plain(one["by"])),
+        ("Reason", plain(one["reason"])),
+    ]
+
+
+def _order_facts(key: Mapping[str, str | None]) -> Sequence[tuple[str, str]]:
+    return [
+        ("Network", str(key["network"])),
+        ("Token", key["token"] or "all of them, in dollars"),
+        ("App", key["app_id"] or "all of them"),
+    ]
+
+
+def _setting(units: Units) -> OrderForm:
+    networks = [(name, name) for name in units.networks]
+    return OrderForm(
+        "/caps/set",
+        "Set it",
+        fields=[
+            Field("network", "Network", kind="select", options=networks),
+            Field("token", "Token", placeholder="Address; empty: all", is_required=False),
+            Field("app_id", "App", placeholder="Id; empty: all", is_required=False),
+            *_limit_fields("", DAY_SECONDS),
+        ],
+        about="Raising one may need a second operator; lowering never does.",
+    )
+
+
+def _limit_fields(limit: str, seconds: str) -> Sequence[Field]:
+    hint = "Base units of the token; millionths of a dollar without one."
+    return (
+        Field("units", "Limit", value=limit, kind="number", hint=hint),
+        Field("seconds", "Seconds that it counts", value=seconds, kind="number"),
+    )
+
+
+def _hidden(one: Mapping[str, Any]) -> Sequence[Field]:
+    names = ("network", "token", "app_id")
+    return [Field(name, "", value=str(one[name] or ""), kind="hidden") for name in names]
+
+
+def _changing(one: Mapping[str, Any]) -> OrderForm:
+    fields = [*_limit_fields(str(one["units"]), str(one["seconds"])), *_hidden(one)]
+    return OrderForm("/caps/set", "Change it", fields)
+
+
+def _lifting(one: Mapping[str, Any]) -> OrderForm:
+    fields = [*_hidden(one), Field("set_at", "", value=str(one["set_at"]), kind="hidden")]
+    return OrderForm("/caps/lift", "Lift it", fields, is_danger=True)

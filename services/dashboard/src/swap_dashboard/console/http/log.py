@@ -1,0 +1,82 @@
+"""The log of what operators ordered, of all services."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.view import Cell, Part, Table, View, moment, plain
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import OperatorApi, ServiceName
+
+EACH_MAX: Final = 50
+COLUMNS: Final = ("When", "Operator", "Order", "Parameters", "Reason", "Outcome", "Service")
+TONES: Final = {"done": "good", "refused": "bad", "proposed": "warning", "failed": "bad"}
+DIGITS_MAX: Final = 18
+
+
+class LogPages:
+    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+        self._layout = layout
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [Route("/log", self.show)]
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        service = service_of(request.query_params.get("service", ""))
+        found = await _read(visitor.api, service, request.query_params.get("before", ""))
+        newest = sorted(found.rows, key=lambda row: str(row["at"]), reverse=True)
+        table = Table(COLUMNS, [_row(one) for one in newest[:EACH_MAX]], "Nothing was ordered yet.")
+        view = View(
+            title="Log of orders",
+            about="The newest of all services. Choose one for its whole history.",
+            notices=found.notices,
+            parts=[Part("Orders", table=table)],
+            pager=_pager(service, newest),
+        )
+        return self._layout.page(
+            view,
+            visitor,
+            section="log",
+            name="log.html",
+            services=tuple(ServiceName),
+            chosen=service,
+        )
+
+
+async def _read(api: OperatorApi, service: ServiceName | None, before: str) -> Gathered:
+    query = {"limit": str(EACH_MAX)}
+    if service is None:
+        return await gather_rows(api, "/audit", "orders", query=query)
+    if before.isascii() and before.isdecimal() and len(before) <= DIGITS_MAX:
+        query["before"] = before
+    return await gather_rows(api, "/audit", "orders", of=[service], query=query)
+
+
+def _pager(service: ServiceName | None, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+    if service is None or len(rows) < EACH_MAX:
+        return {}
+    return {"before": "", "after": f"/log?service={service.value}&before={rows[-1]['id']}"}
+
+
+def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
+    detail = f": {one['detail']}" if one["detail"] else ""
+    parameters = json.dumps(one["parameters"], ensure_ascii=False) if one["parameters"] else ""
+    return [
+        moment(one["at"]),
+        plain(f"{one['operator']} ({one['role']})"),
+        plain(one["action"]),
+        Cell(parameters, "json") if parameters else plain(None),
+        plain(one["reason"]),
+        Cell(f"{one['outcome']}{detail}", "outcome", tone=TONES.get(one["outcome"], "quiet")),
+        plain(str(one["service"]).replace("_", "-")),
+    ]

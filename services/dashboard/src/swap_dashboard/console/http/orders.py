@@ -1,0 +1,127 @@
+"""Orders: shown once more with what they do, confirmed, sent once, and how they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.sessions import (
+    REASON_MAX,
+    OrderDraft,
+    OrderState,
+    PendingOrder,
+)
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.sign_in import to_id
+from swap_dashboard.console.http.site import OrderFault
+from swap_dashboard.console.http.view import View
+from swap_dashboard.console.http.visitors import Visitor, Visitors
+from swap_dashboard.console.usecases.send_order import SendOrder
+from swap_dashboard.ports import Clock, NewId
+
+TONES: Final = {
+    OrderState.DONE: "good",
+    OrderState.PROPOSED: "warning",
+    OrderState.REFUSED: "bad",
+    OrderState.UNKNOWN: "warning",
+    OrderState.SENT: "warning",
+}
+EXPIRED: Final = "It was not confirmed within five minutes. Nothing was ordered."
+
+
+class Orders:
+    """Where the forms of all pages lead."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        visitors: Visitors,
+        *,
+        send_order: SendOrder,
+        clock: Clock,
+        new_id: NewId,
+    ) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._send_order = send_order
+        self._clock = clock
+        self._new_id = new_id
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/orders/{id}", self.show),
+            Route("/orders/{id}", self.confirm, methods=["POST"]),
+        ]
+
+    def review(self, visitor: Visitor, draft: OrderDraft) -> Response:
+        """Show an order before it is sent. What is confirmed is what is stored here."""
+        order = PendingOrder(self._new_id(), draft, self._clock())
+        visitor.session.add_order(order)
+        return RedirectResponse(f"/orders/{order.id}", status_code=303)
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        return self._page(visitor, _find(visitor, request))
+
+    async def confirm(self, request: Request) -> Response:
+        visitor, _ = await self._visitors.read_order(request)
+        order = _find(visitor, request)
+        await self._send_order(visitor.session, order, visitor.api)
+        return RedirectResponse(f"/orders/{order.id}", status_code=303)
+
+    def _page(self, visitor: Visitor, order: PendingOrder) -> Response:
+        is_expired = order.is_expired(self._clock())
+        values: dict[str, Any] = {
+            "order": order,
+            "draft": order.draft,
+            "is_expired": is_expired,
+            "expired": EXPIRED,
+            "tone": TONES.get(order.state, "quiet"),
+        }
+        view = View(title=order.draft.title)
+        return self._layout.page(view, visitor, section="", name="order.html", **values)
+
+
+def _find(visitor: Visitor, request: Request) -> PendingOrder:
+    """
+    :raises HTTPException: when this session has no such order.
+    """
+    order = visitor.session.orders.get(to_id(request.path_params["id"]))
+    if order is None:
+        raise HTTPException(404, "There is no such order.")
+    return order
+
+
+def reason_of(fields: Mapping[str, str]) -> str:
+    """
+    :raises OrderFault: when none is given.
+    """
+    reason = fields.get("reason", "")
+    if not reason or len(reason) > REASON_MAX:
+        raise OrderFault(f"Every order needs a reason of at most {REASON_MAX} characters.")
+    return reason
+
+
+def required(fields: Mapping[str, str], name: str, label: str) -> str:
+    """
+    :raises OrderFault: when the field is empty.
+    """
+    value = fields.get(name, "")
+    if not value:
+        raise OrderFault(f"{label} is missing.")
+    return value
+
+
+def find_row(rows: Sequence[Mapping[str, Any]], **key: Any) -> Mapping[str, Any]:
+    """
+    :raises HTTPException: when there is no such row (any more).
+    """
+    for row in rows:
+        if all(str(row.get(name)) == str(value) for name, value in key.items()):
+            return row
+    raise HTTPException(404, "It is not there any more: look again.")

@@ -1,0 +1,149 @@
+"""What needs an operator now, each number with the page that it is made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.http.approvals import list_proposals
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.parked import list_parked
+from swap_dashboard.console.http.stops import network_state
+from swap_dashboard.console.http.view import (
+    Cell,
+    Part,
+    Table,
+    Tile,
+    View,
+    link,
+    moment,
+    number,
+    part_of,
+    plain,
+    seconds,
+)
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
+
+SETTLER: Final = ServiceName.SETTLER
+NOT_KNOWN: Final = "?"
+
+
+class OverviewPages:
+    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+        self._layout = layout
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [Route("/", self.show)]
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        api = visitor.api
+        reads = (
+            _rows(api, SETTLER, "/stuck", "stuck"),
+            _rows(api, SETTLER, "/payouts/stops", "stops"),
+            _rows(api, SETTLER, "/signers", "signers"),
+            _rows(api, SETTLER, "/claimable", "claimable"),
+            _rows(api, SETTLER, "/payouts/queue", "waiting"),
+            _rows(api, SETTLER, "/balances", "backlogs"),
+            _rows(api, ServiceName.CHAIN_WATCHER, "/networks", "networks"),
+        )
+        read, parked, proposals = await asyncio.gather(
+            asyncio.gather(*reads), list_parked(api), list_proposals(api)
+        )
+        stuck, stops, signers, claimable, queue, backlogs, networks = read
+        halted = None if signers is None else [one for one in signers if one["halted"]]
+        tiles = [
+            _tile("Stuck swaps", stuck, "/stuck", oldest="since"),
+            _tile("Stops and halts", stops, "/stops", oldest="at", tone="warning"),
+            _tile("Halted signers", halted, "/signers"),
+            _tile("Parked messages", parked.rows, "/parked", oldest="parked_at"),
+            _tile("Approvals", proposals.rows, "/approvals", oldest="proposed_at", tone="warning"),
+            _tile("Claimable balances", claimable, "/claimables", tone="warning"),
+            _tile("Payments that a cap holds", queue, "/payments", oldest="since", tone="warning"),
+        ]
+        away = sorted({*parked.away, *proposals.away, *_away(read)})
+        view = View(
+            title="Overview",
+            tiles=tiles,
+            notices=[f"No answer from {', '.join(away)}: what is known there is missing here."]
+            if away
+            else [],
+            parts=[_oldest(stuck, parked.rows, queue, backlogs), _networks(networks)],
+        )
+        return self._layout.page(view, visitor, section="overview")
+
+
+def _away(read: Sequence[Sequence[Any] | None]) -> Sequence[str]:
+    *of_settler, networks = read
+    names = [] if all(rows is not None for rows in of_settler) else [SETTLER.shown]
+    return names if networks is not None else [*names, ServiceName.CHAIN_WATCHER.shown]
+
+
+async def _rows(
+    api: OperatorApi, service: ServiceName, path: str, name: str
+) -> Sequence[Mapping[str, Any]] | None:
+    """Return the rows; None where the service does not answer."""
+    try:
+        rows: Sequence[Mapping[str, Any]] = (await api.get(service, path))[name]
+    except (ServiceAway, ServiceRefused):
+        return None
+    return rows
+
+
+def _tile(
+    label: str,
+    rows: Sequence[Mapping[str, Any]] | None,
+    href: str,
+    *,
+    oldest: str = "",
+    tone: str = "bad",
+) -> Tile:
+    if rows is None:
+        return Tile(label, NOT_KNOWN, href, "quiet")
+    since = min((str(row[oldest]) for row in rows), default="") if oldest else ""
+    return Tile(label, f"{len(rows):,}", href, tone if rows else "good", since)
+
+
+def _oldest(
+    stuck: Sequence[Mapping[str, Any]] | None,
+    parked: Sequence[Mapping[str, Any]],
+    queue: Sequence[Mapping[str, Any]] | None,
+    backlogs: Sequence[Mapping[str, Any]] | None,
+) -> Part:
+    """Return the oldest item of each kind, so that the longest wait is seen at once."""
+    rows: list[Sequence[Cell]] = []
+    for what, listed, since, href in (
+        ("stuck swaps", stuck or (), "since", "/stuck"),
+        ("parked messages", parked, "parked_at", "/parked"),
+        ("payments that a cap holds", queue or (), "since", "/payments"),
+    ):
+        if listed:
+            first = min(str(one[since]) for one in listed)
+            rows.append([link(what, href), plain(None), number(len(listed)), moment(first)])
+    for one in backlogs or ():
+        cells = plain(one["network"]), number(one["count"]), seconds(one["oldest_seconds"])
+        rows.append([link(one["what"], "/balances"), *cells])
+    columns = ("What", "Network", ">Number", "Oldest")
+    return Part("What waits", table=Table(columns, rows, "Nothing waits."))
+
+
+def _networks(networks: Sequence[Mapping[str, Any]] | None) -> Part:
+    rows = [
+        [
+            link(one["network"], f"/networks/{part_of(one['network'])}"),
+            number(one["head"]),
+            number(one["cursor"]),
+            number(one["lag_blocks"]),
+            network_state(one),
+        ]
+        for one in networks or ()
+    ]
+    columns = ("Network", ">Head", ">Read", ">Behind", "State")
+    return Part("Networks", table=Table(columns, rows, "The chain-watcher does not answer."))

@@ -1,0 +1,256 @@
+"""Payments that a cap holds, what is owed to partners, and orders about single transactions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.sessions import OrderDraft
+from swap_dashboard.console.domain.units import Units
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.orders import Orders, find_row, reason_of, required
+from swap_dashboard.console.http.sign_in import to_id
+from swap_dashboard.console.http.units import amount_of, read_units, token_of
+from swap_dashboard.console.http.view import (
+    Cell,
+    Field,
+    OrderForm,
+    Part,
+    Table,
+    View,
+    badge,
+    code,
+    link,
+    moment,
+    plain,
+)
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import ServiceName
+
+SETTLER: Final = ServiceName.SETTLER
+QUEUE: Final = ("Payment", "Kind", "Network", ">Amount", "Swap", "Since", "Why it waits")
+FEES: Final = ("Fee", "App", "Network", ">Owed")
+
+
+class PaymentPages:
+    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._orders = orders
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/payments", self.list_all),
+            Route("/payments/explain", self.explain, methods=["POST"]),
+            Route("/payments/sweep", self.sweep, methods=["POST"]),
+            Route("/payments/queue/{id}", self.show_queued),
+            Route("/payments/queue/{id}/pass", self.let_pass, methods=["POST"]),
+            Route("/payments/fees/{id:int}", self.show_fee),
+            Route("/payments/fees/{id:int}/pay", self.pay_fee, methods=["POST"]),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        api = visitor.api
+        queue, fees, units = await asyncio.gather(
+            api.get(SETTLER, "/payouts/queue"),
+            api.get(SETTLER, "/fees"),
+            read_units(api),
+        )
+        queued = [_queued(one, units) for one in queue["waiting"]]
+        owed = [_fee(one, units) for one in fees["fees"]]
+        parts = [
+            Part("Held by a cap", table=Table(QUEUE, queued, "No payment waits for a cap.")),
+            Part("Owed to partners", table=Table(FEES, owed, "Nothing is owed.")),
+            Part("Transactions that were not signed here", forms=_tools(units.networks)),
+        ]
+        view = View(title="Payments", parts=parts)
+        return self._layout.page(view, visitor, section="payments")
+
+    async def show_queued(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/payouts/queue"), read_units(visitor.api)
+        )
+        one = find_row(told["waiting"], intent_id=to_id(request.path_params["id"]))
+        form = OrderForm(
+            f"/payments/queue/{one['intent_id']}/pass",
+            "Let it pass",
+            about="It leaves although its caps are used up, and counts under them.",
+        )
+        part = Part("Payment", facts=_queue_facts(one, units), forms=[form])
+        view = View(title="Payment", crumbs=[("/payments", "Payments")], parts=[part])
+        return self._layout.page(view, visitor, section="payments")
+
+    async def let_pass(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/payouts/queue"), read_units(visitor.api)
+        )
+        one = find_row(told["waiting"], intent_id=to_id(request.path_params["id"]))
+        amount = units.amount(one["network"], one["token"], one["base_units"])
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path=f"/payouts/queue/{one['intent_id']}/pass",
+            body={"reason": reason_of(fields)},
+            title="Let a payment pass its caps",
+            facts=[
+                ("Payment", str(one["intent_id"])),
+                ("Kind", str(one["kind"])),
+                ("Amount", str(amount)),
+                ("Network", str(one["network"])),
+                ("Why it waits", str(one["reason"])),
+            ],
+            back=f"/payments/queue/{one['intent_id']}",
+        )
+        return self._orders.review(visitor, draft)
+
+    async def show_fee(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/fees"), read_units(visitor.api)
+        )
+        one = find_row(told["fees"], id=request.path_params["id"])
+        where = f"/payments/fees/{one['id']}"
+        base_units = Field("base_units", "", value=str(one["base_units"]), kind="hidden")
+        form = OrderForm(
+            f"{where}/pay",
+            "Pay it",
+            fields=[Field("to_address", "Address of the partner", placeholder="0x…"), base_units],
+            about="All that is owed to the app in this token is paid.",
+            question="How is the address known",
+        )
+        part = Part("Partner's fee", facts=_fee_facts(one, units), forms=[form])
+        view = View(title=f"Fee {one['id']}", crumbs=[("/payments", "Payments")], parts=[part])
+        return self._layout.page(view, visitor, section="payments")
+
+    async def pay_fee(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        told, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/fees"), read_units(visitor.api)
+        )
+        one = find_row(told["fees"], id=request.path_params["id"])
+        to = required(fields, "to_address", "The address of the partner")
+        base_units = fields.get("base_units") or str(one["base_units"])
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path=f"/fees/{one['id']}/pay",
+            body={"to_address": to, "base_units": base_units, "reason": reason_of(fields)},
+            title="Pay a partner's fee",
+            facts=[
+                ("To", to),
+                ("Amount", str(units.amount(one["network"], one["token"], base_units))),
+                ("Network", str(one["network"])),
+                ("App", str(one["app_id"])),
+            ],
+            back=f"/payments/fees/{one['id']}",
+        )
+        return self._orders.review(visitor, draft)
+
+    async def explain(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        network = required(fields, "network", "The network")
+        hash = required(fields, "transaction_hash", "The transaction")
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path="/payouts/explain",
+            body={"network": network, "transaction_hash": hash, "reason": reason_of(fields)},
+            title="Explain a payment that was not signed here",
+            facts=[("Network", network), ("Transaction", hash)],
+            back="/payments",
+            warning="The settler asks the nodes for the proof, and ends what the transaction paid.",
+        )
+        return self._orders.review(visitor, draft)
+
+    async def sweep(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        network = required(fields, "network", "The network")
+        address = required(fields, "address", "The deposit address")
+        token = required(fields, "token", "The token")
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path="/sweeps",
+            body={
+                "network": network,
+                "address": address,
+                "token": token,
+                "reason": reason_of(fields),
+            },
+            title="Sweep a token that belongs to no swap",
+            facts=[("Network", network), ("Deposit address", address), ("Token", token)],
+            back="/payments",
+        )
+        return self._orders.review(visitor, draft)
+
+
+def _queued(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    state = badge("let through", "good") if one["is_let_through"] else plain(one["reason"])
+    return [
+        code(one["intent_id"], f"/payments/queue/{one['intent_id']}"),
+        plain(one["kind"]),
+        plain(one["network"]),
+        amount_of(units, one),
+        code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+        moment(one["since"]),
+        state,
+    ]
+
+
+def _queue_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    return [
+        ("Payment", code(one["intent_id"])),
+        ("Kind", plain(one["kind"])),
+        ("Network", plain(one["network"])),
+        ("Token", token_of(units, one)),
+        ("Amount", amount_of(units, one)),
+        ("Swap", code(one["swap_id"], f"/swaps/{one['swap_id']}")),
+        ("Waits since", moment(one["since"])),
+        ("Why it waits", plain(one["reason"])),
+    ]
+
+
+def _fee(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
+    return [
+        link(f"#{one['id']}", f"/payments/fees/{one['id']}"),
+        code(one["app_id"]),
+        plain(one["network"]),
+        amount_of(units, one),
+    ]
+
+
+def _fee_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
+    return [
+        ("App", code(one["app_id"])),
+        ("Network", plain(one["network"])),
+        ("Token", token_of(units, one)),
+        ("Owed", amount_of(units, one)),
+        ("Base units", plain(one["base_units"])),
+    ]
+
+
+def _tools(networks: Sequence[str]) -> Sequence[OrderForm]:
+    where = Field("network", "Network", kind="select", options=[(name, name) for name in networks])
+    explain = OrderForm(
+        "/payments/explain",
+        "Explain it",
+        fields=[where, Field("transaction_hash", "Transaction", placeholder="0x…")],
+        about="A final transaction that paid what the settler was to pay.",
+        question="How did it come about",
+    )
+    sweep = OrderForm(
+        "/payments/sweep",
+        "Sweep it",
+        fields=[
+            where,
+            Field("address", "Deposit address", placeholder="0x…"),
+            Field("token", "Token", placeholder="Symbol or address"),
+        ],
+        about="A token that belongs to no swap, so that its owner can be paid.",
+        question="Why is it worth its gas",
+    )
+    return (explain, sweep)

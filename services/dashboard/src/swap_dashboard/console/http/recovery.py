@@ -1,0 +1,168 @@
+"""What is held after a restore, and how it is ended by an order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.sessions import OrderDraft, Seen
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.view import (
+    Cell,
+    OrderForm,
+    Part,
+    Table,
+    View,
+    badge,
+    code,
+    document,
+    moment,
+)
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import ServiceName
+
+SETTLER: Final = ServiceName.SETTLER
+PARTS: Final = {
+    "networks": "Networks",
+    "signers": "Signers",
+    "addresses": "Deposit addresses",
+    "forgotten": "Payments that the restored ledger has forgotten",
+    "uncompared": "Networks that could not be compared",
+}
+FINISHING: Final = "It ends by itself once it is proven. What it holds is paid at once."
+CODES: Final = ("_id", "_hash", "address")
+
+
+class RecoveryPages:
+    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._orders = orders
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/recovery", self.show),
+            Route("/recovery/retained/{id:int}", self.show_retained),
+            Route("/recovery/retained/{id:int}/release", self.release, methods=["POST"]),
+            Route("/recovery/{id:int}/finish", self.finish, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told = await visitor.api.get(SETTLER, "/recovery")
+        recoveries = [_recovery(one) for one in told["recoveries"]]
+        lists = [
+            Part(title, table=_table(told[name])) for name, title in PARTS.items() if told.get(name)
+        ]
+        retained = told.get("retained") or ()
+        if retained:
+            href = "/recovery/retained/"
+            lists.append(Part("Retained holds", table=_table(retained, href=href)))
+        none = "No recovery: nothing is held after a restore."
+        view = View(title="Recovery", about="" if recoveries else none, parts=[*recoveries, *lists])
+        return self._layout.page(view, visitor, section="recovery")
+
+    async def show_retained(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told = await visitor.api.get(SETTLER, "/recovery")
+        one = find_row(told.get("retained") or (), id=request.path_params["id"])
+        form = OrderForm(
+            f"/recovery/retained/{one['id']}/release",
+            "Release",
+            about="A deposit is held no longer for which a forgotten swap may have been paid.",
+            question="Why was nothing paid for it",
+        )
+        part = Part("Hold", facts=_facts(one), forms=[form])
+        crumbs = [("/recovery", "Recovery")]
+        view = View(title=f"Retained hold {one['id']}", crumbs=crumbs, parts=[part])
+        return self._layout.page(view, visitor, section="recovery")
+
+    async def finish(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        told = await visitor.api.get(SETTLER, "/recovery")
+        one = find_row(told["recoveries"], id=request.path_params["id"])
+        if one["state"] != "open":
+            raise HTTPException(404, "It has ended already.")
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path=f"/recovery/{one['id']}/finish",
+            body={"reason": reason_of(fields)},
+            title=f"End recovery {one['id']} before it is proven",
+            facts=[
+                ("Recovery", str(one["id"])),
+                ("Cause", str(one["cause"])),
+                ("Began", str(one["began_at"])),
+                ("Held", str(one["held"])),
+            ],
+            back="/recovery",
+            warning=FINISHING,
+            seen=_seen("recoveries", one, "state"),
+        )
+        return self._orders.review(visitor, draft)
+
+    async def release(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        told = await visitor.api.get(SETTLER, "/recovery")
+        one = find_row(told.get("retained") or (), id=request.path_params["id"])
+        shown = [(name, cell.text) for name, cell in _facts(one)]
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path=f"/recovery/retained/{one['id']}/release",
+            body={"reason": reason_of(fields)},
+            title=f"Release retained hold {one['id']}",
+            facts=shown,
+            back="/recovery",
+            warning="What it held is paid at once.",
+            seen=_seen("retained", one, "since"),
+        )
+        return self._orders.review(visitor, draft)
+
+
+def _seen(rows: str, one: Mapping[str, Any], shown: str) -> Seen:
+    return Seen(SETTLER.value, "/recovery", rows, {"id": one["id"]}, {shown: one[shown]})
+
+
+def _recovery(one: Mapping[str, Any]) -> Part:
+    is_open = one["state"] == "open"
+    form = OrderForm(
+        f"/recovery/{one['id']}/finish",
+        "End it",
+        about=FINISHING,
+        is_danger=True,
+        question="Why can nothing be paid twice",
+    )
+    state = badge(one["state"], "bad" if is_open else "good")
+    facts = [("State", state), *(fact for fact in _facts(one) if fact[0] != "state")]
+    return Part(f"Recovery {one['id']}", facts=facts, forms=[form] if is_open else ())
+
+
+def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
+    return [(name.replace("_", " "), _cell(name, value)) for name, value in one.items()]
+
+
+def _table(rows: Sequence[Mapping[str, Any]], *, href: str = "") -> Table:
+    names = list(rows[0])
+    cells = [
+        [
+            Cell(f"#{row['id']}", href=f"{href}{row['id']}")
+            if href and name == "id"
+            else _cell(name, row.get(name))
+            for name in names
+        ]
+        for row in rows
+    ]
+    return Table([name.replace("_", " ") for name in names], cells)
+
+
+def _cell(name: str, value: Any) -> Cell:
+    if isinstance(value, str) and (name.endswith("_at") or name == "since"):
+        return moment(value)
+    if isinstance(value, str) and name.endswith(CODES):
+        return code(value)
+    return document(value)

@@ -1,0 +1,146 @@
+"""The keys that payments are signed with, and halted ones resumed by an order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.sessions import OrderDraft
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.view import (
+    Cell,
+    Field,
+    OrderForm,
+    Part,
+    Table,
+    View,
+    badge,
+    code,
+    link,
+    moment,
+    number,
+    part_of,
+    plain,
+    seconds,
+)
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import ServiceName
+
+SETTLER: Final = ServiceName.SETTLER
+COLUMNS: Final = ("Network", "Signer", "State", ">Next nonce", ">Open", "Oldest open", "Reason")
+USED_BY: Final = "Transactions that were not signed here and used its nonces, one a line"
+
+
+class SignerPages:
+    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._orders = orders
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/signers", self.list_all),
+            Route("/signers/{network}/{address}", self.show),
+            Route("/signers/{network}/{address}/resume", self.resume, methods=["POST"]),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told = await visitor.api.get(SETTLER, "/signers")
+        rows = [_row(one) for one in told["signers"]]
+        table = Table(COLUMNS, rows, "No signer has signed yet.")
+        view = View(title="Signers", parts=[Part("Signers", table=table)])
+        return self._layout.page(view, visitor, section="signers")
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        one = await self._find(request)
+        forms = [_resuming(one)] if one["halted"] else []
+        part = Part("Signer", facts=_facts(one), forms=forms)
+        view = View(title="Signer", crumbs=[("/signers", "Signers")], parts=[part])
+        return self._layout.page(view, visitor, section="signers")
+
+    async def resume(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        one = await self._find(request)
+        address, used_by = str(one["address"]), fields.get("used_by", "").split()
+        body: dict[str, Any] = {
+            "address": address,
+            # The settler lifts no other halt than the one that the form showed.
+            "halts": {address: fields.get("halt", "")},
+            "reason": reason_of(fields),
+        }
+        if used_by:
+            body["used_by"] = used_by
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path=f"/signers/{part_of(one['network'])}/resume",
+            body=body,
+            title=f"Resume a signer on {one['network']}",
+            facts=[
+                ("Signer", address),
+                ("Why it was halted", fields.get("halt", "")),
+                ("Nonces used by", ", ".join(used_by) or "nothing else"),
+            ],
+            back=_path(one),
+            warning="It signs at once what waits for it.",
+        )
+        return self._orders.review(visitor, draft)
+
+    async def _find(self, request: Request) -> Mapping[str, Any]:
+        """
+        :raises HTTPException: when there is no such signer.
+        """
+        told = await self._visitors.require(request).api.get(SETTLER, "/signers")
+        path = request.path_params
+        return find_row(told["signers"], network=path["network"], address=path["address"])
+
+
+def _path(one: Mapping[str, Any]) -> str:
+    return f"/signers/{part_of(one['network'])}/{part_of(one['address'])}"
+
+
+def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
+    halted = one["halted"] or {}
+    href = _path(one)
+    return [
+        link(one["network"], href),
+        code(one["address"], href),
+        badge("halted", "bad") if halted else badge("signs", "good"),
+        number(one["next_nonce"]),
+        number(one["open_slots"]),
+        seconds(one["oldest_slot_seconds"]),
+        plain(halted.get("reason")),
+    ]
+
+
+def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
+    halted, resumed = one["halted"] or {}, one["resumed"] or {}
+    return [
+        ("Network", plain(one["network"])),
+        ("Address", code(one["address"])),
+        ("State", badge("halted", "bad") if halted else badge("signs", "good")),
+        ("Why", plain(halted.get("reason"))),
+        ("Halted", moment(halted.get("at"))),
+        ("Next nonce", number(one["next_nonce"])),
+        ("Open nonces", number(one["open_slots"])),
+        ("Oldest open", seconds(one["oldest_slot_seconds"])),
+        ("Resumed last", moment(resumed.get("at"))),
+        ("By", plain(resumed.get("by"))),
+        ("Because", plain(resumed.get("reason"))),
+        ("What it means", plain(one["means"])),
+        ("Who must act", plain(one["act"])),
+    ]
+
+
+def _resuming(one: Mapping[str, Any]) -> OrderForm:
+    fields = [
+        Field("used_by", USED_BY, kind="area", is_required=False, placeholder="0x…"),
+        Field("halt", "", value=str(one["halted"]["reason"]), kind="hidden"),
+    ]
+    return OrderForm(f"{_path(one)}/resume", "Resume", fields, question="Why is it right to go on")

@@ -1,0 +1,103 @@
+"""The addresses of the console, and what an error looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount
+
+from swap_dashboard import observe
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.visitors import MayNotOrder, SignInNeeded, Visitors
+from swap_dashboard.console.ports import ServiceAway, ServiceRefused, Sessions, TokenRefused
+from swap_dashboard.http.cookies import Cookies
+from swap_dashboard.http.forms import FormRefused
+from swap_dashboard.http.headers import SecurityHeaders
+from swap_dashboard.http.site import STATIC, Section, VersionedFiles
+
+READS_ONLY: Final = "Your role reads. Orders are given by operators."
+NO_PAGE: Final = "There is no such page."
+
+
+class OrderFault(Exception):
+    """A form lacks something; the text says what."""
+
+
+class ErrorPages:
+    def __init__(
+        self, layout: Layout, visitors: Visitors, sessions: Sessions, cookies: Cookies
+    ) -> None:
+        self._layout = layout
+        self._visitors = visitors
+        self._sessions = sessions
+        self._cookies = cookies
+
+    async def sign_in(self, request: Request, _: Exception) -> Response:
+        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        target = path if request.method == "GET" else "/"
+        return RedirectResponse(f"/sign-in?next={quote(target)}", status_code=303)
+
+    async def token(self, request: Request, error: Exception) -> Response:
+        """End the session of a token that the services refuse now."""
+        visitor = self._visitors.find(request)
+        if visitor is not None:
+            self._sessions.end(visitor.session.id, visitor.session.name)
+        response = await self.sign_in(request, error)
+        self._cookies.remove_session(response)
+        return response
+
+    async def refused(self, _: Request, error: Exception) -> Response:
+        assert isinstance(error, ServiceRefused)
+        return self._page(error.status, str(error))
+
+    async def away(self, _: Request, error: Exception) -> Response:
+        return self._page(503, f"The {error} right now. Try again in a moment.")
+
+    async def form(self, _: Request, error: Exception) -> Response:
+        return self._page(403, str(error))
+
+    async def role(self, _: Request, error: Exception) -> Response:
+        return self._page(403, READS_ONLY)
+
+    async def fault(self, _: Request, error: Exception) -> Response:
+        return self._page(422, str(error))
+
+    async def http(self, _: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        is_missing = error.detail == HTTPStatus.NOT_FOUND.phrase
+        return self._page(error.status_code, NO_PAGE if is_missing else error.detail)
+
+    async def broken(self, request: Request, error: Exception) -> Response:
+        observe.answer_failed(request.url.path, error)
+        return self._page(500, "Something went wrong on our side. It is logged.")
+
+    def _page(self, status: int, text: str) -> Response:
+        values = {"status": status, "text": text}
+        return self._layout.plain("error.html", values, title="Not possible", status=status)
+
+
+def build_site(sections: Sequence[Section], errors: ErrorPages, *, is_https: bool) -> Starlette:
+    static = Mount("/static", VersionedFiles(directory=str(STATIC)))
+    return Starlette(
+        routes=[*(route for section in sections for route in section.routes()), static],
+        middleware=[Middleware(SecurityHeaders, is_https=is_https)],
+        exception_handlers={
+            SignInNeeded: errors.sign_in,
+            TokenRefused: errors.token,
+            ServiceRefused: errors.refused,
+            ServiceAway: errors.away,
+            FormRefused: errors.form,
+            MayNotOrder: errors.role,
+            OrderFault: errors.fault,
+            HTTPException: errors.http,
+            Exception: errors.broken,
+        },
+    )

@@ -1,0 +1,97 @@
+"""Stuck swaps, and one swap with all that the settler knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.sign_in import to_id
+from swap_dashboard.console.http.view import Cell, Part, Table, View, code, document, moment
+from swap_dashboard.console.http.visitors import Visitors
+from swap_dashboard.console.ports import ServiceName
+
+SETTLER: Final = ServiceName.SETTLER
+TITLES: Final = {
+    "transitions": "Transitions",
+    "deposits": "Deposits",
+    "intents": "Payments",
+    "attempts": "Transactions of payments",
+    "taken": "Payments made elsewhere",
+    "ledger": "Ledger",
+    "balances": "Balances",
+}
+CODES: Final = ("_id", "_address", "_hash", "token", "signer")
+
+
+class SwapPages:
+    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+        self._layout = layout
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/stuck", self.list_stuck),
+            Route("/swaps", self.search),
+            Route("/swaps/{id}", self.show),
+        ]
+
+    async def list_stuck(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        told = await visitor.api.get(SETTLER, "/stuck")
+        rows = [
+            [
+                code(one["swap_id"], f"/swaps/{one['swap_id']}"),
+                Cell(one["status"], "status"),
+                moment(one["since"]),
+            ]
+            for one in told["stuck"]
+        ]
+        view = View(
+            title="Stuck swaps",
+            about="Swaps that are longer in one status than they may be.",
+            parts=[Part("Stuck", table=Table(("Swap", "Status", "Since"), rows, "None is stuck."))],
+        )
+        return self._layout.page(view, visitor, section="stuck")
+
+    async def search(self, request: Request) -> Response:
+        self._visitors.require(request)
+        id = to_id(request.query_params.get("id", "").strip())
+        return RedirectResponse(f"/swaps/{id}", status_code=303)
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        id = to_id(request.path_params["id"])
+        told = await visitor.api.get(SETTLER, f"/swaps/{id}")
+        facts = [
+            (name.replace("_", " "), _cell(name, value)) for name, value in told["swap"].items()
+        ]
+        lists = [
+            Part(title, table=_table(told[name]))
+            for name, title in TITLES.items()
+            if told.get(name)
+        ]
+        view = View(
+            title=f"Swap {id}",
+            crumbs=[("/stuck", "Stuck swaps")],
+            parts=[Part("Swap", facts=facts), *lists],
+        )
+        return self._layout.page(view, visitor, section="stuck")
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[_cell(name, row.get(name)) for name in names] for row in rows]
+    return Table([name.replace("_", " ") for name in names], cells)
+
+
+def _cell(name: str, value: Any) -> Cell:
+    if isinstance(value, str) and (name == "at" or name.endswith("_at") or name == "since"):
+        return moment(value)
+    if isinstance(value, str) and (name == "id" or name.endswith(CODES)):
+        return code(value, f"/swaps/{value}" if name == "swap_id" else "")
+    return document(value)

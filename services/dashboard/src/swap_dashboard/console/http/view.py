@@ -1,0 +1,149 @@
+"""What a page of the console is made of: tables, facts and the forms of orders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from swap_dashboard.console.domain.units import ShownAmount
+
+SHOWN_MAX: Final = 500  # characters of a text in a cell
+NONE: Final = "\N{EN DASH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value. `kind` says how it is drawn: text, time, code, amount, number, badge or pre."""
+
+    text: str
+    kind: str = "text"
+    href: str = ""
+    tone: str = "quiet"  # of a badge
+    unit: str = ""
+
+
+def plain(value: object) -> Cell:
+    text = NONE if value in (None, "") else str(value)
+    return Cell(text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…")
+
+
+def at(path: str, **query: object) -> str:
+    """Return an address of the console with values of services in it, none of them as syntax."""
+    given = {name: str(value) for name, value in query.items() if value}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def part_of(value: object) -> str:
+    """Return a value as one part of a path."""
+    return quote(str(value), safe="")
+
+
+def number(value: object) -> Cell:
+    if value is None:
+        return Cell(NONE)
+    return Cell(f"{value:,}" if isinstance(value, int) else str(value), "number")
+
+
+def moment(value: str | None) -> Cell:
+    return Cell(value, "time") if value else Cell(NONE)
+
+
+def code(value: object, href: str = "") -> Cell:
+    """Return an id, address or hash: cut in the middle, and copied whole."""
+    return Cell(str(value), "code", href) if value else Cell(NONE)
+
+
+def link(text: object, href: str) -> Cell:
+    return Cell(str(text), "text", href)
+
+
+def badge(text: str, tone: str = "quiet") -> Cell:
+    return Cell(text, "badge", tone=tone)
+
+
+def amount(value: ShownAmount) -> Cell:
+    return Cell(value.text, "amount", unit=value.symbol or "base units")
+
+
+def seconds(value: int | None) -> Cell:
+    return Cell(NONE) if value is None else Cell(str(value), "seconds")
+
+
+def document(value: Any) -> Cell:
+    """Return a value of a document as it stands: objects as JSON, everything else as text."""
+    if isinstance(value, dict | list):
+        return Cell(json.dumps(value, ensure_ascii=False, default=str), "json")
+    if isinstance(value, bool):
+        return Cell("yes" if value else "no")
+    return plain(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns whose name begins with `>` hold numbers, and end at the right."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    empty: str = "Nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    label: str
+    value: str = ""
+    kind: str = "text"  # text, number, area, select, hidden or check
+    options: Sequence[tuple[str, str]] = ()
+    hint: str = ""
+    placeholder: str = ""
+    is_required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OrderForm:
+    """A form whose order is shown once more before it is sent."""
+
+    action: str
+    button: str
+    fields: Sequence[Field] = ()
+    about: str = ""
+    is_danger: bool = False
+    question: str = "Reason"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One section of a page."""
+
+    title: str
+    table: Table | None = None
+    facts: Sequence[tuple[str, Cell]] = ()
+    forms: Sequence[OrderForm] = ()
+    about: str = ""
+    text: str = ""  # shown as it is, in a box of its own
+    note: Cell | None = None  # beside the title
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A number of the overview, with the page that it is made of."""
+
+    label: str
+    value: str
+    href: str
+    tone: str = "good"
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    title: str
+    parts: Sequence[Part] = ()
+    tiles: Sequence[Tile] = ()
+    notices: Sequence[str] = ()
+    crumbs: Sequence[tuple[str, str]] = ()
+    about: str = ""
+    pager: Mapping[str, str] = field(default_factory=dict)

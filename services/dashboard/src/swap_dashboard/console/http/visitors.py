@@ -1,0 +1,92 @@
+"""Who asks: a browser that an operator signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from swap_dashboard.console.domain.sessions import OperatorSession
+from swap_dashboard.console.ports import OperatorApi, Services, Sessions
+from swap_dashboard.console.usecases.sign_in import hash_secret
+from swap_dashboard.http.client_addresses import ClientAddresses
+from swap_dashboard.http.cookies import Cookies, form_token
+from swap_dashboard.http.forms import Forms
+from swap_dashboard.ports import Clock
+
+
+class SignInNeeded(Exception):
+    """Nobody is signed in, or the session ended."""
+
+
+class MayNotOrder(Exception):
+    """The role reads and orders nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    session: OperatorSession
+    secret: str  # of the cookie
+    api: OperatorApi
+
+    @property
+    def form_token(self) -> str:
+        return form_token(self.secret)
+
+
+class Visitors:
+    def __init__(
+        self,
+        sessions: Sessions,
+        services: Services,
+        cookies: Cookies,
+        forms: Forms,
+        addresses: ClientAddresses,
+        *,
+        clock: Clock,
+    ) -> None:
+        self._sessions = sessions
+        self._services = services
+        self._cookies = cookies
+        self._forms = forms
+        self._addresses = addresses
+        self._clock = clock
+
+    def find(self, request: Request) -> Visitor | None:
+        secret = self._cookies.session(request)
+        session = self._sessions.find(hash_secret(secret), self._clock()) if secret else None
+        if session is None:
+            return None
+        return Visitor(session, secret, self._services.as_operator(session.token))
+
+    def require(self, request: Request) -> Visitor:
+        """
+        :raises SignInNeeded: when nobody is signed in.
+        """
+        visitor = self.find(request)
+        if visitor is None:
+            raise SignInNeeded
+        return visitor
+
+    async def read_form(self, request: Request) -> tuple[Visitor, Mapping[str, str]]:
+        """
+        :raises SignInNeeded: when nobody is signed in.
+        :raises FormRefused: when it was not made for this session.
+        """
+        visitor = self.require(request)
+        return visitor, await self._forms.read(request, visitor.secret)
+
+    async def read_order(self, request: Request) -> tuple[Visitor, Mapping[str, str]]:
+        """
+        :raises SignInNeeded: when nobody is signed in.
+        :raises MayNotOrder: when the role orders nothing; the services refuse it as well.
+        :raises FormRefused: when it was not made for this session.
+        """
+        visitor, fields = await self.read_form(request)
+        if not visitor.session.may_order:
+            raise MayNotOrder
+        return visitor, fields
+
+    def address(self, request: Request) -> str:
+        return self._addresses.of(request)

@@ -1,0 +1,130 @@
+"""What the console needs from the outside: the operators' interface of each service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+from uuid import UUID
+
+from swap_dashboard.console.domain.sessions import OperatorSession
+
+
+class ServiceName(StrEnum):
+    """The services with an interface for operators."""
+
+    SETTLER = "settler"
+    CHAIN_WATCHER = "chain_watcher"
+    API = "api"
+    QUOTER = "quoter"
+    NOTIFIER = "notifier"
+
+    @property
+    def shown(self) -> str:
+        return self.value.replace("_", "-")
+
+
+class ServiceAway(Exception):
+    """A service does not answer, or answers that it cannot now."""
+
+    def __init__(self, service: ServiceName) -> None:
+        super().__init__(f"{service.shown} does not answer")
+        self.service = service
+
+
+class ServiceRefused(Exception):
+    """A service refuses what an operator asks; the text is the service's."""
+
+    def __init__(self, service: ServiceName, status: int, words: str) -> None:
+        super().__init__(words)
+        self.service = service
+        self.status = status
+
+
+class TokenRefused(Exception):
+    """The operator's token opens nothing any more: expired, deactivated or removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose token it is, as the services know it."""
+
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAnswer:
+    """What a service answers to an order that it took."""
+
+    content: Mapping[str, Any]
+    proposal: Mapping[str, Any] | None = None  # where it waits for a second operator
+
+
+class OperatorApi(Protocol):
+    """The services, as one operator may use them. Holds the operator's token and nothing else."""
+
+    async def get(
+        self,
+        service: ServiceName,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        is_slow: bool = False,
+    ) -> Mapping[str, Any]:
+        """
+        :raises TokenRefused: when the token opens nothing any more.
+        :raises ServiceRefused: when the service refuses.
+        :raises ServiceAway: when it does not answer.
+        """
+        ...
+
+    async def order(self, service: ServiceName, path: str, body: Mapping[str, Any]) -> OrderAnswer:
+        """Send an order, once.
+
+        :raises TokenRefused: when the token opens nothing any more; nothing was done.
+        :raises ServiceRefused: when the service refuses; nothing was done.
+        :raises ServiceAway: when it does not answer; it may have been carried out.
+        """
+        ...
+
+
+class Services(Protocol):
+    def as_operator(self, token: str) -> OperatorApi: ...
+
+    async def identify(self, token: str) -> Identity | None:
+        """Return whose token it is; None for one that opens nothing to people.
+
+        :raises ServiceAway: when no service answers.
+        """
+        ...
+
+
+class Sessions(Protocol):
+    """The sessions of this process. They end with it."""
+
+    def add(self, session: OperatorSession, token_hash: bytes) -> None:
+        """Add one; of an operator with too many the oldest ends."""
+        ...
+
+    def find(self, token_hash: bytes, at: datetime) -> OperatorSession | None:
+        """Return the session of a cookie, and note its use; None when it ended."""
+        ...
+
+    def list_of(self, name: str, at: datetime) -> list[OperatorSession]: ...
+
+    def end(self, session_id: UUID, name: str) -> None: ...
+
+    def end_all(self, name: str) -> int: ...
+
+
+class Attempts(Protocol):
+    """Failures to sign in, by the address of the client."""
+
+    def begin(self, address: str, at: datetime) -> datetime | None:
+        """Count an attempt as failed before it is made; return until when it is refused."""
+        ...
+
+    def succeed(self, address: str) -> None: ...

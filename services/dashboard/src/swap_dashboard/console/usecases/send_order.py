@@ -1,0 +1,86 @@
+"""Sends an order that its operator confirmed, at most once."""
+
+from __future__ import annotations
+
+from swap_dashboard.console import observe
+from swap_dashboard.console.domain.sessions import (
+    OperatorSession,
+    OrderState,
+    PendingOrder,
+    Seen,
+)
+from swap_dashboard.console.ports import (
+    OperatorApi,
+    ServiceAway,
+    ServiceName,
+    ServiceRefused,
+    TokenRefused,
+)
+from swap_dashboard.ports import Clock
+
+CHANGED = "What you saw has changed since. Nothing was ordered: look again."
+UNKNOWN = "No answer came. It may have been carried out: the log says how it ended."
+
+
+class SendOrder:
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+
+    async def __call__(
+        self, session: OperatorSession, order: PendingOrder, api: OperatorApi
+    ) -> None:
+        """Send it unless it was sent; how it ended stands in the order itself.
+
+        :raises TokenRefused: when the operator's token opens nothing any more.
+        """
+        if not order.begin(self._clock()):
+            return
+        try:
+            await self._send(order, api)
+        except BaseException:
+            if order.state is OrderState.SENT:
+                order.end(OrderState.UNKNOWN, UNKNOWN)
+            raise
+        finally:
+            draft = order.draft
+            observe.ordered(
+                session.name,
+                draft.service,
+                draft.path,
+                outcome=order.state.value,
+                order_id=order.id,
+            )
+
+    async def _send(self, order: PendingOrder, api: OperatorApi) -> None:
+        draft = order.draft
+        try:
+            if draft.seen is not None and not await _is_there(draft.seen, api):
+                order.end(OrderState.REFUSED, CHANGED)
+                return
+        except (ServiceAway, ServiceRefused) as error:
+            order.end(OrderState.REFUSED, f"{error}. Nothing was ordered.")
+            return
+        try:
+            answer = await api.order(ServiceName(draft.service), draft.path, draft.body)
+        except ServiceRefused as refused:
+            order.end(OrderState.REFUSED, str(refused))
+        except TokenRefused:
+            order.end(OrderState.REFUSED, "Your token opens nothing any more.")
+            raise
+        except ServiceAway:
+            order.end(OrderState.UNKNOWN, UNKNOWN)
+        else:
+            if answer.proposal is None:
+                order.end(OrderState.DONE)
+            else:
+                why, id = str(answer.proposal["why"]), str(answer.proposal["id"])
+                order.end(OrderState.PROPOSED, why, proposal_id=id)
+
+
+async def _is_there(seen: Seen, api: OperatorApi) -> bool:
+    """
+    :raises ServiceAway: when the service does not answer.
+    :raises ServiceRefused: when it refuses.
+    """
+    told = await api.get(ServiceName(seen.service), seen.path)
+    return seen.is_same(told[seen.rows])
