@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from swap_settler.model.store import (
+    closure_tables,
     external_payment_tables,
     external_transaction_tables,
     loss_tables,
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.connected
 assert withdrawal_tables.WithdrawalRow.metadata is METADATA
 assert sweep_tables.SweepRow.metadata is METADATA  # it adds its tables to the others
 assert external_transaction_tables.ExternalTransactionRow.metadata is METADATA
+assert closure_tables.NetworkClosureRow.metadata is METADATA
 assert loss_tables.SourceStopRow.metadata is METADATA
 assert rescue_tables.RescuedTokenRow.metadata is METADATA
 assert recovery_tables.RecoveryRow.metadata is METADATA
