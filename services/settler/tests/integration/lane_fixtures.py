@@ -21,7 +21,8 @@ EMPTY = sql(
         "swap, deposit, account, ledger_transaction, posting, inventory, intent, signer, "
         "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, "
         "withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, "
-        "network_silence, parked, sweep_due, ledger_cursor, recovery, retained_hold"
+        "network_silence, network_closure, parked, sweep_due, ledger_cursor, recovery, "
+        "retained_hold"
     )
 )
 

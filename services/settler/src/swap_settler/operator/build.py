@@ -16,6 +16,7 @@ from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.http.caps import CapAdmin
 from swap_settler.operator.http.claims import ClaimAdmin
+from swap_settler.operator.http.closures import ClosureAdmin
 from swap_settler.operator.http.partner_fees import FeeAdmin
 from swap_settler.operator.http.reconciliation import ReconciliationAdmin
 from swap_settler.operator.http.rescues import RescueAdmin
@@ -27,6 +28,7 @@ from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.blocked import PostgresBlocked
 from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.operator.store.claims import PostgresClaimUnitOfWork
+from swap_settler.operator.store.closures import PostgresClosures
 from swap_settler.operator.store.external_nonces import (
     PostgresExternalNonces,
     PostgresExternalNonceUnitOfWork,
@@ -43,6 +45,7 @@ from swap_settler.operator.store.sweep_orders import PostgresSweepOrders
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable
 from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.close_external_nonces import CloseExternalNonces
+from swap_settler.operator.usecases.close_networks import CloseNetworks
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
@@ -260,6 +263,7 @@ def _serve_stops(
     service.order(
         "/payouts/go", admin.lift, needs_second=second.lifts_stop, add_facts=admin.add_stop
     )
+    _serve_closures(service, catalogue)
 
 
 def _loss_budgets(group: SettlerGroup, catalogue: Catalogue) -> dict[str, int]:
@@ -272,6 +276,14 @@ def _loss_budgets(group: SettlerGroup, catalogue: Catalogue) -> dict[str, int]:
         network: 10**6 * group.loss_budgets_usd.get(network, group.loss_budget_usd)
         for network in catalogue.networks
     }
+
+
+def _serve_closures(service: Service, catalogue: Catalogue) -> None:
+    closures = PostgresClosures(service.engine)
+    admin = ClosureAdmin(CloseNetworks(closures, networks=list(catalogue.networks)))
+    service.admin("GET", "/closures", admin.list_all)
+    service.order("/closures/close", admin.close)
+    service.order("/closures/open", admin.open)
 
 
 def _serve_caps(

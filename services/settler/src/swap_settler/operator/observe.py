@@ -270,6 +270,14 @@ def payouts_let_go(network: str, *, by: str, reason: str) -> None:
     log.warning("payouts let go by an operator", network=network, by=by, reason=reason)
 
 
+def network_closed(network: str, *, by: str, reason: str) -> None:
+    log.warning("network closed to new swaps", network=network, by=by, reason=reason)
+
+
+def network_opened(network: str, *, by: str, reason: str) -> None:
+    log.warning("network opened to new swaps", network=network, by=by, reason=reason)
+
+
 def stops(networks: Iterable[str], stopped: Collection[str]) -> None:
     for network in networks:
         is_stopped = network in stopped or EVERYWHERE in stopped

@@ -34,6 +34,16 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Closure:
+    """An operator's order to take no new swap from or to a network; those under way go on."""
+
+    network: str
+    at: datetime
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Blocked:
     """An address that an operator lets nobody pay."""
 

@@ -1,0 +1,59 @@
+"""Closed networks, below `/admin`."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from swap_runtime.operators.admin_routes import Order
+from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.operator.usecases.close_networks import CloseNetworks
+
+
+class ClosureForm(OrderForm):
+    """Which network, and why."""
+
+    network: str
+
+
+class ClosureAdmin:
+    def __init__(self, close_networks: CloseNetworks) -> None:
+        self._close_networks = close_networks
+
+    async def list_all(self, _: Request) -> Response:
+        """Answer `GET /admin/closures`."""
+        return await self._shown()
+
+    async def close(self, order: Order) -> Response:
+        """Answer `POST /admin/closures/close`."""
+        try:
+            form = read_form(order, ClosureForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._close_networks.close(form.network, by=order.by, reason=form.reason)
+        return await self._shown()
+
+    async def open(self, order: Order) -> Response:
+        """Answer `POST /admin/closures/open`."""
+        try:
+            form = read_form(order, ClosureForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._close_networks.open(form.network, by=order.by, reason=form.reason)
+        return await self._shown()
+
+    async def _shown(self) -> Response:
+        closures = await self._close_networks.list_all()
+        return JSONResponse(
+            {
+                "closures": [
+                    {
+                        "network": one.network,
+                        "at": one.at.isoformat(),
+                        "by": one.by,
+                        "reason": one.reason,
+                    }
+                    for one in closures
+                ]
+            }
+        )

@@ -1,0 +1,52 @@
+"""Closed networks, on Postgres: the api reads them in the views of stopped networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from swap_runtime.operators.operator_log import log_order
+from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.sql import sql
+from swap_settler.operator.decide.signer import Closure
+
+CLOSURES: Final = sql("""
+SELECT network, closed_at, closed_by, closed_because FROM network_closure
+WHERE opened_at IS NULL ORDER BY network
+""")
+CLOSE: Final = sql("""
+INSERT INTO network_closure (network, closed_by, closed_because) VALUES (:network, :by, :reason)
+ON CONFLICT (network) WHERE opened_at IS NULL DO NOTHING
+""")
+OPEN: Final = sql("""
+UPDATE network_closure SET opened_at = now(), opened_by = :by, opened_because = :reason
+WHERE network = :network AND opened_at IS NULL
+""")
+
+
+class PostgresClosures:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def list_closures(self) -> Sequence[Closure]:
+        """Return those that hold."""
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(CLOSURES)
+        return [Closure(r.network, r.closed_at, r.closed_by, r.closed_because) for r in rows]
+
+    async def close(self, network: str, *, by: str, reason: str) -> bool:
+        """Close a network. False if it was closed."""
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            is_new = (await connection.execute(CLOSE, values)).changed > 0
+            await log_order(connection)
+        return is_new
+
+    async def open(self, network: str, *, by: str, reason: str) -> bool:
+        """Open it again. False if it was open."""
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            is_opened = (await connection.execute(OPEN, values)).changed > 0
+            if is_opened:
+                await log_order(connection)
+        return is_opened

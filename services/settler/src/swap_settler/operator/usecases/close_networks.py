@@ -1,0 +1,39 @@
+"""Closes a network to new swaps, before maintenance or its removal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from swap_runtime.errors import Refused
+from swap_settler.operator import observe
+from swap_settler.operator.decide.signer import Closure
+from swap_settler.operator.store.closures import PostgresClosures
+
+
+class CloseNetworks:
+    """Close and open a network, and list closures. Swaps under way are paid as promised."""
+
+    def __init__(self, closures: PostgresClosures, *, networks: Collection[str]) -> None:
+        self._closures = closures
+        self._networks = networks
+
+    async def list_all(self) -> Sequence[Closure]:
+        return await self._closures.list_closures()
+
+    async def close(self, network: str, *, by: str, reason: str) -> None:
+        """Close it; a network that is closed already stays so, with its first reason.
+
+        :raises Refused: for a network that the catalogue does not name.
+        """
+        if network not in self._networks:
+            raise Refused(f"{network} is not a network of the catalogue")
+        if await self._closures.close(network, by=by, reason=reason):
+            observe.network_closed(network, by=by, reason=reason)
+
+    async def open(self, network: str, *, by: str, reason: str) -> None:
+        """
+        :raises Refused: when it is not closed.
+        """
+        if not await self._closures.open(network, by=by, reason=reason):
+            raise Refused(f"{network} is not closed")
+        observe.network_opened(network, by=by, reason=reason)
