@@ -25,12 +25,14 @@ from swapctl.commands import (
     partners,
     payouts,
     policy,
+    reconcile,
     recovery,
     rescue,
     signers,
     stuck,
     swaps,
     trail,
+    treasury,
     webhooks,
 )
 from swapctl.endpoints import (
@@ -63,6 +65,7 @@ app.add_typer(signers.signer, name="signer")
 app.add_typer(payouts.payouts, name="payouts")
 app.add_typer(caps.caps, name="caps")
 app.add_typer(policy.policy, name="policy")
+app.add_typer(treasury.treasury, name="treasury")
 app.add_typer(recovery.recovery, name="recovery")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
@@ -75,6 +78,7 @@ app.command("losses")(books.list_losses)
 app.command("rescue")(rescue.rescue)
 app.command("doctor")(doctor.doctor)
 app.command("stuck")(stuck.list_stuck)
+app.command("reconcile")(reconcile.reconcile)
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)
 

@@ -23,24 +23,28 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: what was checked, how it is, and what to do where it is not well."""
+    """One line: what was checked, how it is, and what to do where it is not well.
+
+    `money` says where money is meanwhile, where a finding concerns any.
+    """
 
     part: str
     level: Level
     text: str
     to_do: str = ""
+    money: str = ""
 
 
 def ok(part: str, text: str) -> Finding:
     return Finding(part, Level.OK, text)
 
 
-def warning(part: str, text: str, to_do: str) -> Finding:
-    return Finding(part, Level.WARNING, text, to_do)
+def warning(part: str, text: str, to_do: str, money: str = "") -> Finding:
+    return Finding(part, Level.WARNING, text, to_do, money)
 
 
-def failed(part: str, text: str, to_do: str) -> Finding:
-    return Finding(part, Level.FAILED, text, to_do)
+def failed(part: str, text: str, to_do: str, money: str = "") -> Finding:
+    return Finding(part, Level.FAILED, text, to_do, money)
 
 
 def check_service(name: str, readiness: Mapping[str, Any] | None) -> Finding:
@@ -85,7 +89,8 @@ def check_outbox(schema: str, oldest_seconds: float | None) -> Finding:
         return ok(part, "everything is published")
     text = f"the oldest unpublished message is {oldest_seconds:.0f} s old"
     if oldest_seconds > UNPUBLISHED_SECONDS_MAX:
-        return failed(part, text, "check the broker and the log of the service")
+        money = "where it was; the sweep of each reader delivers what Kafka does not"
+        return failed(part, text, "check the broker and the log of the service", money)
     return ok(part, text)
 
 
@@ -105,7 +110,8 @@ def check_network(report: Mapping[str, Any]) -> Iterator[Finding]:
     part, halted, lag = f"network {name}", report["halted"], report["lag_blocks"]
     if halted:
         to_do = f"compare the nodes' final blocks, then: swapctl network resume {name}"
-        yield failed(part, f"halted: {halted['reason']}", to_do)
+        money = "deposits are on its chain and payouts wait in the Treasuries; nothing is signed"
+        yield failed(part, f"halted: {halted['reason']}", to_do, money)
     if report["head"] is None:
         yield failed(part, "no node answers", "check the nodes of the catalogue, or of SWAP_NODES")
     elif lag is None:
@@ -141,7 +147,8 @@ def check_signer(signer: Mapping[str, Any], payouts: int | None) -> Iterator[Fin
     part, oldest = f"signer {network}", signer["oldest_slot_seconds"]
     if halted := signer["halted"]:
         to_do = f"understand the reason, then: swapctl signer resume {network}"
-        yield failed(part, f"{address} is halted: {halted['reason']}", to_do)
+        money = f"payments of {network} wait in its Treasury"
+        yield failed(part, f"{address} is halted: {halted['reason']}", to_do, money)
     if oldest is not None and oldest > SLOT_SECONDS_MAX:
         text = f"{address}: the oldest open payment is {oldest} s old"
         yield warning(part, text, "check the nodes' gas price; swapctl signer list")
@@ -150,7 +157,8 @@ def check_signer(signer: Mapping[str, Any], payouts: int | None) -> Iterator[Fin
     elif payouts < PAYOUTS_MIN:
         level = failed if payouts == 0 else warning
         text = f"{address} has gas for {payouts} payouts"
-        yield level(part, text, "send the network's coin to this address")
+        to_do = "send the network's coin to this address: swapctl treasury plan"
+        yield level(part, text, to_do, f"payments of {network} wait in its Treasury")
     elif not halted:
         yield ok(part, f"{address}, gas for {payouts} payouts")
 
@@ -158,7 +166,8 @@ def check_signer(signer: Mapping[str, Any], payouts: int | None) -> Iterator[Fin
 def check_recovery(recovery: Mapping[str, Any]) -> Finding:
     if any(row["state"] == "open" for row in recovery["recoveries"]):
         to_do = "swapctl recovery status; docs/recovery.md"
-        return warning("recovery", "open: older payments on all networks are held", to_do)
+        money = "payments wait in the Treasuries until it is proven that they were not made"
+        return warning("recovery", "open: older payments on all networks are held", to_do, money)
     if uncompared := recovery.get("uncompared"):  # a settler of an older release has none
         names = ", ".join(row["network"] for row in uncompared)
         text = f"older payments are held: too few providers answer of {names}"
@@ -174,7 +183,8 @@ def check_stops(stops: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         name = stop["network"]
         where = "every network" if name == "*" else name
         command = "swapctl payouts go" if name == "*" else f"swapctl payouts go {name}"
-        yield warning("payouts", f"stopped for {where}: {stop['reason']}", command)
+        money = "payments wait in the Treasuries; deposits are credited as before"
+        yield warning("payouts", f"stopped for {where}: {stop['reason']}", command, money)
     if not stops:
         yield ok("payouts", "not stopped")
 
@@ -182,5 +192,7 @@ def check_stops(stops: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
 def check_stuck(stuck: Sequence[Mapping[str, Any]]) -> Finding:
     if stuck:
         text = f"{len(stuck)} swaps are longer in a status than they may be"
-        return failed("swaps", text, "swapctl stuck; then swapctl swap show ID")
+        money = "credited and in the Treasuries of their source networks, unless a payment left"
+        to_do = "swapctl stuck; then swapctl swap show ID"
+        return failed("swaps", text, to_do, money)
     return ok("swaps", "none is stuck")

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import httpx
 
 TIMEOUT_SECONDS: Final = 5
+NATIVE: Final = "0x" + "0" * 40
+BALANCE_OF: Final = "0x70a08231"  # balanceOf(address)
 
 
 class NodeFailed(Exception):
     """A node did not answer, or answered with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockHead:
+    """A block, as a node reports it; `time` in seconds since 1970."""
+
+    number: int
+    hash: str
+    time: int
 
 
 class NodeRpc:
@@ -23,11 +35,22 @@ class NodeRpc:
         """
         return self._number("eth_chainId")
 
-    def balance(self, address: str) -> int:
-        """
+    def balance(self, address: str, block: int | None = None) -> int:
+        """Return the native balance, in base units, at a block or at the newest one.
+
         :raises NodeFailed: without an answer.
         """
-        return self._number("eth_getBalance", address, "latest")
+        return self._number("eth_getBalance", address, _at(block))
+
+    def token_balance(self, token: str, address: str, block: int | None = None) -> int:
+        """Return the balance of a token, in base units; the zero address is the native coin.
+
+        :raises NodeFailed: without an answer.
+        """
+        if token == NATIVE:
+            return self.balance(address, block)
+        call = {"to": token, "data": BALANCE_OF + address[2:].lower().zfill(64)}
+        return self._number("eth_call", call, _at(block))
 
     def gas_price(self) -> int:
         """
@@ -35,10 +58,33 @@ class NodeRpc:
         """
         return self._number("eth_gasPrice")
 
-    def _number(self, method: str, *parameters: str) -> int:
+    def block(self, tag: str | int) -> BlockHead:
+        """Return a block by its number or tag (`latest`, `finalized`).
+
+        :raises NodeFailed: without an answer, or where the node does not have it.
+        """
+        in_full = False
+        name = _at(tag) if isinstance(tag, int) else tag
+        found = self._ask("eth_getBlockByNumber", name, in_full)
+        try:
+            number, time = int(found["number"], 16), int(found["timestamp"], 16)
+            return BlockHead(number, str(found["hash"]), time)
+        except (ValueError, KeyError, TypeError) as error:
+            raise NodeFailed(type(error).__name__) from error
+
+    def _number(self, method: str, *parameters: Any) -> int:
+        try:
+            return int(self._ask(method, *parameters), 16)
+        except (ValueError, TypeError) as error:
+            raise NodeFailed(type(error).__name__) from error
+
+    def _ask(self, method: str, *parameters: Any) -> Any:
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
         try:
-            answer = httpx.post(self._url, json=request, timeout=TIMEOUT_SECONDS).json()
-            return int(answer["result"], 16)
+            return httpx.post(self._url, json=request, timeout=TIMEOUT_SECONDS).json()["result"]
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             raise NodeFailed(type(error).__name__) from error
+
+
+def _at(block: int | None) -> str:
+    return "latest" if block is None else hex(block)

@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
         status, answer = self.server.answers.get(
             (self.command, self.path), (200, {"ok": True, "data": {}})
         )
-        content = json.dumps(answer).encode()
+        content = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("content-length", str(len(content)))
         self.end_headers()

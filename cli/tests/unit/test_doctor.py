@@ -10,12 +10,22 @@ import pytest
 from cli.tests.unit.test_commands import Port, port, stack
 from typer.testing import CliRunner
 
+from swap_contracts import topics as contracts
 from swapctl.app import app
 from swapctl.commands.doctor import SCHEMAS, latest_migration
+from swapctl.kafka_topics import TOPICS
+from swapctl.network_nodes import without_key
 
 __all__ = ["port", "stack"]
 ROOT = Path(__file__).resolve().parents[3]
 READY = {"ok": True, "problems": {}, "notes": {}}
+NOWHERE = "127.0.0.1:1"  # refuses at once; the broker itself is in the tests of the stack
+METRICS = """
+# TYPE swap_consumer_lag_messages gauge
+swap_consumer_lag_messages{topic="deposit.changed.v1"} 3.0
+# TYPE swap_consumer_silence_seconds gauge
+swap_consumer_silence_seconds{topic="deposit.changed.v1"} 0.2
+"""
 SIGNER = {"network": "BASE", "address": "0x1", "oldest_slot_seconds": None, "halted": None}
 
 
@@ -30,6 +40,7 @@ def well(port: Port) -> Port:
         ("GET", "/admin/recovery"): {"recoveries": [], "retained": []},
         ("GET", "/admin/payouts/stops"): {"stops": []},
         ("GET", "/admin/stuck"): {"stuck": []},
+        ("GET", "/metrics"): METRICS,
         # Every question to a node has the same answer: a chain id of 84532, and as much wei.
         ("POST", "/node"): {"jsonrpc": "2.0", "id": 1, "result": hex(84532)},
     }
@@ -47,7 +58,7 @@ def described(stack: Path, port: Port, **changes: Any) -> None:
             {
                 **description,
                 "networks": [network],
-                "kafka": {"bootstrap_servers": host},
+                "kafka": {"bootstrap_servers": NOWHERE},
                 "redis": {"url": f"redis://{host}/0"},
                 **changes,
             }
@@ -67,11 +78,12 @@ def test_every_part_has_a_line(stack: Path, well: Port) -> None:
     _, found = run(stack)
 
     services = {f"service {name}" for name in SCHEMAS}
-    others = {"broker", "Valkey", "network BASE", "node of BASE", "signer BASE"}
+    others = {"broker", "topics", "Valkey", "network BASE", "node of BASE", "signer BASE"}
     state = {"recovery", "payouts", "swaps", "database"}
     assert services | others | state == set(found)
     levels = {part: level for part, (level, _) in found.items()}
-    assert levels.pop("database") == "warning"  # no address of it is known here
+    assert levels.pop("database") == "failed"  # no address of it is known here
+    assert levels.pop("broker") == levels.pop("topics") == "failed"  # nothing listens there
     assert levels.pop("signer BASE") == "failed"  # its 84532 wei pay for no payout
     assert set(levels.values()) == {"ok"}
 
@@ -85,7 +97,7 @@ def test_a_node_of_another_chain_is_found(stack: Path, well: Port) -> None:
     assert code == 1
     assert found["node of BASE"] == (
         "failed",
-        f"{well.url}/node has chain id 84532, the network has 8453",
+        f"{well.url} has chain id 84532, the network has 8453",
     )
 
 
@@ -107,6 +119,36 @@ def test_a_person_reads_a_line_and_what_to_do(stack: Path, well: Port) -> None:
 
     assert "ok       service settler          ready" in output
     assert "to do: send the network's coin to this address" in output
+    assert "money: payments of BASE wait in its Treasury" in output
+
+
+def test_nothing_that_is_known_is_a_failure(tmp_path: Path) -> None:
+    nothing = tmp_path / "stack.json"
+    nothing.write_text("{}")
+
+    code, found = run(nothing)
+
+    assert code == 1
+    assert found["database"][0] == found["settler"][0] == found["service api"][0] == "failed"
+
+
+def test_a_consumer_far_behind_is_a_warning(stack: Path, well: Port) -> None:
+    described(stack, well)
+    late = METRICS.replace("} 3.0", "} 30000.0")
+    well.answers["GET", "/metrics"] = (200, late)
+
+    _, found = run(stack)
+
+    assert found["consumer settler"] == ("warning", "deposit.changed.v1: 30000 messages behind")
+
+
+def test_a_key_in_the_path_of_a_node_is_not_shown() -> None:
+    assert without_key("https://rpc.example/v3/secret?key=1") == "https://rpc.example"
+    assert without_key("http://127.0.0.1:8545/node") == "http://127.0.0.1:8545"
+
+
+def test_the_topics_are_those_of_the_contracts() -> None:
+    assert set(TOPICS) == {topic.name for topic in contracts.TOPICS}
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 import httpx
 import typer
-from psycopg import sql
 
-from swapctl import checkup
+from swapctl import checkup, state_checks
 from swapctl.admin_client import RequestFailed
-from swapctl.auditor import Auditor, open_auditor
+from swapctl.auditor import open_auditor
 from swapctl.checkup import Finding, Level
 from swapctl.context import get_endpoints, internal
 from swapctl.endpoints import Endpoints, NotConfigured, ServiceName
-from swapctl.node_rpc import NodeFailed, NodeRpc
+from swapctl.kafka_topics import TOPICS, kafka_settings, list_topics
+from swapctl.network_nodes import NODES_VARIABLE, NetworkNodes, find_nodes, without_key
+from swapctl.node_rpc import BlockHead, NodeFailed, NodeRpc
 from swapctl.output import Json
+from swapctl.service_figures import read_figures
+from swapctl.state_queries import check_state, rows_of
 
 SCHEMAS: Final = ("api", "quoter", "chain_watcher", "settler", "notifier")
 MIGRATIONS: Final = "services/{}/migrations/versions"
@@ -33,8 +38,10 @@ OLDEST: Final = b"""
 SELECT extract(epoch FROM now() - min(created_at))::float8 AS seconds
 FROM {}.outbox WHERE published_at IS NULL
 """
+LAG: Final = "swap_consumer_lag_messages"
+SILENCE: Final = "swap_consumer_silence_seconds"
 CHECKOUT_VARIABLE: Final = "CHECKOUT"  # `make env` sets it
-NODES_VARIABLE: Final = "SWAP_NODES"
+DASHBOARD_VARIABLE: Final = "SWAPCTL_DASHBOARD_URL"
 # Servers by name: their variable, and their place in a stack's description.
 ENDPOINTS: Final = {
     "broker": ("SWAP_KAFKA__BOOTSTRAP_SERVERS", "kafka", "bootstrap_servers"),
@@ -64,10 +71,12 @@ def _findings(context: typer.Context) -> Iterator[Finding]:
     yield from _guarded("database", lambda: _database(known))
     for part, keys in ENDPOINTS.items():
         yield _endpoint(known, part, *keys)
+    yield from _guarded("topics", lambda: _topics(known))
     for service in ServiceName:
         yield from _guarded(f"service {service}", partial(_services, known, service))
-    nodes = _nodes(known)
-    yield from _check_nodes(nodes)
+    yield from _guarded("dashboard", lambda: _dashboard(known))
+    nodes = find_nodes(known)
+    yield from _check_nodes(nodes, time.time())
     yield from _guarded("networks", lambda: _networks(context))
     yield from _guarded("settler", lambda: _settler(context, nodes))
 
@@ -77,7 +86,7 @@ def _guarded(part: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
     try:
         yield from check()
     except NotConfigured as error:
-        yield checkup.warning(part, str(error), "name a stack, or set the variable")
+        yield checkup.failed(part, str(error), "start a stack and name it, or set the variable")
     except RequestFailed as error:
         yield checkup.failed(part, str(error), "start it, or correct its address or credentials")
 
@@ -86,19 +95,14 @@ def _database(known: Endpoints) -> Iterator[Finding]:
     with open_auditor(known.auditor_url) as auditor:
         yield checkup.ok("database", "answers")
         for schema in SCHEMAS:
-            versions = _rows_of(auditor, schema, "alembic_version", VERSION)
+            versions = rows_of(auditor, schema, "alembic_version", VERSION)
             applied = versions[0]["version_num"] if versions else None
             root = Path(known.environment.get(CHECKOUT_VARIABLE) or ".")
             yield checkup.check_migrations(schema, applied, latest_migration(schema, root))
         for schema in WITH_OUTBOX:
-            for row in _rows_of(auditor, schema, "outbox", OLDEST):
+            for row in rows_of(auditor, schema, "outbox", OLDEST):
                 yield checkup.check_outbox(schema, row["seconds"])
-
-
-def _rows_of(auditor: Auditor, schema: str, table: str, query: bytes) -> list[dict[str, Any]]:
-    if not auditor.has_table(f"{schema}.{table}"):
-        return []
-    return auditor.rows(query.replace(b"{}", sql.Identifier(schema).as_bytes(None)))
+        yield from check_state(auditor)
 
 
 def latest_migration(schema: str, root: Path) -> str | None:
@@ -123,37 +127,83 @@ def _endpoint(known: Endpoints, part: str, variable: str, section: str, member: 
 
 
 def _services(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
-    url = f"{known.url(name)}/readyz"
-    try:
-        readiness = httpx.get(url, timeout=TIMEOUT_SECONDS).json()
-    except (httpx.HTTPError, ValueError):
-        readiness = None
+    readiness = _readiness(known.url(name))
     yield checkup.check_service(name, readiness)
+    if readiness is not None:
+        yield from _consumers(known, name)
 
 
-def _nodes(known: Endpoints) -> dict[str, tuple[int | None, list[str]]]:
-    """Return each network's chain id, where it is known, and its nodes."""
-    found: dict[str, tuple[int | None, list[str]]] = {
-        row["name"]: (int(row["chain_id"]), list(row["rpc_urls"]))
-        for row in known.stack.get("networks", ())
-    }
-    configured: Mapping[str, list[str]] = json.loads(known.environment.get(NODES_VARIABLE) or "{}")
-    for name, urls in configured.items():
-        chain_id, _ = found.get(name, (None, []))
-        found[name] = (chain_id, list(urls))
-    return found
+def _consumers(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
+    figures = read_figures(known.url(name), [LAG, SILENCE])
+    silences = {one.labels["topic"]: one.value for one in figures[SILENCE]}
+    for figure in figures[LAG]:
+        topic = figure.labels["topic"]
+        if finding := state_checks.check_consumer(
+            name.value, topic, lag=figure.value, silence=silences.get(topic, 0)
+        ):
+            yield finding
 
 
-def _check_nodes(nodes: Mapping[str, tuple[int | None, list[str]]]) -> Iterator[Finding]:
+def _dashboard(known: Endpoints) -> Iterator[Finding]:
+    """Yield a finding about the dashboard where there is one; a deployment may have none."""
+    of_stack = [row for row in known.stack.get("services", ()) if row["name"] == "dashboard"]
+    url = known.environment.get(DASHBOARD_VARIABLE) or (of_stack and of_stack[0]["internal_url"])
+    if url:
+        yield checkup.check_service("dashboard", _readiness(str(url)))
+
+
+def _topics(known: Endpoints) -> Iterator[Finding]:
+    settings = kafka_settings(known)
+    if "bootstrap_servers" in settings:  # without, the broker has a line already
+        yield state_checks.check_topics(TOPICS, list_topics(settings))
+
+
+def _readiness(url: str) -> Mapping[str, Any] | None:
+    try:
+        answer = httpx.get(f"{url}/readyz", timeout=TIMEOUT_SECONDS).json()
+    except (httpx.HTTPError, ValueError):
+        return None
+    return cast("Mapping[str, Any]", answer)
+
+
+def _check_nodes(nodes: Mapping[str, NetworkNodes], now: float) -> Iterator[Finding]:
     if not nodes:
         yield checkup.warning("nodes", "no node is known", f"set {NODES_VARIABLE}")
-    for network, (expected, urls) in nodes.items():
-        for url in urls:
-            try:
-                found: int | str = NodeRpc(url).chain_id()
-            except NodeFailed as error:
-                found = str(error)
-            yield checkup.check_node(network, url, expected=expected, found=found)
+    for network in nodes.values():
+        for url in network.urls:
+            yield from _check_node(network, url, now)
+        yield from _agreement(network)
+
+
+def _check_node(network: NetworkNodes, url: str, now: float) -> Iterator[Finding]:
+    node = NodeRpc(url)
+    try:
+        found: int | str = node.chain_id()
+    except NodeFailed as error:
+        found = str(error)
+    shown = without_key(url)
+    yield checkup.check_node(network.network, shown, expected=network.chain_id, found=found)
+    if isinstance(found, int):
+        try:
+            age = int(now - node.block("latest").time)
+        except NodeFailed:
+            return
+        if finding := state_checks.check_head_age(network.network, shown, age):
+            yield finding
+
+
+def _agreement(network: NetworkNodes) -> Iterator[Finding]:
+    """Compare one final block of all nodes that answer; those that do not have a line already."""
+    finals: dict[str, int] = {}
+    for url in network.urls:
+        with suppress(NodeFailed):
+            finals[url] = NodeRpc(url).block("finalized").number
+    blocks: dict[str, BlockHead] = {}
+    for url in finals:
+        with suppress(NodeFailed):
+            blocks[without_key(url)] = NodeRpc(url).block(min(finals.values()))
+    if blocks and (finding := state_checks.check_agreement(network.network, blocks)):
+        yield finding
 
 
 def _networks(context: typer.Context) -> Iterator[Finding]:
@@ -161,31 +211,30 @@ def _networks(context: typer.Context) -> Iterator[Finding]:
         yield from checkup.check_network(report)
 
 
-def _settler(
-    context: typer.Context, nodes: Mapping[str, tuple[int | None, list[str]]]
-) -> Iterator[Finding]:
+def _settler(context: typer.Context, nodes: Mapping[str, NetworkNodes]) -> Iterator[Finding]:
     settler = internal(context, ServiceName.SETTLER)
     for signer in settler.get("/signers")["signers"]:
-        _, urls = nodes.get(signer["network"], (None, []))
-        yield from checkup.check_signer(signer, _payouts_of(urls, signer["address"]))
+        network = nodes.get(signer["network"])
+        payouts = _payouts_of(network, signer["address"]) if network else None
+        yield from checkup.check_signer(signer, payouts)
     yield checkup.check_recovery(settler.get("/recovery"))
     yield from checkup.check_stops(settler.get("/payouts/stops")["stops"])
     yield checkup.check_stuck(settler.get("/stuck")["stuck"])
 
 
-def _payouts_of(urls: list[str], address: str) -> int | None:
+def _payouts_of(network: NetworkNodes, address: str) -> int | None:
     """Return for how many payouts the balance pays the gas, by the first node that answers."""
-    for url in urls:
-        node = NodeRpc(url)
-        try:
-            return node.balance(address) // (max(node.gas_price(), 1) * checkup.PAYOUT_GAS)
-        except NodeFailed:
-            continue
-    return None
+    try:
+        balance, price = network.ask(lambda node: (node.balance(address), node.gas_price()))
+    except RequestFailed:
+        return None
+    return balance // (max(price, 1) * checkup.PAYOUT_GAS)
 
 
 def _print(finding: Finding) -> None:
     typer.echo(f"{finding.level:<8} {finding.part:<24} {finding.text}")
+    if finding.money:
+        typer.echo(f"{'':<33} money: {finding.money}")
     if finding.to_do:
         typer.echo(f"{'':<33} to do: {finding.to_do}")
 
@@ -196,4 +245,5 @@ def _row(finding: Finding) -> dict[str, str]:
         "level": finding.level.value,
         "text": finding.text,
         "to_do": finding.to_do,
+        "money": finding.money,
     }

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from typing import Annotated, Final
 
 import typer
 
-from swapctl.context import internal
+from swapctl.auditor import open_auditor
+from swapctl.context import get_endpoints, internal
+from swapctl.draining import count_open_swaps, list_remains
 from swapctl.endpoints import ServiceName
 from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
 
 COLUMNS = ("network", "head", "cursor", "finalized", "lag_blocks", "halted")
+CLOSURES: Final = ("network", "at", "by", "reason")
+REMAINS: Final = ("what", "amount", "to_do")
+POLL_SECONDS: Final = 1.0
+Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 
 
@@ -54,3 +61,55 @@ def resume_network(
         body["take_back"] = take_back
     port = internal(context, ServiceName.WATCHER)
     show(port.post(f"/networks/{name}/resume", body), as_json=as_json)
+
+
+@network.command("closed")
+def list_closures(context: typer.Context, *, as_json: Json = False) -> None:
+    """List the networks that are closed to new swaps, since when and why."""
+    result = internal(context, ServiceName.SETTLER).get("/closures")["closures"]
+    show_all(result, as_json=as_json, columns=CLOSURES)
+
+
+@network.command("close")
+def close_network(context: typer.Context, name: str, *, reason: Why, as_json: Json = False) -> None:
+    """Take no new swap from or to a network. Swaps under way are paid as promised.
+
+    To stop payments instead: swapctl payouts stop NETWORK.
+    """
+    body = {"network": name, "reason": reason}
+    result = internal(context, ServiceName.SETTLER).post("/closures/close", body)["closures"]
+    show_all(result, as_json=as_json, columns=CLOSURES)
+
+
+@network.command("open")
+def open_network(context: typer.Context, name: str, *, reason: Why, as_json: Json = False) -> None:
+    """Take new swaps again."""
+    body = {"network": name, "reason": reason}
+    result = internal(context, ServiceName.SETTLER).post("/closures/open", body)["closures"]
+    show_all(result, as_json=as_json, columns=CLOSURES)
+
+
+@network.command("drain")
+def drain_network(
+    context: typer.Context,
+    name: str,
+    *,
+    reason: Why,
+    wait: Annotated[int, typer.Option(help="Seconds to wait for open swaps to end.")] = 3600,
+    as_json: Json = False,
+) -> None:
+    """Close a network, wait until its swaps have ended, and list what remains there.
+
+    The exit code is 1 when swaps are still open in the end; the network stays closed.
+    """
+    internal(context, ServiceName.SETTLER).post(
+        "/closures/close", {"network": name, "reason": reason}
+    )
+    deadline = time.monotonic() + wait
+    with open_auditor(get_endpoints(context).auditor_url) as auditor:
+        while (count := count_open_swaps(auditor, name)) and time.monotonic() < deadline:
+            time.sleep(min(POLL_SECONDS, max(deadline - time.monotonic(), 0)))
+        show_all(list_remains(auditor, name), as_json=as_json, columns=REMAINS)
+    if count:
+        typer.echo(f"swapctl: {count} swaps are still open; {name} stays closed", err=True)
+        raise typer.Exit(1)

@@ -6,12 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from swapctl.admin_client import RequestFailed
 from swapctl.context import internal, known_services
 from swapctl.endpoints import ServiceName
+from swapctl.internal import Internal
 from swapctl.output import Json, show, show_all
 
 parked = typer.Typer(no_args_is_help=True, help="Messages that could not work.")
 COLUMNS = ("service", "id", "topic", "key", "state", "is_behind", "parked_at", "reason")
+REPLAYED = ("service", "id", "topic", "key", "outcome")
 
 Service = Annotated[ServiceName, typer.Option("--service", help="Whose message it is.")]
 
@@ -45,3 +48,36 @@ def drop_parked(
 ) -> None:
     """Drop a message for good."""
     show(internal(context, service).post(f"/parked/{parked_id}/drop"), as_json=as_json)
+
+
+@parked.command("replay")
+def replay_parked(
+    context: typer.Context,
+    *,
+    service: Annotated[ServiceName | None, typer.Option(help="Only this one's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Try all messages again, each before the later ones of its key. For after a repair.
+
+    One that fails again is parked again. The exit code is 1 when one could not be released.
+    """
+    rows: list[dict[str, Any]] = []
+    for one in known_services(context, [service] if service else tuple(ServiceName)):
+        port = internal(context, one)
+        for row in port.get("/parked")["parked"]:
+            if row["is_behind"] or row["state"] != "parked":
+                continue  # it follows the one before it
+            outcome = _released(port, row["id"])
+            shown = {name: row[name] for name in ("id", "topic", "key")}
+            rows.append({"service": one.value, **shown, "outcome": outcome})
+    show_all(rows, as_json=as_json, columns=REPLAYED)
+    if any(row["outcome"] != "released" for row in rows):
+        raise typer.Exit(1)
+
+
+def _released(port: Internal, parked_id: int) -> str:
+    try:
+        port.post(f"/parked/{parked_id}/release")
+    except RequestFailed as error:
+        return str(error)
+    return "released"

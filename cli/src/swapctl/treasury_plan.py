@@ -1,0 +1,140 @@
+"""How money should be moved between networks: balances, commitments and caps in, steps out. Pure.
+
+Nothing here sends anything. A step is what an owner, a funder or an operator does by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+WITHDRAW = "withdraw(address,address,uint256)"
+TRANSFER = "transfer(address,uint256)"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One token of one network: what the Treasury has of it, and what it is for.
+
+    Amounts are base units of this token, which may have other decimals elsewhere.
+    """
+
+    symbol: str
+    network: str
+    token: str
+    decimals: int
+    treasury: str
+    held: int
+    owed: int  # what belongs to swaps, owners and apps
+    target: int  # what should be free beside it
+
+    @property
+    def spare(self) -> int:
+        """Return what may leave; negative: what is missing."""
+        return self.held - self.owed - self.target
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """So much leaves one Treasury for another; each side in its own base units."""
+
+    symbol: str
+    source: Holding
+    destination: Holding
+    source_units: int
+    destination_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """What no other network can spare: it must come from outside."""
+
+    holding: Holding
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transaction to be made by hand; `value` in wei."""
+
+    network: str
+    sender: str
+    to: str
+    value: str
+    data: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GasTank:
+    """The coin of a signer, and what its payouts cost. Amounts in wei."""
+
+    network: str
+    signer: str
+    balance: int
+    cost_per_payout: int
+
+    def top_up(self, payouts: int) -> int:
+        """Return what is missing for so many payouts."""
+        return max(0, payouts * self.cost_per_payout - self.balance)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    moves: Sequence[Move]
+    shortages: Sequence[Shortage]
+
+
+def free_target(*, caps_per_window: Sequence[int], chosen: int | None) -> int:
+    """Return what should be free: what is chosen, else the tightest cap, which is one window's most.
+
+    A network cannot pay out more than a cap within its window, so more is idle there.
+    """
+    if chosen is not None:
+        return chosen
+    return min(caps_per_window, default=0)
+
+
+def make_plan(holdings: Sequence[Holding]) -> Plan:
+    """Cover what is missing by what others can spare: the largest need from the largest spare.
+
+    What is owed anywhere is never moved, nor what a target keeps free.
+    """
+    moves: list[Move] = []
+    shortages: list[Shortage] = []
+    for symbol in sorted({one.symbol for one in holdings}):
+        of_symbol = [one for one in holdings if one.symbol == symbol]
+        for_symbol = list(_moves_of(of_symbol))
+        moves += for_symbol
+        for one in of_symbol:
+            arrived = sum(move.destination_units for move in for_symbol if move.destination is one)
+            if (missing := -one.spare - arrived) > 0:
+                shortages.append(Shortage(one, missing))
+    return Plan(moves, shortages)
+
+
+def _moves_of(holdings: Sequence[Holding]) -> Iterator[Move]:
+    decimals = min(one.decimals for one in holdings)  # units that exist on every network
+    spare = {one.network: _scaled(one.spare, one.decimals, decimals) for one in holdings}
+    by_network = {one.network: one for one in holdings}
+    while True:
+        giver = max(spare, key=lambda name: (spare[name], name))
+        taker = min(spare, key=lambda name: (spare[name], name))
+        units = min(spare[giver], -spare[taker])
+        if units <= 0:
+            return
+        source, destination = by_network[giver], by_network[taker]
+        yield Move(
+            source.symbol,
+            source,
+            destination,
+            units * 10 ** (source.decimals - decimals),
+            units * 10 ** (destination.decimals - decimals),
+        )
+        spare[giver] -= units
+        spare[taker] += units
+
+
+def _scaled(units: int, decimals: int, to: int) -> int:
+    """Round down: a need grows to the next unit, a spare never does."""
+    return int(units // 10 ** (decimals - to))

@@ -1,0 +1,106 @@
+"""The plan moves what can be spared to where it is missing, and never what is owed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swapctl.call_data import SELECTORS, encode_call
+from swapctl.treasury_plan import GasTank, Holding, Plan, free_target, make_plan
+
+BASE = Holding("USDC", "BASE", "0x" + "a" * 40, 6, "0x" + "b" * 40, held=0, owed=0, target=0)
+ETHEREUM = replace(BASE, network="ETHEREUM")
+OTHER_DECIMALS = replace(BASE, network="BSC", decimals=18)
+UNITS = st.integers(min_value=0, max_value=10**12)
+
+
+def moved(plan: Plan) -> list[tuple[str, str, int, int]]:
+    return [
+        (move.source.network, move.destination.network, move.source_units, move.destination_units)
+        for move in plan.moves
+    ]
+
+
+class TestAPlan:
+    def test_moves_what_is_spare_to_where_it_is_missing(self) -> None:
+        plan = make_plan([replace(BASE, held=100, owed=10), replace(ETHEREUM, target=40)])
+
+        assert moved(plan) == [("BASE", "ETHEREUM", 40, 40)]
+        assert plan.shortages == []
+
+    def test_never_moves_what_is_owed_or_kept_free(self) -> None:
+        plan = make_plan([replace(BASE, held=100, owed=70, target=10), replace(ETHEREUM, owed=50)])
+
+        assert moved(plan) == [("BASE", "ETHEREUM", 20, 20)]
+        [short] = plan.shortages
+        assert (short.holding.network, short.missing) == ("ETHEREUM", 30)
+
+    def test_counts_in_the_units_of_each_network(self) -> None:
+        plan = make_plan(
+            [replace(OTHER_DECIMALS, held=5 * 10**18), replace(BASE, target=2 * 10**6)]
+        )
+
+        assert moved(plan) == [("BSC", "BASE", 2 * 10**18, 2 * 10**6)]
+
+    def test_leaves_what_is_too_small_for_another_network(self) -> None:
+        plan = make_plan([replace(OTHER_DECIMALS, held=10**11), replace(BASE, target=1)])
+
+        assert moved(plan) == []
+        assert [short.missing for short in plan.shortages] == [1]
+
+    def test_keeps_tokens_apart(self) -> None:
+        plan = make_plan([replace(BASE, held=100), replace(ETHEREUM, symbol="DAI", target=40)])
+
+        assert moved(plan) == []
+        assert [short.missing for short in plan.shortages] == [40]
+
+    @given(st.lists(st.tuples(UNITS, UNITS, UNITS), min_size=1, max_size=5))
+    def test_leaves_every_giver_with_what_it_owes_and_moves_no_more_than_is_missing(
+        self, amounts: list[tuple[int, int, int]]
+    ) -> None:
+        holdings = [
+            replace(BASE, network=f"N{n}", held=held, owed=owed, target=target)
+            for n, (held, owed, target) in enumerate(amounts)
+        ]
+        plan = make_plan(holdings)
+
+        for one in holdings:
+            left = sum(move.source_units for move in plan.moves if move.source is one)
+            came = sum(move.destination_units for move in plan.moves if move.destination is one)
+            assert left <= max(0, one.spare)
+            assert came <= max(0, -one.spare)
+        missing = sum(max(0, -one.spare) for one in holdings)
+        spare = sum(max(0, one.spare) for one in holdings)
+        assert sum(short.missing for short in plan.shortages) == max(0, missing - spare)
+
+
+class TestGas:
+    def test_is_topped_up_to_the_number_of_payouts(self) -> None:
+        tank = GasTank("BASE", "0x1", balance=500, cost_per_payout=10)
+
+        assert (tank.top_up(100), tank.top_up(50), tank.top_up(10)) == (500, 0, 0)
+
+
+class TestATarget:
+    def test_is_what_is_given_else_the_tightest_cap(self) -> None:
+        assert free_target(caps_per_window=[5, 3], chosen=None) == 3
+        assert free_target(caps_per_window=[5], chosen=0) == 0
+        assert free_target(caps_per_window=[], chosen=None) == 0
+
+
+class TestCallData:
+    def test_has_the_selectors_of_the_functions(self) -> None:
+        for function, selector in SELECTORS.items():
+            assert keccak(text=function)[:4].hex() == selector
+
+    def test_is_what_the_abi_says(self) -> None:
+        arguments = (BASE.token, BASE.treasury, 77)
+        types = ["address", "address", "uint256"]
+
+        data = encode_call("withdraw(address,address,uint256)", *arguments)
+
+        assert data == "0xd9caed12" + encode(types, arguments).hex()
