@@ -14,6 +14,7 @@ from swap_api.admission.adapters.counters import LocalCounters, RedisCounters
 from swap_api.admission.decide.link_tokens import HmacLinkTokens
 from swap_api.admission.store.callers import KeyHashes, PostgresCallers
 from swap_api.admission.store.idempotency import PostgresIdempotency
+from swap_api.admission.store.pepper_rotation import PostgresPepperRotation
 from swap_api.admission.usecases.answer_once import AnswerOnce
 from swap_api.funding.adapters.allowances import EvmAllowances
 from swap_api.funding.adapters.approval_rendering import JsonApprovalRendering
@@ -243,16 +244,19 @@ class Building:
         self._read_swap = ReadSwap(
             self._read_decided, self._heads, self._rendering, deposit=self._resolve_deposit
         )
-        self._hashes = KeyHashes(group.key_pepper)
+        others = group.other_key_peppers
+        self._hashes = KeyHashes(group.key_pepper, others)
         self._link_tokens = HmacLinkTokens(
             [key.get_secret_value().encode() for key in group.pay_link_keys],
             pepper=group.key_pepper.get_secret_value().encode(),
+            other_peppers=[each.get_secret_value().encode() for each in others],
         )
         self._management = build_management(service, group, self._hashes, new_id=uuid4)
 
     def parts(self) -> Parts:
         engine, clock, group = self._service.engine, self._service.clock, self._group
-        callers = PostgresCallers(engine, self._hashes, clock=clock)
+        rehash = PostgresPepperRotation(engine, self._hashes)
+        callers = PostgresCallers(engine, self._hashes, clock=clock, rehash=rehash)
         idempotency = PostgresIdempotency(engine, clock=clock)
         counters = RedisCounters(
             self._service.settings.redis.url, fallback=LocalCounters(clock=clock)

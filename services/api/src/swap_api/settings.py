@@ -61,7 +61,13 @@ class ApiGroup(ServiceGroup):
         "Default: SWAP_OPERATOR__TOKEN, which opens everything",
     )
     key_pepper: SecretStr = Field(
-        min_length=16, description="Keys are stored hashed with it; changing it closes all of them"
+        min_length=16,
+        description="Keys are stored hashed with it; changing it closes all but OTHER_KEY_PEPPERS",
+    )
+    other_key_peppers: tuple[SecretStr, ...] = Field(
+        default=(),
+        description="While the pepper is replaced: keys stored with one of them are hashed anew "
+        "with KEY_PEPPER when they are used. JSON list; docs/key-rotation.md",
     )
     pay_page_url: str = Field(
         default="",

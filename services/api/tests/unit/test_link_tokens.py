@@ -69,3 +69,11 @@ def test_short_keys_are_refused() -> None:
 
     with pytest.raises(ValidationError, match="16 characters"):
         ApiGroup.model_validate({**values, "pay_link_keys": ["short"]})
+
+
+def test_a_derived_key_outlives_its_pepper_while_that_is_known() -> None:
+    made = tokens().make(SWAP, LinkRight.PAY)
+    rotated = HmacLinkTokens((), pepper=NEW, other_peppers=[PEPPER])
+
+    assert rotated.right_of(SWAP, made) is LinkRight.PAY
+    assert rotated.make(SWAP, LinkRight.PAY) != made

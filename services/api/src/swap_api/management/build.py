@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from swap_api.admission.store.access_tokens import PostgresAccessTokens
 from swap_api.admission.store.callers import KeyHashes
+from swap_api.admission.store.pepper_rotation import PostgresPepperRotation
 from swap_api.admission.usecases.identify_member import IdentifyMember
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.management.decide.bounds import Bounds
@@ -62,6 +63,7 @@ def build_management(
     clock = service.clock
     partners, members = PostgresPartners(service.engine), PostgresMembers(service.engine)
     bounds = Bounds(group.bounds.model_dump())
+    rehash = PostgresPepperRotation(service.engine, hashes)
     token = group.notifier_token
     if not token.get_secret_value():
         token = service.settings.operator.token
@@ -87,10 +89,14 @@ def build_management(
             new_id=new_id,
             new_secret=secrets.token_bytes,
             hash_token=hashes,
+            rehash_token=rehash,
         ),
         manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
         identify_member=IdentifyMember(
-            PostgresAccessTokens(service.engine), hash_token=hashes, clock=clock
+            PostgresAccessTokens(service.engine),
+            hash_token=hashes,
+            rehash_token=rehash,
+            clock=clock,
         ),
         notifier=notifier,
         read_figures=ReadFigures(PostgresFigures(service.engine), partners, clock=clock),

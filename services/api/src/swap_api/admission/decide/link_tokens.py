@@ -17,11 +17,14 @@ PURPOSE: Final = b"pay links"
 class HmacLinkTokens:
     """Keyed hashes: the first key makes tokens, every key reads them."""
 
-    def __init__(self, keys: Sequence[bytes], *, pepper: bytes) -> None:
+    def __init__(
+        self, keys: Sequence[bytes], *, pepper: bytes, other_peppers: Sequence[bytes] = ()
+    ) -> None:
         """
-        :param keys: none: one is derived from the pepper of API keys.
+        :param keys: none: one is derived from each pepper of API keys.
         """
-        self._keys = keys or [hmac.digest(pepper, PURPOSE, sha256)]
+        derived = [hmac.digest(one, PURPOSE, sha256) for one in (pepper, *other_peppers)]
+        self._keys = keys or derived
 
     def make(self, swap_id: UUID, right: LinkRight) -> str:
         return _token(self._keys[0], swap_id, right)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -41,13 +41,26 @@ KEY_LENGTH_MAX: Final = 256
 class KeyHashes:
     """Keyed, so that a copy of the table alone is worth nothing."""
 
-    def __init__(self, pepper: SecretStr) -> None:
-        self._peppered = hmac.new(pepper.get_secret_value().encode(), digestmod="sha256")
+    def __init__(self, pepper: SecretStr, others: Sequence[SecretStr] = ()) -> None:
+        """
+        :param others: of a rotation: what is stored with one of them is hashed anew at its use.
+        """
+        self._peppered, *self._others = (
+            hmac.new(one.get_secret_value().encode(), digestmod="sha256")
+            for one in (pepper, *others)
+        )
 
     def __call__(self, key: str) -> bytes:
-        keyed = self._peppered.copy()
-        keyed.update(key.encode())
-        return keyed.digest()
+        return _digest(self._peppered, key)
+
+    def by_other_peppers(self, key: str) -> list[bytes]:
+        return [_digest(other, key) for other in self._others]
+
+
+def _digest(peppered: hmac.HMAC, key: str) -> bytes:
+    keyed = peppered.copy()
+    keyed.update(key.encode())
+    return keyed.digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +70,20 @@ class _CachedCaller:
 
 
 class PostgresCallers:
-    def __init__(self, engine: Engine, hashes: KeyHashes, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        hashes: KeyHashes,
+        *,
+        clock: Clock,
+        rehash: Callable[[str], Awaitable[bool]] | None = None,
+    ) -> None:
+        """
+        :param rehash: asked about a key that is not found, while the pepper is being replaced.
+        """
         self._engine = engine
         self._hashes = hashes
+        self._rehash = rehash
         self._clock = clock
         self._remembered: OrderedDict[bytes, _CachedCaller] = OrderedDict()
         self._used: dict[UUID, datetime] = {}
@@ -77,7 +101,10 @@ class PostgresCallers:
         key_hash = self._hashes(key)
         known = self._remembered.get(key_hash)
         if known is None or known.until < monotonic():
-            known = self._remember(key_hash, await self._asking(key_hash))
+            caller = await self._asking(key_hash)
+            if caller is None and self._rehash is not None and await self._rehash(key):
+                caller = await self._asking(key_hash)
+            known = self._remember(key_hash, caller)
         caller = self._unexpired(known.caller)
         if caller is not None:
             self._used[caller.key_id] = self._clock()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from swap_api.admission.store.access_tokens import PostgresAccessTokens
@@ -16,10 +16,19 @@ class IdentifyMember:
     """Find a member by the access token."""
 
     def __init__(
-        self, tokens: PostgresAccessTokens, *, hash_token: Callable[[str], bytes], clock: Clock
+        self,
+        tokens: PostgresAccessTokens,
+        *,
+        hash_token: Callable[[str], bytes],
+        rehash_token: Callable[[str], Awaitable[bool]],
+        clock: Clock,
     ) -> None:
+        """
+        :param rehash_token: asked about a token that is not found; whether it was hashed anew.
+        """
         self._tokens = tokens
         self._hash_token = hash_token
+        self._rehash_token = rehash_token
         self._clock = clock
 
     async def __call__(self, token: str | None) -> Actor:
@@ -35,6 +44,8 @@ class IdentifyMember:
         actor = None
         if token.startswith(TOKEN_PREFIX) and len(token) <= LENGTH_MAX:
             actor = await self._tokens.identify(self._hash_token(token), self._clock())
+            if actor is None and await self._rehash_token(token):
+                actor = await self._tokens.identify(self._hash_token(token), self._clock())
         if actor is None:
             raise ApiRefusal(
                 ErrorCode.ACCESS_TOKEN_FORBIDDEN,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -48,6 +48,7 @@ class ManageMembers:
         new_id: NewId,
         new_secret: Callable[[int], bytes],
         hash_token: Callable[[str], bytes],
+        rehash_token: Callable[[str], Awaitable[bool]],
     ) -> None:
         self._members = members
         self._partners = partners
@@ -56,6 +57,7 @@ class ManageMembers:
         self._new_id = new_id
         self._new_secret = new_secret
         self._hash_token = hash_token
+        self._rehash_token = rehash_token
 
     async def list_members(self, organization_id: UUID, window: Window, *, actor: Actor) -> Part:
         """
@@ -108,6 +110,7 @@ class ManageMembers:
         """
         now = self._clock()
         text, secret = self._secret(TOKEN_PREFIX, now + TOKEN_TERM)
+        await self._rehash_token(invitation)
         row = await self._members.accept(
             self._hash_token(invitation),
             self._new_id(),

@@ -1,0 +1,39 @@
+"""Hashes keys, tokens and invitations anew while the pepper is being replaced."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from swap_api.admission.store.callers import KeyHashes
+from swap_runtime.postgres.database import Engine, execute_alone
+from swap_runtime.postgres.sql import sql
+
+# A text is one of the three; its prefix says which, and no row of the others has its hash.
+REHASH: Final = sql("""
+WITH of_key AS (
+    UPDATE api_key SET hash = :new WHERE hash = ANY(CAST(:others AS bytea[])) RETURNING 1),
+of_token AS (
+    UPDATE access_token SET hash = :new WHERE hash = ANY(CAST(:others AS bytea[])) RETURNING 1),
+of_invitation AS (
+    UPDATE invitation SET hash = :new WHERE hash = ANY(CAST(:others AS bytea[])) RETURNING 1)
+SELECT 1 FROM of_key UNION ALL SELECT 1 FROM of_token UNION ALL SELECT 1 FROM of_invitation
+""")
+
+
+class PostgresPepperRotation:
+    """Stores the hash of the first pepper for what was found by one of the others."""
+
+    def __init__(self, engine: Engine, hashes: KeyHashes) -> None:
+        self._engine = engine
+        self._hashes = hashes
+
+    async def __call__(self, text: str) -> bool:
+        """Return whether something was hashed anew; without other peppers nothing is asked.
+
+        :raises Unavailable: when Postgres does not answer.
+        """
+        others = self._hashes.by_other_peppers(text)
+        if not others:
+            return False
+        values = {"new": self._hashes(text), "others": others}
+        return (await execute_alone(self._engine, REHASH, values)).changed > 0
