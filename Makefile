@@ -220,8 +220,17 @@ install-sdk:
 install-node-tools:
 	@$(BOOTSTRAP) node-tools
 
+sbom: install-python  ## Bills of materials of all lock files, as CycloneDX (var/sbom)
+	@$(BIN)/python tools/supply_chain.py sbom var/sbom
+
+licences: install-python  ## Licences of all packages; fails on one that is not on the list
+	@$(BIN)/python tools/supply_chain.py licences
+
+audit: install-python  ## Known vulnerabilities, by pip-audit and npm audit; exit 3 where no database answers
+	@$(BIN)/python tools/supply_chain.py audit
+
 lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk lock
+.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

@@ -267,6 +267,13 @@ def test_the_images_say_by_number_that_they_are_not_root() -> None:
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
 
 
+def test_the_image_says_what_it_is_and_from_which_commit() -> None:
+    labels = set(re.findall(r"org\.opencontainers\.image\.(\w+)=", DOCKERFILE))
+
+    assert labels >= {"title", "description", "version", "revision", "licenses"}
+    assert {"VERSION", "REVISION"} <= set(re.findall(r"^ARG (\w+)=", DOCKERFILE, re.M))
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_is_given_the_time_that_its_stop_may_take(service: str) -> None:
     grace_period = COMPOSE["services"][service.replace("_", "-")]["stop_grace_period"]

@@ -99,6 +99,17 @@ def test_images_are_pinned_to_a_tag_and_pulled_only_when_missing(overlay: Render
             assert container["imagePullPolicy"] == "IfNotPresent"
 
 
+def test_production_names_every_image_by_its_digest() -> None:
+    found = {
+        container["image"]
+        for workload in Rendered.of("production").workloads()
+        for container in containers_of(workload)
+    }
+
+    assert found
+    assert not [image for image in found if not re.search("@sha256:[0-9a-f]{64}$", image)]
+
+
 def test_what_stays_up_has_probes(overlay: Rendered) -> None:
     for workload in overlay.of_kind("Deployment", "StatefulSet"):
         for container in pod_of(workload)["containers"]:
