@@ -122,6 +122,12 @@ test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_
 drill-restore: install  ## Back the database up, pay, restore the backup: nothing is paid twice (about two minutes)
 	@$(STACK) drill-restore
 
+drill-rotate: install  ## Replace every key and password while swaps run (about four minutes)
+	@$(STACK) drill-rotate
+
+drill-upgrade: install  ## Upgrade from the release before and back while swaps run (about five minutes)
+	@$(STACK) drill-upgrade
+
 test-schedules: export SCHEDULES := $(or $(SCHEDULES),1000)
 test-schedules: install-python  ## Refund against payout: a thousand schedules at random on Postgres (SCHEDULES, SCHEDULES_SEED)
 	$(PYTEST) services/settler/tests/integration/test_lane_schedules.py \
@@ -233,4 +239,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock
+.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

@@ -86,7 +86,7 @@ class Plan:
 
 
 def free_target(*, caps_per_window: Sequence[int], chosen: int | None) -> int:
-    """Return what should be free: what is chosen, else the tightest cap, which is one window's most.
+    """Return what should be free: what is chosen, else the tightest cap: one window pays no more.
 
     A network cannot pay out more than a cap within its window, so more is idle there.
     """

@@ -23,6 +23,8 @@ from swap_stack.demo.partner import Refused
 from swap_stack.down import down as down_
 from swap_stack.down import wipe
 from swap_stack.drill.drill import drill as drill_
+from swap_stack.drill.rotation import drill as drill_rotate_
+from swap_stack.drill.upgrade import drill as drill_upgrade_
 from swap_stack.node import NodeError
 from swap_stack.options import Options
 from swap_stack.places import Places, default_places
@@ -76,6 +78,18 @@ def demo() -> None:
 def drill_restore() -> None:
     """Restore a backup under a stack of its own, and see that nothing is paid twice."""
     run(drill_(drill_places(default_places()), Options.from_environment(), Report()))
+
+
+@app.command()
+def drill_rotate() -> None:
+    """Replace every key and password of a stack of its own, with a swap under way each time."""
+    run(drill_rotate_(drill_places(default_places()), Options.from_environment(), Report()))
+
+
+@app.command()
+def drill_upgrade() -> None:
+    """Upgrade a stack of the release before to the present code, and back, while swaps run."""
+    run(drill_upgrade_(drill_places(default_places()), Options.from_environment(), Report()))
 
 
 @app.command()

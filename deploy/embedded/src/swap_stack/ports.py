@@ -68,3 +68,14 @@ class Ports:
             if port not in known and is_free(port):
                 return port
         raise NoFreePort(f"between {lowest} and {highest}")
+
+
+class TakenPorts(Ports):
+    """The ports of a stack that runs: its own servers listen there, so none is free."""
+
+    def take(self, name: str) -> int:
+        """Return the port that a running part has, or one that is free for a new part.
+
+        :raises NoFreePort: when none is found.
+        """
+        return self._remembered[name] if name in self._remembered else super().take(name)

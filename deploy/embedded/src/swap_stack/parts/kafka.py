@@ -6,6 +6,7 @@ import re
 import secrets
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from swap_runtime.settings import KafkaSettings
@@ -94,6 +95,15 @@ class Kafka(Daemon):
         await super().ready()
         if self._security is not None:
             await self._security.apply_acls(self._java(), self.bootstrap_servers)
+
+    async def set_passwords(self, passwords: Mapping[str, str]) -> None:
+        """Give principals other passwords, where the broker has any.
+
+        :raises ValueError: when the broker asks for no login.
+        """
+        if self._security is None:
+            raise ValueError("this broker asks for no login")
+        await self._security.set_passwords(self._java(), self.bootstrap_servers, passwords)
 
     async def probe(self) -> bool:
         return await has_brokers(self.client("operator"))

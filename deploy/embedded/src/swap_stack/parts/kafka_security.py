@@ -16,6 +16,7 @@ from swap_stack.programs import run_to_end
 LISTENER = "CLIENTS"
 MECHANISM: Final = "SCRAM-SHA-512"
 APPLY_ACLS = Path("deploy/kafka/ApplyAcls.java")
+SET_PASSWORDS = Path("deploy/kafka/SetPasswords.java")
 MODULE = "org.apache.kafka.common.security"
 
 
@@ -110,6 +111,26 @@ class ScramOverTls:
 
     async def apply_acls(self, java: Sequence[str], bootstrap_servers: str) -> None:
         """Make the cluster's ACLs those of deploy/kafka/acls.yaml."""
+        client = self._operators_properties(bootstrap_servers)
+        acls = self._folder / "acls"
+        acls.write_text("".join(f"{acl.line}\n" for acl in load_acls(self._root)))
+        await run_to_end([*java, str(self._root / APPLY_ACLS), str(client), str(acls)])
+
+    async def set_passwords(
+        self, java: Sequence[str], bootstrap_servers: str, passwords: Mapping[str, str]
+    ) -> None:
+        """Give principals other passwords; connections that are open go on."""
+        client = self._operators_properties(bootstrap_servers)
+        lines = self._folder / "passwords"
+        lines.touch(mode=0o600)
+        lines.write_text("".join(f"{name} {password}\n" for name, password in passwords.items()))
+        try:
+            await run_to_end([*java, str(self._root / SET_PASSWORDS), str(client), str(lines)])
+        finally:
+            lines.unlink()
+
+    def _operators_properties(self, bootstrap_servers: str) -> Path:
+        """Return the file with which Java's clients log in as the operator."""
         client = self._folder / "operator.properties"
         client.touch(mode=0o600)
         client.write_text(
@@ -120,6 +141,4 @@ class ScramOverTls:
             f'username="operator" password="{self._passwords["operator"]}";\n'
             f"ssl.truststore.type=PEM\nssl.truststore.location={self.ca_file}\n"
         )
-        acls = self._folder / "acls"
-        acls.write_text("".join(f"{acl.line}\n" for acl in load_acls(self._root)))
-        await run_to_end([*java, str(self._root / APPLY_ACLS), str(client), str(acls)])
+        return client
