@@ -9,6 +9,7 @@ import pytest
 from api_factories import a_body
 from api_harness import PEPPER, App, Harness, start
 from people import Person, an_owner
+
 from swap_api.model.members import OPERATOR, Role
 
 pytestmark = pytest.mark.connected
