@@ -40,6 +40,18 @@ def upgrade() -> None:
     op.execute("CREATE TABLE half (id int)")
     op.execute("SELECT 1 / 0")
 '''
+FILLED = '''"""One table with rows, and one without."""
+
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    op.execute("CREATE TABLE filled AS SELECT generate_series(1, 70) AS n")
+    op.execute("CREATE TABLE empty (n int)")
+'''
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +93,20 @@ def tables(database: Database) -> set[str]:
         return {name for (name,) in rows}
 
 
+NEVER_COUNTED = -1
+
+
+def known_rows(database: Database, table: str) -> int:
+    """Return how many rows the planner was told of."""
+    with psycopg.connect(database.superuser_url) as connection:
+        row = connection.execute(
+            "SELECT reltuples FROM pg_class WHERE oid = CAST(%s AS regclass)",
+            [f"chain_watcher.{table}"],
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 class TestMigrate:
     @pytest.mark.fault("P9")
     def test_p9_replicas_that_start_together_migrate_once(
@@ -103,6 +129,16 @@ class TestMigrate:
 
         assert replica.returncode != 0
         assert "half" not in tables(database)
+
+    def test_what_has_rows_has_statistics_afterwards(
+        self, migrations: Path, database: Database
+    ) -> None:
+        (migrations / "versions/0002_filled.py").write_text(FILLED)
+
+        migrated(migrations, database)
+
+        assert known_rows(database, "filled") == 70
+        assert known_rows(database, "empty") == NEVER_COUNTED
 
 
 class TestWait:

@@ -163,18 +163,18 @@ SEARCHES: Final = {
 }
 
 
-def looked_up(statement: Any, at_most: int = 60, **values: Any) -> Question:
+def looked_up(statement: Any, at_most: int = 80, **values: Any) -> Question:
     return Question(statement, {name: values[name] for name in statement.names}, at_most)
 
 
 def listed(at_most: int = 100, **wanted: Any) -> Question:
     every = {"app_id": APP, "page": 1, "page_size": 10} | wanted
-    return Question(*page_statement(SwapFilter(**every)), at_most, is_page=True)
+    return Question(*page_statement(SwapFilter(**every)), at_most)
 
 
 def counted(at_most: int = 100, **wanted: Any) -> Question:
     every = {"app_id": APP, "page": 1, "page_size": 10} | wanted
-    return Question(*count_statement(SwapFilter(**every)), at_most, is_page=True)
+    return Question(*count_statement(SwapFilter(**every)), at_most)
 
 
 QUESTIONS: Final = {

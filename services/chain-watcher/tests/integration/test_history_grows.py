@@ -112,7 +112,7 @@ SIGHTED: Final = {
 MARKED: Final = {"block_hash": HASHES, "id": IDS, "at": NOW}
 
 
-def query_of(name: str, at_most: int = 60, **values: Any) -> Question:
+def query_of(name: str, at_most: int = 80, **values: Any) -> Question:
     """Ask for a handful of rows of the network."""
     statement = getattr(statements, name, None) or getattr(evidence_statements, name)
     every = {**OF, **values}

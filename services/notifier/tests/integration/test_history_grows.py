@@ -15,7 +15,7 @@ from tests.plugins.plans import History, Question, Readers
 pytestmark = pytest.mark.connected
 
 MESSAGES: Final = 4000
-ENDPOINTS: Final = 1000
+ENDPOINTS: Final = 10_000
 WAITING: Final = 5
 TABLES: Final = "endpoint, webhook_message, delivery_attempt"
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
@@ -63,7 +63,7 @@ SWAPS: Final = [UUID(int=n) for n in (2000, 2001, 2500, 3001, 10**6)]
 SENT: Final = [f"msg_{n}" for n in range(MESSAGES - WAITING + 1, MESSAGES + 1)]
 
 
-def query_of(name: str, at_most: int = 60, **values: Any) -> Question:
+def query_of(name: str, at_most: int = 80, **values: Any) -> Question:
     statement = getattr(statements, name)
     return Question(statement, {key: values[key] for key in statement.names}, at_most)
 
@@ -183,6 +183,6 @@ async def test_every_statement_touches_what_it_asks_for_alone(
 
 
 async def test_a_message_reads_its_latest_attempts_alone(readers: Readers, engine: Engine) -> None:
-    question = query_of("MESSAGE", id="msg_2")._replace(is_page=True)
+    question = query_of("MESSAGE", id="msg_2")
 
     assert await readers.among({"MESSAGE": question}, History(engine, TABLES, REPLAYED)) == {}

@@ -60,29 +60,34 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     swap_statements, sweep_orders, sweep_statements, external_payments, withdrawal_work,
     counted_outflow, lane_sweeps,
 )  # fmt: skip
-AT_MOST: Final = 150  # pages, and rows of each step: most ask for seven things
+AT_MOST: Final = 170  # pages, and rows of each step: most ask for seven things
 # These are given everything that is open.
 PAGES: Final[Mapping[str, int]] = {
     # 199 for five heads: 93 by what a recovery holds, looked up in each of four branches (decision
     # 0051), 46 by operators' stops, 44 by the reverts of each recipient (decision 0062).
-    "outflow_statements.HEADS": 220,
+    "outflow_statements.HEADS": 400,
     # When a lane starts: the payments among the first and last thousand that its signer carried.
     "lane_statements.OLDEST_AND_NEWEST_PAID": 250,
     "statements.LOCK_ACCOUNTS": 600,
-    "statements.PROVE_DEAD": 200,
-    "swap_statements.BY_KEY attempts": 200,
-    "statements.UPSERT_INTENTS": 200,
+    "lane_sweep_statements.CLOSE_SWEEPS": 200,
+    "statements.PROVE_DEAD": 250,
+    "swap_statements.BY_ID attempts": 200,
+    "swap_statements.BY_KEY attempts": 250,
+    "statements.UPSERT_INTENTS": 400,
+    "sweep_statements.SWEEPS_MINED": 200,
 }
 # How often operators stopped something or let it pass, and how often a network was silent, is
 # read: of each there are some.
 ROWS: Final = dict.fromkeys(
     (
         "dwelling.STUCK",
+        "dwelling.UNSENT",
+        "due_statements.REFUNDS_DUE",
         "lane_statements.OPEN_SIGNED",
         "losses.STOP",
         "outflow_statements.CAP_REQUESTS",
     ),
-    2000,
+    3000,
 )
 ASKED = [*OPEN, 1001, 1002]
 NEW = [8001, 8002]  # of nobody yet
@@ -127,6 +132,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "because": "so",
     "reason": "so",
     "last_lifted": None,
+    "stopped_at": None,
     "units": 5,
     "may_raise": True,
     "app_id": APP,

@@ -17,6 +17,8 @@ from swap_stack.processes import Registry
 
 # Services, tests and a bench share one server, each with a pool of its own.
 CONNECTIONS_MAX = 400
+# Plans that were made while a table was empty are replaced when its statistics are renewed.
+AUTOVACUUM_NAPTIME = "10s"
 
 
 class Postgres(Daemon):
@@ -58,6 +60,7 @@ class Postgres(Daemon):
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
             "max_connections": str(CONNECTIONS_MAX),
+            "autovacuum_naptime": AUTOVACUUM_NAPTIME,
         }
         options = [word for item in settings.items() for word in ("-c", "=".join(item))]
         place = words({"-D": self._data, "-p": self.port})

@@ -65,8 +65,8 @@ class ConnectionPool:
         :raises psycopg.OperationalError: when none is free or can be made in time.
         """
         if not self._is_opened:
-            self._is_opened = True
             await self._pool.open()
+            self._is_opened = True
         while True:
             connection = await self._get()
             if not _is_closed_by_server(connection):

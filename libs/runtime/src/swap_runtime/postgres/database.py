@@ -25,17 +25,9 @@ from swap_runtime.postgres.sql import Rows, Statement
 # Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
 # read-only after a failover, rollback, resources, wrong state, operator, system.
 SERVER_STATES: Final = frozenset({"08", "25", "40", "53", "55", "57", "58"})
-# Every statement here finds its rows by key, and a prepared statement keeps its plan for as long as
-# its connection lives: one made while a table was new would read the whole of it ever after.
-STABLE_PLANS: Final = (
-    "enable_seqscan",
-    "enable_hashjoin",
-    "enable_mergejoin",
-    "enable_material",
-    "jit",
-)
-# And it is planned once: of all that Postgres does for a statement, planning is a tenth and more.
-PLANNED_ONCE: Final = "plan_cache_mode=force_generic_plan"
+# PostgreSQL's default of 4 is for disks that turn: with it, a table of some thousand rows is read
+# as a whole where five rows are asked for by key.
+RANDOM_PAGES: Final = "random_page_cost=1.1"
 
 
 class TransactionOpen(Exception):
@@ -258,14 +250,14 @@ def create_engine(
         "idle_in_transaction_session_timeout": statement_timeout,
     }
     options = [f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items()]
-    options += [f"-c {name}=off" for name in STABLE_PLANS] + [f"-c {PLANNED_ONCE}"]
+    options += [f"-c {RANDOM_PAGES}", "-c timezone=UTC"]
 
     pool = ConnectionPool(
         url.get_secret_value().replace("+psycopg", "", 1),
         size=pool_size,
         timeout=pool_timeout,
         application_name=application_name,
-        options=" ".join((*options, "-c timezone=UTC")),
+        options=" ".join(options),
     )
     return Engine(pool)
 

@@ -22,7 +22,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
@@ -31,18 +31,39 @@ from swap_runtime.telemetry.logging import configure_logging
 
 ENVIRONMENT: Final = Path(__file__).parent / "alembic_env"
 WAIT: Final = "--wait"
+# A new column or index has no statistics, and autovacuum makes some only once rows change. An empty
+# table is left alone: without statistics it is planned for as if it had a few pages.
+ANALYZE_FILLED: Final = """
+DO $$
+DECLARE
+    analyzed regclass;
+    has_rows boolean;
+BEGIN
+    FOR analyzed IN SELECT oid FROM pg_class
+        WHERE relnamespace = CAST(quote_ident(current_schema()) AS regnamespace)
+            AND relkind IN ('r', 'p') AND NOT relispartition
+    LOOP
+        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', analyzed) INTO has_rows;
+        IF has_rows THEN
+            EXECUTE format('ANALYZE %s', analyzed);
+        END IF;
+    END LOOP;
+END $$
+"""
 POLL_SECONDS: Final = 1
 log = structlog.get_logger()
 
 
 def migrate(migrations: Path, url: str, *, revision: str = "head") -> None:
-    """Run what has not run yet; replicas that start together wait for one another.
+    """Run what has not run yet, then renew statistics; replicas wait for one another.
 
     :raises Exception: as Alembic or Postgres does; nothing of a failed revision stays.
     """
     config = _config(migrations)
     config.attributes["url"] = url
     command.upgrade(config, revision)
+    with create_engine(url, poolclass=NullPool).begin() as connection:
+        connection.execute(text(ANALYZE_FILLED))
 
 
 def is_up_to_date(migrations: Path, url: str) -> bool:

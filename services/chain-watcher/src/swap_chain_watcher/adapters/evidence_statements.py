@@ -12,7 +12,7 @@ SELECT found.block_hash, found.id
 FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
 CROSS JOIN LATERAL (
     SELECT block_hash, id FROM movement
-    WHERE network = :network AND id = wanted.id AND verified_at IS NOT NULL OFFSET 0) AS found
+    WHERE network = :network AND id = wanted.id AND verified_at IS NOT NULL) AS found
 """)
 # Of deposits: what leaves or moves within weighs on none.
 UNVERIFIED_SUMS: Final = sql(f"""
@@ -30,21 +30,21 @@ GROUP BY lower(token)
 VERIFY: Final = sql("""
 UPDATE movement SET verified_at = :at
 FROM (SELECT :network AS network, told.* FROM unnest(
-    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id) OFFSET 0) AS new
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.verified_at IS NULL
 """)
 WITHHOLD: Final = sql("""
 UPDATE movement SET withheld_at = :at
 FROM (SELECT :network AS network, told.* FROM unnest(
-    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id) OFFSET 0) AS new
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id
 """)
 TRUST: Final = sql("""
 UPDATE movement SET trusted_at = :at
 FROM (SELECT :network AS network, told.* FROM unnest(
-    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id) OFFSET 0) AS new
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id
 """)
@@ -61,7 +61,7 @@ CROSS JOIN LATERAL (
     ORDER BY block_number LIMIT :limit) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
-    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
+    WHERE network = movement.network AND hash = movement.block_hash) AS block
 ORDER BY movement.block_number
 """)
 UNVERIFIED_RISES: Final = sql(f"""
@@ -72,7 +72,7 @@ FROM (SELECT * FROM movement
     ORDER BY block_number LIMIT :limit) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
-    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
+    WHERE network = movement.network AND hash = movement.block_hash) AS block
 ORDER BY movement.block_number
 """)
 UNVERIFIED_RISES_OF: Final = sql(f"""
@@ -82,7 +82,7 @@ FROM (SELECT * FROM movement
       AND to_address = ANY(CAST(:addresses AS text[]))) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
-    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
+    WHERE network = movement.network AND hash = movement.block_hash) AS block
 ORDER BY movement.to_address, movement.total_before
 """)
 # Swept as far as a second provider has reported it: one that was made up would hide a made-up rise.

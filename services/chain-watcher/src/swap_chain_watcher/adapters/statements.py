@@ -1,7 +1,6 @@
 """Every statement of the chain-watcher. Arrays in: their number never grows with the batch.
 
-What is asked for stands in a LATERAL of its own, or behind OFFSET 0: as a plain join or a list a
-plan made of empty tables enters it from the network's side and reads all that it ever had.
+What is asked for stands in a LATERAL of its own, so that a reader sees by which key.
 """
 
 from typing import Final
@@ -44,14 +43,13 @@ OPEN_MOVEMENTS: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM movement CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
-    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
+    WHERE network = movement.network AND hash = movement.block_hash) AS block
 WHERE movement.network = :network AND movement.state = 'seen'
 UNION ALL
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM chain_block AS block CROSS JOIN LATERAL (
     SELECT * FROM movement
-    WHERE network = block.network AND block_hash = block.hash AND state = 'confirmed'
-    OFFSET 0) AS movement
+    WHERE network = block.network AND block_hash = block.hash AND state = 'confirmed') AS movement
 WHERE block.network = :network AND block.state = 'canonical' AND NOT block.finalized
   AND block.number > :finalized_number
 """)
@@ -69,13 +67,13 @@ CROSS JOIN LATERAL (
     SELECT id, paid_id, version, confirmations_required, waits_for_finality, providers_required
     FROM movement
     WHERE network = :network AND id = wanted.id AND state IS NOT NULL AND paid_id IS NULL
-    OFFSET 0) AS deposited
+) AS deposited
 UNION ALL
 SELECT paid.*
 FROM unnest(CAST(:paid_ids AS numeric[])) AS wanted(paid_by)
 CROSS JOIN LATERAL (
     SELECT id, paid_id, version, confirmations_required, waits_for_finality, providers_required
-    FROM movement WHERE network = :network AND paid_id = wanted.paid_by OFFSET 0) AS paid
+    FROM movement WHERE network = :network AND paid_id = wanted.paid_by) AS paid
 ORDER BY version
 """)
 TARGETS_AMONG: Final = sql("""
@@ -83,7 +81,7 @@ SELECT target.address
 FROM unnest(CAST(:addresses AS text[])) AS asked(address)
 CROSS JOIN LATERAL (
     SELECT lower(address) AS address FROM deposit_target
-    WHERE network = :network AND lower(address) = asked.address OFFSET 0) AS target
+    WHERE network = :network AND lower(address) = asked.address) AS target
 """)
 
 # Before new blocks take their numbers.
@@ -143,7 +141,7 @@ MOVE_MOVEMENTS: Final = sql("""
 UPDATE movement SET version = new.version, state = new.state
 FROM (SELECT :network AS network, told.* FROM unnest(
     CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
-    CAST(:state AS text[])) AS told(block_hash, id, version, state) OFFSET 0) AS new
+    CAST(:state AS text[])) AS told(block_hash, id, version, state)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.version < new.version
 """)
@@ -181,7 +179,7 @@ SELECT stored.id
 FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
 CROSS JOIN LATERAL (
     SELECT id FROM movement
-    WHERE network = :network AND id = wanted.id AND {IS_CANONICAL} OFFSET 0) AS stored
+    WHERE network = :network AND id = wanted.id AND {IS_CANONICAL}) AS stored
 """)
 # Stored in the very block in which the node reports it. What was taken back there counts; what a
 # reorg reverted does not, for its block may have come back.
@@ -191,7 +189,7 @@ FROM unnest(CAST(:ids AS uuid[]), CAST(:block_hashes AS text[])) AS wanted(id, b
 CROSS JOIN LATERAL (
     SELECT id FROM movement
     WHERE network = :network AND block_hash = wanted.block_hash AND id = wanted.id
-      AND {IS_CANONICAL} OFFSET 0) AS stored
+      AND {IS_CANONICAL}) AS stored
 """)
 # A log is in one block. Published in another one, it is false there.
 STANDING_ELSEWHERE: Final = sql(f"""
@@ -200,18 +198,17 @@ FROM unnest(CAST(:ids AS uuid[]), CAST(:block_hashes AS text[])) AS wanted(id, b
 CROSS JOIN LATERAL (
     SELECT * FROM movement
     WHERE network = :network AND id = wanted.id AND block_hash <> wanted.block_hash
-      AND state IN ('seen', 'confirmed') AND {IS_CANONICAL} OFFSET 0) AS movement
+      AND state IN ('seen', 'confirmed') AND {IS_CANONICAL}) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
-    WHERE network = :network AND hash = movement.block_hash OFFSET 0) AS block
+    WHERE network = :network AND hash = movement.block_hash) AS block
 """)
 PUBLISHED_BETWEEN: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM chain_block AS block CROSS JOIN LATERAL (
     SELECT * FROM movement
     WHERE network = block.network AND block_hash = block.hash
-      AND state IN ('seen', 'confirmed')
-    OFFSET 0) AS movement
+      AND state IN ('seen', 'confirmed')) AS movement
 WHERE block.network = :network AND block.state = 'canonical'
   AND block.number BETWEEN :first AND :last
 ORDER BY block.number, movement.id
@@ -221,8 +218,7 @@ SELECT block.number, block.hash
 FROM unnest(CAST(:numbers AS bigint[])) AS wanted(number)
 CROSS JOIN LATERAL (
     SELECT number, hash FROM chain_block
-    WHERE network = :network AND state = 'canonical' AND number = wanted.number
-    OFFSET 0) AS block
+    WHERE network = :network AND state = 'canonical' AND number = wanted.number) AS block
 """)
 CHECKED_BLOCK: Final = sql("""
 SELECT number, hash, parent_hash, time FROM chain_block
@@ -258,8 +254,7 @@ WITH named AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT * FROM movement
         WHERE network = :network AND transaction_hash = asked.transaction_hash
-          AND state IS NOT NULL AND kind <> 'balance_rose'
-        OFFSET 0) AS log
+          AND state IS NOT NULL AND kind <> 'balance_rose') AS log
 )
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM (
@@ -267,13 +262,12 @@ FROM (
     UNION
     SELECT paid.* FROM named CROSS JOIN LATERAL (
         SELECT * FROM movement
-        WHERE network = :network AND paid_id = named.paid_id AND state <> 'reverted'
-        OFFSET 0) AS paid
+        WHERE network = :network AND paid_id = named.paid_id AND state <> 'reverted') AS paid
 ) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
     WHERE network = movement.network AND hash = movement.block_hash AND state = 'canonical'
-    OFFSET 0) AS block
+) AS block
 ORDER BY movement.block_number, movement.id
 """)
 MOVEMENTS_OF_BLOCKS: Final = sql("""
@@ -282,8 +276,7 @@ FROM unnest(CAST(:block_hashes AS text[])) AS asked(block_hash)
 CROSS JOIN LATERAL (
     SELECT block_hash, id, state, claimed_by FROM movement
     WHERE network = :network AND block_hash = asked.block_hash
-      AND transaction_hash = ANY(CAST(:transaction_hashes AS text[]))
-    OFFSET 0) AS movement
+      AND transaction_hash = ANY(CAST(:transaction_hashes AS text[]))) AS movement
 """)
 
 ADD_TARGETS: Final = sql("""
@@ -329,7 +322,7 @@ SELECT rise.*, block.time AS block_time, block.parent_hash FROM (
     ORDER BY network DESC, block_number DESC LIMIT :limit) AS rise
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
-    WHERE network = rise.network AND hash = rise.block_hash OFFSET 0) AS block
+    WHERE network = rise.network AND hash = rise.block_hash) AS block
 ORDER BY rise.block_number DESC
 """)
 SAVE_RISE_TRANSACTIONS: Final = sql("""
@@ -338,7 +331,7 @@ UPDATE movement SET version = new.version, transaction_hash = new.transaction_ha
 FROM (SELECT :network AS network, told.* FROM unnest(
     CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
     CAST(:transaction_hash AS text[]), CAST(:from_address AS text[]))
-    AS told(block_hash, id, version, transaction_hash, from_address) OFFSET 0) AS new
+    AS told(block_hash, id, version, transaction_hash, from_address)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.version < new.version
 """)
@@ -423,8 +416,7 @@ SELECT found.*, boundary.since AS young_since FROM boundary CROSS JOIN LATERAL (
      ORDER BY looked_at LIMIT :old_max)
     UNION ALL
     (SELECT address, 'new', true FROM deposit_target
-     WHERE network = :network AND position IS NULL LIMIT 1)
-    OFFSET 0) AS found
+     WHERE network = :network AND position IS NULL LIMIT 1)) AS found
 """)
 MARK_COUNTED: Final = sql("""
 UPDATE watch_cursor SET counted_number = :number, counted_time = :time,
@@ -432,7 +424,7 @@ UPDATE watch_cursor SET counted_number = :number, counted_time = :time,
 WHERE network = :network
 """)
 _OF_ADDRESSES: Final = """
-FROM (SELECT :network AS network, unnest(CAST(:addresses AS text[])) AS address OFFSET 0) AS asked
+FROM (SELECT :network AS network, unnest(CAST(:addresses AS text[])) AS address) AS asked
 WHERE deposit_target.network = asked.network AND deposit_target.address = asked.address
 """
 MARK_COUNTED_FIRST: Final = sql(f"""
@@ -460,7 +452,7 @@ SELECT asked.address, target.since, target.counted_number, target.counted_time,
 FROM unnest(CAST(:addresses AS text[])) AS asked(address)
 LEFT JOIN LATERAL (
     SELECT since, counted_number, counted_time FROM watched_target
-    WHERE network = :network AND address = asked.address OFFSET 0) AS target ON true
+    WHERE network = :network AND address = asked.address) AS target ON true
 """)
 PUBLISHED_RISES: Final = sql("""
 SELECT to_address, total_before, base_units, max(block_number) AS block_number FROM movement

@@ -61,7 +61,7 @@ CLAIM: Final = sql(
   SELECT endpoint.id, endpoint.app_id, coalesce(known.allowance, :first_allowance) AS allowance
   FROM waiting CROSS JOIN LATERAL (
     SELECT id, app_id FROM endpoint
-    WHERE id = waiting.endpoint_id AND disabled_at IS NULL OFFSET 0) AS endpoint
+    WHERE id = waiting.endpoint_id AND disabled_at IS NULL) AS endpoint
   LEFT JOIN unnest(CAST(:endpoint_ids AS uuid[]), CAST(:allowances AS int[]))
     AS known(id, allowance) ON known.id = endpoint.id
 ), due AS (
@@ -82,7 +82,7 @@ FROM claimed CROSS JOIN LATERAL (
   SELECT url, secret, failing_since,
          CASE WHEN previous_secret_until > :at THEN previous_secret END AS previous_secret,
          CASE WHEN earlier_secret_until > :at THEN earlier_secret END AS earlier_secret
-  FROM endpoint WHERE id = claimed.endpoint_id OFFSET 0
+  FROM endpoint WHERE id = claimed.endpoint_id
 ) AS endpoint
 """,
 )
@@ -352,7 +352,7 @@ OVERDUE_SINCE: Final = sql(f"""
 SELECT min(first.due_at) AS since
 FROM waiting CROSS JOIN LATERAL (
   SELECT id FROM endpoint
-  WHERE id = waiting.endpoint_id AND disabled_at IS NULL OFFSET 0) AS endpoint
+  WHERE id = waiting.endpoint_id AND disabled_at IS NULL) AS endpoint
 CROSS JOIN LATERAL (
   SELECT due_at FROM webhook_message
   WHERE endpoint_id = endpoint.id AND state = 'waiting' AND due_at <= :at

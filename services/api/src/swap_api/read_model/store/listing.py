@@ -11,8 +11,6 @@ from swap_domain.lifecycle import Status
 from swap_runtime.postgres.sql import Statement, sql
 
 NEWEST_FIRST: Final = "ORDER BY created_at DESC, id DESC"
-# What a filter lets through decides which index serves it, so a list is planned for its values.
-PLANNED_FOR_VALUES: Final = sql("SET LOCAL plan_cache_mode = force_custom_plan")
 # Each has an index that starts with the app and the address and ends in the order of the list.
 ADDRESS_COLUMNS: Final = ("destination_address", "source_address", "refund_address")
 

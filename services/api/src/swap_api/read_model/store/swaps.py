@@ -8,7 +8,7 @@ from uuid import UUID
 
 from swap_api.call_batching import CallBatcher
 from swap_api.model.listing import SwapFilter
-from swap_api.read_model.store.listing import PLANNED_FOR_VALUES, count_statement, page_statement
+from swap_api.read_model.store.listing import count_statement, page_statement
 from swap_api.read_model.store.rows import (
     SHOWN,
     SWAP_ARRAYS,
@@ -27,7 +27,7 @@ from swap_runtime.postgres.sql import sql
 # By the swap alone: an index of the app's swaps may be taken for both.
 SOURCE_NETWORK: Final = sql("""
 SELECT source_network FROM (
-  SELECT source_network, app_id FROM swap WHERE id = :id OFFSET 0) AS found
+  SELECT source_network, app_id FROM swap WHERE id = :id) AS found
 WHERE app_id = :app_id
 """)
 UPSERT_SWAPS: Final = sql(
@@ -120,8 +120,7 @@ class PostgresSwaps:
         return await self._finding_by_hash((app_id, transaction_hash.lower()))
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
-        async with transaction(self._engine) as connection:
-            connection.post(PLANNED_FOR_VALUES)
+        async with reading(self._engine) as connection:
             statements = page_statement(wanted), count_statement(wanted)
             rows, [(total,)] = await connection.ask(*statements)
         shown = tuple(to_stored(row) for row in rows[: wanted.page_size])

@@ -18,7 +18,7 @@ CASE WHEN hold.before IS NULL THEN true
     WHEN {swap}.created_at < hold.before THEN true
     ELSE EXISTS (SELECT FROM deposit AS brought WHERE brought.swap_id = {swap}.id
         AND brought.attached_at IS NOT NULL
-        AND least(brought.came_after, brought.block_time) < hold.before OFFSET 0) END"""
+        AND least(brought.came_after, brought.block_time) < hold.before) END"""
 
 
 # What an ended recovery found to be paid and the ledger has not, or cannot tell.
@@ -32,7 +32,7 @@ def _retained_swap(id: str) -> str:
     return f"""
 EXISTS (SELECT FROM retained_hold AS retained WHERE retained.released_at IS NULL
     AND (retained.swap_id = {id} OR EXISTS (SELECT FROM deposit AS of_it
-        WHERE of_it.id = retained.deposit_id AND of_it.swap_id = {id})) OFFSET 0)"""
+        WHERE of_it.id = retained.deposit_id AND of_it.swap_id = {id})))"""
 
 
 # The first part of each is asked once per statement: without a hold nothing else is looked at.
@@ -43,11 +43,10 @@ HELD: Final = f"""
         WHERE CASE WHEN own.id IS NULL
             THEN hold.before IS NULL OR hold.networks IS NULL
                 OR intent.network = ANY(hold.networks)
-            ELSE {_held_swap("own")} END OFFSET 0)
+            ELSE {_held_swap("own")} END)
     OR {_HAS_RETAINED} AND CASE WHEN intent.swap_id IS NULL
         THEN EXISTS (SELECT FROM retained_hold AS retained WHERE retained.released_at IS NULL
-            AND (retained.intent_id = intent.id OR retained.deposit_id = intent.deposit_id)
-            OFFSET 0)
+            AND (retained.intent_id = intent.id OR retained.deposit_id = intent.deposit_id))
         ELSE {_retained_swap("intent.swap_id")} END))
 """
 
@@ -78,7 +77,7 @@ def held_swap(id: str) -> str:
     """Return SQL: whether the swap of this id is held."""
     return f"""
 (EXISTS (SELECT FROM recovery_hold) AND EXISTS (SELECT FROM recovery_hold AS hold
-    JOIN swap AS own ON own.id = {id} WHERE {_held_swap("own")} OFFSET 0)
+    JOIN swap AS own ON own.id = {id} WHERE {_held_swap("own")})
     OR {_HAS_RETAINED} AND {_retained_swap(id)})
 """
 

@@ -146,8 +146,8 @@ EXISTS (SELECT FROM slot_intent AS carried CROSS JOIN LATERAL (
         SELECT FROM nonce_slot AS slot JOIN attempt USING (network, signer, nonce)
         WHERE (slot.network, slot.signer, slot.nonce)
                 = (carried.network, carried.signer, carried.nonce)
-            AND slot.closed_at IS NULL AND NOT attempt.is_cancel OFFSET 0) AS signed
-    WHERE carried.intent_id = intent.id OFFSET 0)
+            AND slot.closed_at IS NULL AND NOT attempt.is_cancel) AS signed
+    WHERE carried.intent_id = intent.id)
 """
 # The Treasury has paid its id without us, as the ledger has it.
 IS_TAKEN: Final = """
@@ -155,7 +155,7 @@ EXISTS (SELECT FROM account JOIN posting ON posting.account_id = account.id
         JOIN ledger_transaction AS paid ON paid.id = posting.transaction_id
     WHERE (account.kind, account.network) = ('payout_suspense', intent.network)
         AND starts_with(paid.dedupe_key,
-            concat('payout_unexplained/', intent.network, '/', intent.paid_id, '/')) OFFSET 0)
+            concat('payout_unexplained/', intent.network, '/', intent.paid_id, '/')))
 """
 LAPSED: Final = sql(f"""
 SELECT swap_id FROM intent

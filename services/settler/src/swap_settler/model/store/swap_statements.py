@@ -37,7 +37,7 @@ SELECT signed.* FROM {of} AS payment CROSS JOIN LATERAL (
     FROM slot_intent
     JOIN nonce_slot AS slot USING (network, signer, nonce)
     JOIN attempt USING (network, signer, nonce)
-    WHERE slot_intent.intent_id = payment.id AND NOT attempt.is_cancel OFFSET 0) AS signed
+    WHERE slot_intent.intent_id = payment.id AND NOT attempt.is_cancel) AS signed
 """
 
 
@@ -133,7 +133,7 @@ IS_WATCHED_TO_ITS_END: Final = """
 (swap.method <> 'deposit_address' OR EXISTS (
     SELECT FROM deposit_address AS own CROSS JOIN LATERAL (
         SELECT counted_time FROM chain_watcher.watched_target
-        WHERE (network, address) = (own.network, own.address) OFFSET 0) AS target
+        WHERE (network, address) = (own.network, own.address)) AS target
     WHERE own.swap_id = swap.id
         AND (swap.source_token <> :native OR target.counted_time > swap.expires_at)))
 """
@@ -157,15 +157,14 @@ WITH mark AS MATERIALIZED (
         WHERE said.topic = 'deposit.changed.v1' AND (said.xid, said.id) > (mark.xid, mark.id)
             AND said.id <= progress.last_outbox_id
             AND NOT EXISTS (SELECT 1 FROM inbox
-                WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id))
-        OFFSET 0)  -- otherwise all that was ever said is read, and compared with the mark
+                WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id)))
 )
 {SWAP} JOIN heard ON heard.network = swap.source_network
 WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
     AND NOT EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'seen')
     -- Each for its own: otherwise every relay that lives or went out might be read.
     AND NOT EXISTS (SELECT 1 FROM (
-            SELECT kind, state FROM intent WHERE swap_id = swap.id OFFSET 0) AS own
+            SELECT kind, state FROM intent WHERE swap_id = swap.id) AS own
         WHERE kind = 'gasless' AND state NOT IN ('dead', 'confirmed'))
     AND NOT {IS_PARKED} AND {IS_WATCHED_TO_ITS_END}
     -- A deposit that was attached before the deadline, or a signature that deposits.
@@ -176,12 +175,12 @@ ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
 # another index of that: by id it is asked of what is found, and the order of keys is one index's.
 UNMATCHED: Final = sql(f"""
 SELECT found.* FROM unnest(CAST(:ids AS uuid[])) AS wanted(deposit_id) CROSS JOIN LATERAL (
-    {DEPOSIT} WHERE id = wanted.deposit_id OFFSET 0) AS found
+    {DEPOSIT} WHERE id = wanted.deposit_id) AS found
 WHERE found.swap_id IS NULL
 UNION
 SELECT found.* FROM unnest(CAST(:keys AS text[])) AS wanted(key) CROSS JOIN LATERAL (
     {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(ARRAY[wanted.key])
-    ORDER BY match_key OFFSET 0) AS found
+    ORDER BY match_key) AS found
 ORDER BY received_at, id
 """)
 # The live intents that have these ids at the Treasury: swaps', and those that are no swap's.

@@ -40,12 +40,11 @@ FROM unnest(CAST(:transaction_hash AS text[]), CAST(:is_mined AS boolean[]),
         CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
         CAST(:block_time AS timestamptz[]))
     AS heard(transaction_hash, is_mined, block_number, block_hash, block_time)
--- Each asks for its own, and IS TRUE so that intents are: see POSTPONE of the lane.
 CROSS JOIN LATERAL (
     SELECT slot_intent.intent_id FROM attempt JOIN slot_intent USING (network, signer, nonce)
-    WHERE attempt.transaction_hash = heard.transaction_hash OFFSET 0) AS carried
+    WHERE attempt.transaction_hash = heard.transaction_hash) AS carried
 WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
-    AND (intent.state IN ('assigned', 'broadcast', 'mined')) IS TRUE
+    AND intent.state IN ('assigned', 'broadcast', 'mined')
 """)
 # A sweep that a reorg took leaves what it moved at its address.
 ADD_SWEEPS_DUE: Final = sql("""

@@ -16,9 +16,9 @@ UNSETTLED: Final = sql("""
 SELECT swap.source_network AS network, count(*) AS waiting,
        extract(epoch FROM now() - min(deposit.heard_at)) AS seconds
 FROM (SELECT id, source_network FROM swap
-    WHERE status IN ('ls_transfer_pending', 'pending_refund') OFFSET 0) AS swap
+    WHERE status IN ('ls_transfer_pending', 'pending_refund')) AS swap
 CROSS JOIN LATERAL (
-    SELECT heard_at FROM deposit WHERE swap_id = swap.id AND is_booked OFFSET 0) AS deposit
+    SELECT heard_at FROM deposit WHERE swap_id = swap.id AND is_booked) AS deposit
 GROUP BY swap.source_network
 """)
 # A refund waits for its fee as a row of `refund_due`, and then for its payment to be final.

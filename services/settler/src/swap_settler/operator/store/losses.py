@@ -26,11 +26,11 @@ FROM (
         / power(CAST(10 AS numeric), swap.source_decimals + 12)) AS net
     FROM (
         SELECT id, swap_id, at FROM ledger_transaction
-        WHERE kind IN ('lost', 'recovered', 'refuel_lost') AND at > now() - :span OFFSET 0) AS entry
+        WHERE kind IN ('lost', 'recovered', 'refuel_lost') AND at > now() - :span) AS entry
     -- Each for its own: joined, all that was ever lost might be read.
     CROSS JOIN LATERAL (
-        SELECT * FROM posting WHERE transaction_id = entry.id OFFSET 0) AS posting
-    CROSS JOIN LATERAL (SELECT * FROM account WHERE id = posting.account_id OFFSET 0) AS account
+        SELECT * FROM posting WHERE transaction_id = entry.id) AS posting
+    CROSS JOIN LATERAL (SELECT * FROM account WHERE id = posting.account_id) AS account
     JOIN swap ON swap.id = entry.swap_id
     WHERE account.kind = 'loss'
         AND NOT EXISTS (SELECT FROM source_stop AS lifted

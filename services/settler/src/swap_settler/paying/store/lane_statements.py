@@ -26,13 +26,11 @@ HALTED: Final = sql(f"SELECT {_IS_HALTED}")
 _MAY_SIGN: Final = f"halted_reason IS NULL AND NOT {STOPPED} AND NOT {UNFENCED}"
 # What is paid for a deposit on a network that took back too much of what was paid for: see
 # operator/usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
-# OFFSET: asked of each payment; without it, every swap and every dead payment there ever was is
-# read and hashed first, once there are many to ask about.
 _OVER_BUDGET: Final = """
 EXISTS (SELECT FROM source_stop WHERE lifted_at IS NULL)
     AND EXISTS (SELECT FROM swap AS came JOIN source_stop AS held
             ON held.network = came.source_network AND held.lifted_at IS NULL
-        WHERE came.id = intent.swap_id OFFSET 0)
+        WHERE came.id = intent.swap_id)
 """
 # What rests on a network that is halted: on a deposit there, or, what goes back, on the proof that
 # a payment that was tried there is dead.
@@ -44,8 +42,7 @@ EXISTS (SELECT FROM chain_watcher.halted_network)
             OR EXISTS (SELECT FROM intent AS tried
                 JOIN slot_intent AS carried ON carried.intent_id = tried.id
                 WHERE tried.swap_id = came.id AND tried.network = halt.network
-                    AND tried.kind = 'output' AND tried.state = 'dead' OFFSET 0))
-        OFFSET 0)
+                    AND tried.kind = 'output' AND tried.state = 'dead')))
 """
 SOURCE_STOPPED: Final = f"""
 (intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}) OR {HELD})
@@ -117,7 +114,7 @@ CROSS JOIN LATERAL (
         WHERE (carried.network, carried.signer) = (signer.network, signer.address)
         ORDER BY nonce LIMIT 1000) AS first
      CROSS JOIN LATERAL (SELECT paid_id FROM intent WHERE intent.id = first.intent_id
-        AND state = 'confirmed' AND paid_id IS NOT NULL OFFSET 0) AS paid
+        AND state = 'confirmed' AND paid_id IS NOT NULL) AS paid
      ORDER BY first.nonce LIMIT 6)
     UNION ALL
     (SELECT paid.paid_id FROM (
@@ -125,7 +122,7 @@ CROSS JOIN LATERAL (
         WHERE (carried.network, carried.signer) = (signer.network, signer.address)
         ORDER BY nonce DESC LIMIT 1000) AS last
      CROSS JOIN LATERAL (SELECT paid_id FROM intent WHERE intent.id = last.intent_id
-        AND state = 'confirmed' AND paid_id IS NOT NULL OFFSET 0) AS paid
+        AND state = 'confirmed' AND paid_id IS NOT NULL) AS paid
      ORDER BY last.nonce DESC LIMIT 6)) AS made
 WHERE signer.network = :network
 """)
@@ -160,11 +157,9 @@ ASSIGN_INTENTS: Final = sql("""
 UPDATE intent SET state = 'assigned', slot_at = coalesce(CAST(:at AS timestamptz), now())
 WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
-# OFFSET, here and below: each open slot asks for its own. Joined, all that the signer ever signed
-# or carried might be read.
 IS_UNSIGNED: Final = """
 NOT EXISTS (SELECT FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
-    = (slot.network, slot.signer, slot.nonce) OFFSET 0)
+    = (slot.network, slot.signer, slot.nonce))
 """
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
 UNSIGNED_SLOTS: Final = sql(f"""
@@ -175,14 +170,14 @@ LEFT JOIN LATERAL (
     SELECT intent.* FROM slot_intent
     LEFT JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
     WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS intent ON true
+        = (slot.network, slot.signer, slot.nonce)) AS intent ON true
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND {IS_UNSIGNED}
     -- What nothing is signed for any more is taken back first.
     AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {STOPPED}
     AND NOT EXISTS (SELECT 1 FROM slot_intent AS carried JOIN sweep USING (intent_id)
         WHERE (carried.network, carried.signer, carried.nonce)
-            = (slot.network, slot.signer, slot.nonce) OFFSET 0)
+            = (slot.network, slot.signer, slot.nonce))
 ORDER BY slot.nonce, intent.token, intent.id
 """)
 # A payment that is held and was not signed leaves its slot for a no-op: later nonces do not wait
@@ -192,12 +187,12 @@ WITH carried AS MATERIALIZED (
     SELECT of_slot.place, of_slot.intent_id FROM nonce_slot AS slot CROSS JOIN LATERAL (
         SELECT ctid AS place, intent_id FROM slot_intent
         WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-            = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS of_slot
+            = (slot.network, slot.signer, slot.nonce)) AS of_slot
     WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
         AND {IS_UNSIGNED}
 ), held AS MATERIALIZED (
     SELECT id FROM intent WHERE id = ANY(ARRAY(SELECT intent_id FROM carried))
-        AND (state = 'assigned') IS TRUE AND {HELD} AND NOT EXISTS (
+        AND state = 'assigned' AND {HELD} AND NOT EXISTS (
             SELECT FROM slot_intent AS other JOIN nonce_slot AS slot USING (network, signer, nonce)
             JOIN attempt USING (network, signer, nonce)
             WHERE other.intent_id = intent.id AND slot.closed_at IS NULL)
@@ -245,11 +240,11 @@ WHERE attempt.transaction_hash = new.hash
 INTENTS_OF: Final = sql("""
 SELECT intent.id, intent.swap_id FROM (
     SELECT network, signer, nonce FROM attempt
-    WHERE transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT is_cancel OFFSET 0) AS signed
+    WHERE transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT is_cancel) AS signed
 CROSS JOIN LATERAL (
     SELECT intent_id FROM slot_intent
-    WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce) OFFSET 0) AS slot
-CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot.intent_id OFFSET 0) AS intent
+    WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce)) AS slot
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot.intent_id) AS intent
 WHERE intent.state = 'assigned' AND (SELECT closed_at FROM nonce_slot
     WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce)) IS NULL
 """)
@@ -271,8 +266,8 @@ CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT 1 FROM (
             SELECT intent_id FROM slot_intent
             WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-                = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS carried
-        CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id OFFSET 0) AS intent
+                = (slot.network, slot.signer, slot.nonce)) AS carried
+        CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id) AS intent
         LEFT JOIN deposit ON deposit.swap_id = intent.swap_id
         WHERE intent.state IN ('assigned', 'broadcast')
             AND (intent.not_after <= now()
@@ -327,14 +322,14 @@ SELECT slot.nonce, signed.transaction_hash, signed.is_cancel FROM nonce_slot AS 
 CROSS JOIN LATERAL (
     SELECT transaction_hash, is_cancel FROM attempt
     WHERE (attempt.network, attempt.signer, attempt.nonce)
-        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS signed
+        = (slot.network, slot.signer, slot.nonce)) AS signed
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND slot.nonce < :below
 ORDER BY slot.nonce LIMIT :limit
 """)
 INTENTS_ON: Final = sql("""
 SELECT intent.id, intent.swap_id FROM slot_intent
-CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id OFFSET 0) AS intent
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id) AS intent
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind <> 'sweep'
     AND intent.state IN ('assigned', 'broadcast')
@@ -344,7 +339,7 @@ SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.toke
        intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
        intent.call_data
 FROM slot_intent
-CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id OFFSET 0) AS intent
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id) AS intent
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind = 'gasless'
     AND intent.state IN ('assigned', 'broadcast', 'mined')
@@ -355,7 +350,7 @@ UPDATE nonce_slot SET closed_at = now(), final_number = :final_number, final_has
 -- The signer comes with each nonce: told once, all of its slots might be read.
 FROM (SELECT CAST(:network AS text) AS network, CAST(:signer AS text) AS signer, *
     FROM unnest(CAST(:nonces AS bigint[]), CAST(:witnesses AS jsonb[])) AS closed(nonce, witnesses)
-    OFFSET 0) AS new
+) AS new
 WHERE (nonce_slot.network, nonce_slot.signer, nonce_slot.nonce)
     = (new.network, new.signer, new.nonce)
 """)
@@ -394,14 +389,13 @@ WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('assigned', 'broadcast')
 ORDER BY id FOR UPDATE
 """)
 # A payment that failed waits for its next try, in a slot of its own.
-# IS TRUE: no index of what is alive answers that, and may be read whole instead of asked by id.
 POSTPONE: Final = sql("""
 WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:id AS uuid[])))
 UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
     failures = new.failures, due_at = now() + new.pause
 FROM unnest(CAST(:id AS uuid[]), CAST(:failures AS int[]), CAST(:pause AS interval[]))
      AS new(id, failures, pause)
-WHERE intent.id = new.id AND (intent.state IN ('reserved', 'assigned', 'broadcast')) IS TRUE
+WHERE intent.id = new.id AND intent.state IN ('reserved', 'assigned', 'broadcast')
 """)
 # Nothing is wrong with these: the Treasury pays them another time.
 QUEUE: Final = sql("""
@@ -470,8 +464,8 @@ SELECT intent.to_address, count(*) AS payments FROM nonce_slot AS slot
 CROSS JOIN LATERAL (
     SELECT intent_id FROM slot_intent
     WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS carried
-CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id OFFSET 0) AS intent
+        = (slot.network, slot.signer, slot.nonce)) AS carried
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id) AS intent
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND intent.state IN ('assigned', 'broadcast')
     AND intent.to_address = ANY(CAST(:addresses AS text[]))

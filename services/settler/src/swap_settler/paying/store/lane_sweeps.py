@@ -30,7 +30,7 @@ FROM nonce_slot AS slot
 CROSS JOIN LATERAL (
     SELECT intent_id FROM slot_intent
     WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS carried
+        = (slot.network, slot.signer, slot.nonce)) AS carried
 JOIN intent ON intent.id = carried.intent_id AND intent.state = 'assigned'
 JOIN sweep ON sweep.intent_id = intent.id
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
@@ -62,7 +62,7 @@ FROM unnest(CAST(:nonce AS bigint[]), CAST(:transaction_hash AS text[]),
 -- Each slot asks for its own: joined, all that the signer ever carried might be read.
 CROSS JOIN LATERAL (
     SELECT intent_id FROM slot_intent WHERE (slot_intent.network, slot_intent.signer,
-        slot_intent.nonce) = (:network, :signer, closed.nonce) OFFSET 0) AS carried
+        slot_intent.nonce) = (:network, :signer, closed.nonce)) AS carried
 WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
     AND intent.state IN ('assigned', 'broadcast', 'mined')
 """)

@@ -39,14 +39,13 @@ ORDER BY since, id LIMIT :limit
 # Not while a signer of its network is halted, nor until as long after as a payment may wait: a
 # chain that knows more than the ledger may have paid it, and only a person can tell.
 # Only of swaps that wait for it: what goes back on a leg of its own keeps no swap from its end.
-# OFFSET: otherwise every swap there ever was may be read, in the order of the ids.
 UNSENT: Final = sql(f"""
 SELECT swap.id AS swap_id, intent.id AS intent_id FROM (
     SELECT id, source_network, destination_network FROM swap
     WHERE status IN ('ls_transfer_pending', 'pending_refund') AND created_at < now() - :dwell
-    OFFSET 0) AS swap
+) AS swap
 CROSS JOIN LATERAL (
-    SELECT * FROM intent WHERE intent.swap_id = swap.id AND intent.deposit_id IS NULL OFFSET 0
+    SELECT * FROM intent WHERE intent.swap_id = swap.id AND intent.deposit_id IS NULL
 ) AS intent
 WHERE intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assigned')
     AND now() - intent.created_at - {_INTENTS_PAUSED} > :dwell
