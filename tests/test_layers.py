@@ -25,7 +25,7 @@ PLANTED = [
     ),
     ("swap_api/model/keys.py", "import pydantic", "standard library only"),
     ("swap_api/swaps/decide/amounts.py", "import asyncio", "standard library only"),
-    ("swap_api/funding/usecases/offer_gasless.py", "import swap_api.swaps.guards", "In the api"),
+    ("swap_api/funding/usecases/offer_gasless.py", "import swap_api.swaps.build", "In the api"),
     ("swap_api/read_model/swaps.py", "import swap_api.http.errors", "In the api"),
     ("swap_api/swaps/store/hints.py", "import swap_api.swaps.http.swaps", "package of the api"),
     ("swap_api/swaps/http/swaps.py", "import swap_api.swaps.store.hints", "only through use cases"),

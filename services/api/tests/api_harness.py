@@ -22,12 +22,13 @@ from fake_pricing import FakePricing
 from pydantic import TypeAdapter
 from starlette.routing import Match, Route, Router
 
-from swap_api.app import Building, Parts
+from swap_api.app import Parts, build_parts
+from swap_api.funding.build import FundingChains
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.openapi import refusals_of
 from swap_api.model.keys import Allowances, Environment, KeyKind
 from swap_api.settings import ApiSettings
-from swap_api.swaps.guards import Guards
+from swap_api.swaps.build import Guards
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.postgres.database import reading
 from swap_runtime.postgres.sql import sql
@@ -232,20 +233,21 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
     quoter = FakePricing(catalogue)
     chains, addresses, wallets = FakeChains(), FakeDepositAddresses(), FakeWallets()
     depositories, transactions = FakeDepositories(), FakeChainTransactions()
-    building = Building(
+    parts = build_parts(
         service,
         settings.api,
         catalogue,
-        quoter,
-        chains=chains,
-        allowances=chains,
-        wallets=wallets,
-        deposit_addresses=addresses,
-        depositories=depositories,
+        FundingChains(
+            gasless=chains,
+            allowances=chains,
+            wallets=wallets,
+            deposit_addresses=addresses,
+            depositories=depositories,
+        ),
+        Guards.of(service.engine, catalogue, blocked=ReadList(service.engine)),
+        pricing=quoter,
         transactions=transactions,
-        guards=Guards.of(service.engine, catalogue, blocked=ReadList(service.engine)),
     )
-    parts = building.parts()
     return Harness(
         service,
         parts,

@@ -10,7 +10,7 @@ from api_factories import ALICE, BOB, a_body
 from api_harness import Harness
 
 from swap_api.model.refusals import ApiRefusal
-from swap_api.swaps.guards import Guards
+from swap_api.swaps.build import Guards
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.catalogue import load_catalogue
 from tests.plugins.postgres import Database

@@ -15,18 +15,23 @@ from swap_api.management.decide.bounds import Bounds
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
+from swap_api.management.http.swaps import ManagedSwapEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.management.store.figures import PostgresFigures
 from swap_api.management.store.keys import PostgresKeys
 from swap_api.management.store.members import PostgresMembers
 from swap_api.management.store.partners import PostgresPartners
+from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_keys import ManageKeys
 from swap_api.management.usecases.manage_members import ManageMembers
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.management.usecases.read_figures import ReadFigures
+from swap_api.pay_links.http.pay import PayEndpoints
+from swap_api.read_model.build import Lookups
 from swap_api.read_model.swaps import NewId
 from swap_api.settings import ApiGroup
+from swap_api.swaps.build import Swaps
 from swap_runtime.process.service import Service
 
 
@@ -55,6 +60,18 @@ class Management:
             "webhooks": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),
         }
+
+    def swaps_of_members(
+        self, lookups: Lookups, swaps: Swaps, pay: PayEndpoints
+    ) -> ManagedSwapEndpoints:
+        return ManagedSwapEndpoints(
+            self.manage_partners,
+            swaps.swaps,
+            swaps.history,
+            swaps.catalogue,
+            ListSwapMessages(lookups.swaps, self.manage_webhooks),
+            pay=pay,
+        )
 
 
 def build_management(

@@ -1,0 +1,46 @@
+"""Builds pay links."""
+
+from __future__ import annotations
+
+from swap_api.admission.decide.link_tokens import HmacLinkTokens
+from swap_api.funding.build import Funding
+from swap_api.model.keys import Environment
+from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
+from swap_api.pay_links.http.pay import PayEndpoints
+from swap_api.pay_links.usecases.make_link import MakeLink
+from swap_api.pay_links.usecases.open_link import OpenLink
+from swap_api.pay_links.usecases.read_pay_swap import ReadPaySwap
+from swap_api.read_model.build import Lookups
+from swap_api.settings import ApiGroup
+from swap_api.swaps.build import Swaps
+from swap_api.swaps.store.history import PostgresHistory
+from swap_api.swaps.store.refund_addresses import PostgresRefundAddresses
+from swap_runtime.postgres.database import Engine
+
+
+def build_pay_links(
+    engine: Engine,
+    group: ApiGroup,
+    *,
+    lookups: Lookups,
+    funding: Funding,
+    swaps: Swaps,
+    tokens: HmacLinkTokens,
+    environment: Environment,
+) -> PayEndpoints:
+    rendering = JsonPayRendering(swaps.rendering)
+    return PayEndpoints(
+        make_link=MakeLink(lookups.swaps, tokens, rendering, page_url=group.pay_page_url),
+        open_link=OpenLink(lookups.swaps, tokens, environment=environment),
+        read_pay_swap=ReadPaySwap(
+            lookups.read_decided,
+            lookups.heads,
+            rendering,
+            deposit=funding.resolve_deposit,
+            history=PostgresHistory(engine),
+            refund_addresses=PostgresRefundAddresses(engine),
+        ),
+        set_refund_address=swaps.set_refund_address,
+        authorizations=funding.authorizations,
+        history=swaps.history,
+    )
