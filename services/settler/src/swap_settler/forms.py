@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,6 +12,12 @@ from starlette.responses import JSONResponse, Response
 from swap_runtime.operators.admin_routes import Order
 
 Form = TypeVar("Form", bound=BaseModel)
+T = TypeVar("T")
+Method = Callable[[Any, Order], Awaitable[T]]
+
+
+class WrongForm(ValueError):
+    """What is wrong with an order, in words for who sent it. Nothing was done yet."""
 
 
 class OrderForm(BaseModel):
@@ -24,22 +32,22 @@ class OrderForm(BaseModel):
 
 def read_form(order: Order, form: type[Form]) -> Form:
     """
-    :raises ValueError: with words for who sent it.
+    :raises WrongForm: when it is another form.
     """
     try:
         return form.model_validate_json(order.body)
     except ValidationError as error:
-        raise ValueError(first_fault(error)) from error
+        raise WrongForm(first_fault(error)) from error
 
 
 def read_id(order: Order, *, of: str) -> int:
     """Return the number in the address.
 
-    :raises ValueError: with words for who sent it.
+    :raises WrongForm: when it is none.
     """
     text = order.target["id"]
     if not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"not the id of {of}")
+        raise WrongForm(f"not the id of {of}")
     return int(text)
 
 
@@ -49,5 +57,27 @@ def first_fault(error: ValidationError) -> str:
     return f"{where}: {fault['msg']}"
 
 
-def wrong(error: ValueError) -> Response:
-    return JSONResponse({"error": str(error)}, status_code=400)
+def answers_wrong_forms(carry_out: Method[Response]) -> Method[Response]:
+    """Answer an order with a wrong form with 400 and the words."""
+
+    @wraps(carry_out)
+    async def answered(self: Any, order: Order) -> Response:
+        try:
+            return await carry_out(self, order)
+        except WrongForm as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+
+    return answered
+
+
+def weighs_no_wrong_forms(needs_second: Method[str | None]) -> Method[str | None]:
+    """Ask no second operator about an order with a wrong form: it is refused when it is read."""
+
+    @wraps(needs_second)
+    async def weighed(self: Any, order: Order) -> str | None:
+        try:
+            return await needs_second(self, order)
+        except WrongForm:
+            return None
+
+    return weighed

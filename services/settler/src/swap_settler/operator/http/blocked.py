@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.usecases.manage_blocked_addresses import (
     BlockOrder,
     ManageBlockedAddresses,
@@ -44,20 +44,16 @@ class BlockedAdmin:
         ]
         return JSONResponse({"blocked": document})
 
+    @answers_wrong_forms
     async def block(self, order: Order) -> Response:
         """Answer `POST /admin/blocked`."""
-        try:
-            form = read_form(order, AddressForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, AddressForm)
         blocked = await self._manage_blocked_addresses.block(form.order(order.by))
         return JSONResponse({"blocked": blocked})
 
+    @answers_wrong_forms
     async def lift(self, order: Order) -> Response:
         """Answer `POST /admin/blocked/lift`."""
-        try:
-            form = read_form(order, AddressForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, AddressForm)
         lifted = await self._manage_blocked_addresses.lift(form.order(order.by))
         return JSONResponse({"lifted": lifted})

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.stakes import CapLimit
 from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
@@ -51,12 +51,10 @@ class CapAdmin:
         """Answer `GET /admin/caps`."""
         return _shown(await self._manage_caps.list_all())
 
+    @answers_wrong_forms
     async def set(self, order: Order) -> Response:
         """Answer `POST /admin/caps`."""
-        try:
-            form = read_form(order, NewCap)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, NewCap)
         # Another operator may lower it after this order was weighed.
         is_free = (
             order.is_approved or await self._weigh_orders.of_limit(form.name, form.limit) is None
@@ -66,12 +64,10 @@ class CapAdmin:
         )
         return _shown(caps)
 
+    @answers_wrong_forms
     async def lift(self, order: Order) -> Response:
         """Answer `POST /admin/caps/lift`."""
-        try:
-            form = read_form(order, CapForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, CapForm)
         return _shown(await self._manage_caps.lift(form.name, by=order.by, reason=form.reason))
 
     async def list_queued(self, _: Request) -> Response:
@@ -96,24 +92,22 @@ class CapAdmin:
         ]
         return JSONResponse({"waiting": document})
 
+    @answers_wrong_forms
     async def grant_pass(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/queue/{id}/pass`."""
-        try:
-            intent_id, form = payment_id(order), read_form(order, OrderForm)
-        except ValueError as error:
-            return wrong(error)
+        intent_id, form = payment_id(order), read_form(order, OrderForm)
         await self._manage_caps.grant_pass(intent_id, by=order.by, reason=form.reason)
         return await self._shown_queue()
 
 
 def payment_id(order: Order) -> UUID:
     """
-    :raises ValueError: with words for who sent it.
+    :raises WrongForm: when it is none.
     """
     try:
         return UUID(order.target["id"])
     except ValueError as error:
-        raise ValueError("not the id of a payment") from error
+        raise WrongForm("not the id of a payment") from error
 
 
 def _shown(caps: Sequence[CapState]) -> Response:

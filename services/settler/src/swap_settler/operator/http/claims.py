@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, read_id, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, read_form, read_id
 from swap_settler.operator.usecases.attach_claimable import AttachClaimable, AttachOrder
 from swap_settler.operator.usecases.pay_claimable import Order as PaymentOrder
 from swap_settler.operator.usecases.pay_claimable import PayClaimable
@@ -39,12 +39,10 @@ class ClaimAdmin:
         self._pay_claimable = pay_claimable
         self._attach_claimable = attach_claimable
 
+    @answers_wrong_forms
     async def pay(self, order: Order) -> Response:
         """Answer `POST /admin/claimable/{id}/pay`."""
-        try:
-            claimable_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
-        except ValueError as error:
-            return wrong(error)
+        claimable_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         intent = await self._pay_claimable(form.order(claimable_id, by=order.by))
         return JSONResponse(
             {
@@ -58,12 +56,10 @@ class ClaimAdmin:
             }
         )
 
+    @answers_wrong_forms
     async def attach(self, order: Order) -> Response:
         """Answer `POST /admin/claimable/{id}/attach`."""
-        try:
-            claimable_id, form = read_id(order, of=BALANCE), read_form(order, AttachForm)
-        except ValueError as error:
-            return wrong(error)
+        claimable_id, form = read_id(order, of=BALANCE), read_form(order, AttachForm)
         units, reason = int(form.base_units), form.reason
         swap = await self._attach_claimable(
             AttachOrder(claimable_id, units, form.swap_id, order.by, reason)

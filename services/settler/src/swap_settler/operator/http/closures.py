@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.usecases.close_networks import CloseNetworks
 
 
@@ -24,21 +24,17 @@ class ClosureAdmin:
         """Answer `GET /admin/closures`."""
         return await self._shown()
 
+    @answers_wrong_forms
     async def close(self, order: Order) -> Response:
         """Answer `POST /admin/closures/close`."""
-        try:
-            form = read_form(order, ClosureForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, ClosureForm)
         await self._close_networks.close(form.network, by=order.by, reason=form.reason)
         return await self._shown()
 
+    @answers_wrong_forms
     async def open(self, order: Order) -> Response:
         """Answer `POST /admin/closures/open`."""
-        try:
-            form = read_form(order, ClosureForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, ClosureForm)
         await self._close_networks.open(form.network, by=order.by, reason=form.reason)
         return await self._shown()
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import read_form, read_id, wrong
+from swap_settler.forms import answers_wrong_forms, read_form, read_id
 from swap_settler.operator.http.claims import BALANCE, PayForm
 from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 
@@ -29,12 +29,10 @@ class FeeAdmin:
         ]
         return JSONResponse({"fees": owed})
 
+    @answers_wrong_forms
     async def pay(self, order: Order) -> Response:
         """Answer `POST /admin/fees/{id}/pay`."""
-        try:
-            fee_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
-        except ValueError as error:
-            return wrong(error)
+        fee_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         payment = await self._pay_partner_fees(form.order(fee_id, by=order.by))
         return JSONResponse(
             {

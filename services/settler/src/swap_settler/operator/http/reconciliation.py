@@ -6,7 +6,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
 
@@ -22,12 +22,10 @@ class ReconciliationAdmin:
     def __init__(self, reconcile_unknown_payments: ReconcileUnknownPayments) -> None:
         self._reconcile_unknown_payments = reconcile_unknown_payments
 
+    @answers_wrong_forms
     async def reconcile(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/explain`."""
-        try:
-            form = read_form(order, Explanation)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, Explanation)
         payments = await self._reconcile_unknown_payments(
             form.network, form.transaction_hash, by=order.by, reason=form.reason
         )

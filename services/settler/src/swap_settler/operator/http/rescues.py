@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, first_fault, read_form, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, first_fault, read_form
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
 
@@ -33,12 +33,10 @@ class RescueAdmin:
         """Answer `GET /admin/rescues/{network}/{hash}`."""
         return await self._answer(request.path_params, None)
 
+    @answers_wrong_forms
     async def order(self, order: Order) -> Response:
         """Answer `POST /admin/rescues/{network}/{hash}`."""
-        try:
-            form = read_form(order, ReturnForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, ReturnForm)
         return await self._answer(order.target, Return(**{**form.model_dump(), "by": order.by}))
 
     async def _answer(self, target: Mapping[str, str], back: Return | None) -> Response:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.clock import Clock
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.signer import Signer
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
@@ -51,12 +51,10 @@ class SignerAdmin:
         signers = [self._shown(signer) for signer in await self._list_signers()]
         return JSONResponse({"signers": signers})
 
+    @answers_wrong_forms
     async def resume(self, order: Order) -> Response:
         """Answer `POST /admin/signers/{network}/resume`."""
-        try:
-            form = read_form(order, Resume)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, Resume)
         network = order.target["network"]
         resumed = await self._resume_signers(
             network,

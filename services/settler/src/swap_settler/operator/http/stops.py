@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.signer import EVERYWHERE, Stop
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.stop_payouts import StopPayouts
@@ -63,21 +63,17 @@ class StopAdmin:
         """Answer `GET /admin/payouts/stops`."""
         return await self._shown()
 
+    @answers_wrong_forms
     async def stop(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/stop`."""
-        try:
-            form = read_form(order, StopForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, StopForm)
         is_over = await self._stop_payouts.stop(form.where, by=order.by, reason=form.reason)
         return await self._shown(nothing_is_signed=is_over)
 
+    @answers_wrong_forms
     async def lift(self, order: Order) -> Response:
         """Answer `POST /admin/payouts/go`."""
-        try:
-            form = read_form(order, LiftForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, LiftForm)
         lift = self._guard_losses.lift if form.is_of_losses else self._stop_payouts.lift
         await lift(form.where, by=order.by, reason=form.reason, stopped_at=form.stopped_at)
         return await self._shown()
@@ -89,7 +85,7 @@ class StopAdmin:
         """
         try:
             form = read_form(order, LiftForm)
-        except ValueError:  # it is refused when it is approved
+        except WrongForm:  # it is refused when it is approved
             return order
         if form.stopped_at is not None:
             return order

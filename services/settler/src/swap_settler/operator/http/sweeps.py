@@ -6,7 +6,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, read_form
 from swap_settler.operator.usecases.order_manual_sweep import OrderManualSweep, SweepOrder
 
 
@@ -22,11 +22,9 @@ class SweepAdmin:
     def __init__(self, order_manual_sweep: OrderManualSweep) -> None:
         self._order_manual_sweep = order_manual_sweep
 
+    @answers_wrong_forms
     async def order(self, order: Order) -> Response:
         """Answer `POST /admin/sweeps`."""
-        try:
-            form = read_form(order, SweepForm)
-        except ValueError as error:
-            return wrong(error)
+        form = read_form(order, SweepForm)
         await self._order_manual_sweep(SweepOrder(**{**form.model_dump(), "by": order.by}))
         return JSONResponse({"ordered": True})

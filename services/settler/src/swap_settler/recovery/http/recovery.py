@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, read_form, read_id, wrong
+from swap_settler.forms import OrderForm, answers_wrong_forms, read_form, read_id
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
     Forgotten,
@@ -70,21 +70,17 @@ class RecoveryAdmin:
             }
         )
 
+    @answers_wrong_forms
     async def finish(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/{id}/finish`."""
-        try:
-            id, form = read_id(order, of="a recovery"), read_form(order, OrderForm)
-        except ValueError as error:
-            return wrong(error)
+        id, form = read_id(order, of="a recovery"), read_form(order, OrderForm)
         await self._finish_recovery(id, by=order.by, reason=form.reason)
         return JSONResponse({"finished": id})
 
+    @answers_wrong_forms
     async def release(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/retained/{id}/release`."""
-        try:
-            id, form = read_id(order, of="a retained hold"), read_form(order, OrderForm)
-        except ValueError as error:
-            return wrong(error)
+        id, form = read_id(order, of="a retained hold"), read_form(order, OrderForm)
         await self._finish_recovery.release(id, by=order.by, reason=form.reason)
         return JSONResponse({"released": id})
 
