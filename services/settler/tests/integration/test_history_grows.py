@@ -29,7 +29,7 @@ from swap_settler.model.store import (
     due_statements,
     statements,
     swap_statements,
-    sweep_statements,
+    sweep_work,
     withdrawal_work,
 )
 from swap_settler.model.store.swap_statements import Loading
@@ -57,7 +57,7 @@ pytestmark = pytest.mark.connected
 MODULES: Final[tuple[ModuleType, ...]] = (
     backlogs, blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements,
     losses, outflow_statements, partner_fees, records, rescues, signers, statements, stops,
-    swap_statements, sweep_orders, sweep_statements, external_payments, withdrawal_work,
+    swap_statements, sweep_orders, sweep_work, external_payments, withdrawal_work,
     counted_outflow, lane_sweeps,
 )  # fmt: skip
 AT_MOST: Final = 170  # pages, and rows of each step: most ask for seven things
@@ -233,15 +233,15 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "statements.PROVE_DEAD": {"ids": ids("dead", ASKED)},
     "statements.HALT_SIGNERS": {"network": [NETWORK], "reason": ["so"], "at": [NOW]},
     "sweep_orders.ORDER": {"address": "at 1001"},
-    "sweep_statements.SWEEPS_MINED": MINED,
-    "sweep_statements.ADD_SWEEPS_DUE": PLACES,
-    "sweep_statements.MARK_BOOKED": {
+    "sweep_work.SWEEPS_MINED": MINED,
+    "sweep_work.ADD_SWEEPS_DUE": PLACES,
+    "sweep_work.MARK_BOOKED": {
         "id": ids("swept", ASKED),
         "is_nobodys": [False] * len(ASKED),
     },
-    "sweep_statements.DROP_DUE": PLACES,
-    "sweep_statements.POSTPONE_DUE": PLACES,
-    "sweep_statements.POSTPONE_REFUNDS": {"ids": [1, 2]},
+    "sweep_work.DROP_DUE": PLACES,
+    "sweep_work.POSTPONE_DUE": PLACES,
+    "sweep_work.POSTPONE_REFUNDS": {"ids": [1, 2]},
     "lane_sweeps.POSTPONE": {"ids": SWEEPS},
     "lane_sweeps.CLOSE_SWEEPS": {
         "nonce": NONCES,
@@ -262,7 +262,7 @@ GIVEN_ROWS: Final[Mapping[str, str]] = {
     "statements.UPSERT_AUTHORIZATIONS": "gasless_authorization",
     "statements.LOCK_ACCOUNTS": "account",
     "statements.MOVE_INVENTORY": "(SELECT *, 1 AS held, 1 AS owed FROM inventory) AS i",
-    "sweep_statements.SAVE_SWEPT": "swept",
+    "sweep_work.SAVE_SWEPT": "swept",
     "withdrawal_work.SAVE": "withdrawal",
 }
 # They insert what they are given into one table, and look for nothing.
@@ -271,8 +271,8 @@ INSERTIONS: Final = frozenset({
     "lane_statements.ADD_SLOTS", "lane_statements.ADD_SLOT_INTENTS",
     "lane_statements.ADD_ATTEMPTS", "lane_statements.ADD_RECEIPTS",
     "lane_statements.ADD_SIGNER_TRANSACTIONS", "lane_statements.ADD_SNAPSHOTS", "rescues.ORDER",
-    "statements.ADD_TRANSITIONS", "sweep_statements.ADD_DEPOSIT_ADDRESSES",
-    "sweep_statements.ADD_SWEEPS", "external_payments.ADD_EXTERNAL_PAYMENTS",
+    "statements.ADD_TRANSITIONS", "sweep_work.ADD_DEPOSIT_ADDRESSES",
+    "sweep_work.ADD_SWEEPS", "external_payments.ADD_EXTERNAL_PAYMENTS",
 })  # fmt: skip
 # A ledger transaction and its postings are one: see BOOKED.
 BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.BOOK"})

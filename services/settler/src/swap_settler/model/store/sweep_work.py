@@ -4,17 +4,165 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Transaction
-from swap_runtime.postgres.sql import Row
+from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Holder, LedgerTransaction
 from swap_settler.model.ports import Place
-from swap_settler.model.store import sweep_statements as statements
 from swap_settler.model.treasury import DueSweep, Unbooked
+
+ADD_DEPOSIT_ADDRESSES: Final = sql("""
+INSERT INTO deposit_address (network, address, sequence_number, swap_id)
+SELECT * FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]),
+    CAST(:sequence_number AS bigint[]), CAST(:swap_id AS uuid[]))
+""")
+NUMBERS_AT: Final = sql("""
+SELECT network, address, sequence_number FROM deposit_address
+JOIN unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS asked(network, address)
+    USING (network, address)
+""")
+SAVE_SWEPT: Final = sql("""
+INSERT INTO swept AS known (id, version, state, network, token, from_address, base_units,
+    transaction_hash, block_number, block_hash, block_time, is_quarantined)
+SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:version AS int[]), CAST(:state AS text[]),
+    CAST(:network AS text[]), CAST(:token AS text[]), CAST(:from_address AS text[]),
+    CAST(:base_units AS numeric[]), CAST(:transaction_hash AS text[]),
+    CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+    CAST(:block_time AS timestamptz[]), CAST(:is_quarantined AS boolean[]))
+ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
+    block_number = excluded.block_number, block_hash = excluded.block_hash,
+    block_time = excluded.block_time
+WHERE known.version < excluded.version
+RETURNING id
+""")
+# A transaction of ours that swept something is in a block, with all that it was to sweep.
+SWEEPS_MINED: Final = sql("""
+UPDATE intent SET state = CASE WHEN heard.is_mined THEN 'mined' ELSE 'broadcast' END,
+    transaction_hash = CASE WHEN heard.is_mined THEN heard.transaction_hash END,
+    block_number = CASE WHEN heard.is_mined THEN heard.block_number END,
+    block_hash = CASE WHEN heard.is_mined THEN heard.block_hash END,
+    block_time = CASE WHEN heard.is_mined THEN heard.block_time END
+FROM unnest(CAST(:transaction_hash AS text[]), CAST(:is_mined AS boolean[]),
+        CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+        CAST(:block_time AS timestamptz[]))
+    AS heard(transaction_hash, is_mined, block_number, block_hash, block_time)
+CROSS JOIN LATERAL (
+    SELECT slot_intent.intent_id FROM attempt JOIN slot_intent USING (network, signer, nonce)
+    WHERE attempt.transaction_hash = heard.transaction_hash) AS carried
+WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
+    AND intent.state IN ('assigned', 'broadcast', 'mined')
+""")
+# A sweep that a reorg took leaves what it moved at its address.
+ADD_SWEEPS_DUE: Final = sql("""
+INSERT INTO sweep_due (network, address, token)
+SELECT DISTINCT * FROM unnest(
+    CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+ON CONFLICT (network, address, token) DO UPDATE SET due_at = least(sweep_due.due_at, now())
+""")
+# Only what can be booked now: what waits for its credit holds up nothing behind it.
+UNBOOKED: Final = sql("""
+SELECT swept.id, swept.network, swept.token, from_address, base_units, block_number,
+    transaction_hash, block_hash, block_time, there.booked, there.is_assigned
+FROM swept CROSS JOIN LATERAL (SELECT
+    coalesce((SELECT balance FROM account WHERE kind = 'custody'
+        AND (account.network, account.token, account.address)
+            = (swept.network, swept.token, swept.from_address)
+        AND swap_id IS NULL AND deposit_id IS NULL), 0) AS booked,
+    EXISTS (SELECT FROM deposit_address AS here
+        WHERE (here.network, here.address) = (swept.network, swept.from_address)) AS is_assigned
+) AS there
+WHERE swept.network = :network AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+    AND (NOT there.is_assigned OR base_units <= there.booked)
+ORDER BY block_number, swept.id LIMIT :limit FOR UPDATE OF swept SKIP LOCKED
+""")
+# The same order as above: the first of those are among these.
+ADDRESSES_WITHOUT_SWAP: Final = sql("""
+SELECT network, from_address FROM swept
+WHERE network = :network AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+    AND NOT EXISTS (SELECT FROM deposit_address AS here
+        WHERE (here.network, here.address) = (swept.network, swept.from_address))
+ORDER BY block_number, id LIMIT :limit
+""")
+MARK_BOOKED: Final = sql("""
+UPDATE swept SET is_booked = true, is_nobodys = new.is_nobodys
+FROM unnest(CAST(:id AS uuid[]), CAST(:is_nobodys AS boolean[])) AS new(id, is_nobodys)
+WHERE swept.id = new.id
+""")
+# A swap has the address now: what was nobody's is booked as swept once it is credited.
+TAKE_OVER: Final = sql("""
+UPDATE swept SET is_booked = false, is_nobodys = false
+FROM unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS now(network, address)
+WHERE swept.is_nobodys AND (swept.network, swept.from_address) = (now.network, now.address)
+RETURNING id, swept.network, token, from_address, base_units, block_number, transaction_hash,
+    block_hash, block_time, 0 AS booked, true AS is_assigned
+""")
+# Confirmed once the ledger has everything up to its block: what it swept is booked.
+CONFIRM_SWEEPS: Final = sql("""
+UPDATE intent SET state = 'confirmed', confirmed_at = now()
+FROM ledger_cursor AS passed, receipt
+WHERE intent.kind = 'sweep' AND intent.state = 'mined' AND intent.network = :network
+    AND passed.network = intent.network AND intent.block_number <= passed.number
+    AND (receipt.network, receipt.transaction_hash)
+        = (intent.network, intent.transaction_hash) AND receipt.status = 1
+""")
+HAS_UNBOOKED: Final = sql("""
+SELECT EXISTS (SELECT FROM swept WHERE network = :network AND state = 'confirmed'
+        AND NOT is_booked AND NOT is_quarantined)
+    OR EXISTS (SELECT FROM intent WHERE network = :network AND kind = 'sweep' AND state = 'mined')
+""")
+HAS_DUE: Final = sql("""
+SELECT EXISTS (SELECT FROM sweep_due WHERE network = :network AND due_at <= now())
+""")
+LOCK_DUE: Final = sql("""
+SELECT due.network, due.address, due.token, here.sequence_number, due.is_ordered,
+    coalesce((SELECT balance FROM account WHERE kind = 'custody'
+        AND (account.network, account.token, account.address)
+            = (due.network, due.token, due.address)
+        AND account.swap_id IS NULL AND account.deposit_id IS NULL), 0)
+    - coalesce((SELECT sum(base_units) FROM swept WHERE state <> 'reverted' AND NOT is_booked
+        AND NOT is_quarantined AND (swept.network, swept.from_address, swept.token)
+            = (due.network, due.address, due.token)), 0) AS base_units,
+    EXISTS (SELECT FROM sweep JOIN intent ON intent.id = sweep.intent_id
+        WHERE (sweep.network, sweep.address, sweep.token) = (due.network, due.address, due.token)
+            AND intent.state NOT IN ('dead', 'confirmed')) AS is_out,
+    CASE WHEN swap.source_token = due.token THEN swap.source_decimals END AS decimals,
+    swap.quote ->> 'source_usd_e18' AS token_usd_e18,
+    swap.quote ->> 'source_native_usd_e18' AS native_usd_e18
+FROM sweep_due AS due
+JOIN deposit_address AS here USING (network, address)
+JOIN swap ON swap.id = here.swap_id
+WHERE due.network = :network AND due.due_at <= now()
+ORDER BY due.due_at LIMIT :limit FOR UPDATE OF due SKIP LOCKED
+""")
+ADD_SWEEPS: Final = sql("""
+INSERT INTO sweep (intent_id, network, address, token, sequence_number)
+SELECT * FROM unnest(CAST(:intent_id AS uuid[]), CAST(:network AS text[]),
+    CAST(:address AS text[]), CAST(:token AS text[]), CAST(:sequence_number AS bigint[]))
+""")
+DROP_DUE: Final = sql("""
+DELETE FROM sweep_due
+USING unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+    AS gone(network, address, token)
+WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
+    = (gone.network, gone.address, gone.token)
+""")
+POSTPONE_DUE: Final = sql("""
+UPDATE sweep_due SET due_at = now() + :pause
+FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+    AS later(network, address, token)
+WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
+    = (later.network, later.address, later.token)
+""")
+POSTPONE_REFUNDS: Final = sql("""
+UPDATE refund_due SET due_at = now() + :pause WHERE id = ANY(CAST(:ids AS bigint[]))
+""")
+
 
 MINED = ("seen", "confirmed")
 
@@ -32,13 +180,13 @@ class SweepWork:
             "networks": [n for n, _ in ordered_places],
             "addresses": [a for _, a in ordered_places],
         }
-        rows = await self._connection.execute(statements.NUMBERS_AT, values)
+        rows = await self._connection.execute(NUMBERS_AT, values)
         return {(row.network, row.address): row.sequence_number for row in rows}
 
     async def save_swept(self, swept: Sequence[SweptFact]) -> None:
         newest = {one.id: one for one in sorted(swept, key=lambda one: one.version)}
         rows = [_swept_row(one) for one in newest.values()]
-        saved = set(await self._connection.scalars(statements.SAVE_SWEPT, columns(rows)))
+        saved = set(await self._connection.scalars(SAVE_SWEPT, columns(rows)))
         newest_saved = {one.transaction_hash: one for one in newest.values() if one.id in saved}
         if not newest_saved:
             return
@@ -52,7 +200,7 @@ class SweepWork:
             }
             for one in newest_saved.values()
         ]
-        self._connection.post(statements.SWEEPS_MINED, columns(mined))
+        self._connection.post(SWEEPS_MINED, columns(mined))
         gone = [
             (one.network, one.from_address, one.token)
             for one in newest.values()
@@ -65,13 +213,13 @@ class SweepWork:
         those somebody holds are left.
         """
         values = {"network": network, "limit": limit}
-        rows = await self._connection.execute(statements.UNBOOKED, values)
+        rows = await self._connection.execute(UNBOOKED, values)
         return [_to_unbooked(row) for row in rows]
 
     async def addresses_without_swap(self, network: str, *, limit: int) -> frozenset[Place]:
         """Return from where the first final sweeps came that are not booked, and no swap has."""
         values = {"network": network, "limit": limit}
-        rows = await self._connection.execute(statements.ADDRESSES_WITHOUT_SWAP, values)
+        rows = await self._connection.execute(ADDRESSES_WITHOUT_SWAP, values)
         return frozenset((row.network, row.from_address) for row in rows)
 
     async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
@@ -82,22 +230,22 @@ class SweepWork:
             "networks": [n for n, _ in ordered_places],
             "addresses": [a for _, a in ordered_places],
         }
-        rows = await self._connection.execute(statements.TAKE_OVER, values)
+        rows = await self._connection.execute(TAKE_OVER, values)
         return [_to_unbooked(row) for row in rows]
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
         """Keep that sweeps are booked, and whether as nobody's."""
         rows = [{"id": id, "is_nobodys": has_no_swap} for id, has_no_swap in booked.items()]
-        self._connection.post(statements.MARK_BOOKED, columns(rows))
+        self._connection.post(MARK_BOOKED, columns(rows))
 
     async def confirm_sweeps(self, network: str) -> None:
         """Mark our sweeps confirmed that are final, and whose bookings are made."""
-        self._connection.post(statements.CONFIRM_SWEEPS, {"network": network})
+        self._connection.post(CONFIRM_SWEEPS, {"network": network})
 
     async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
         """Load what is due at deposit addresses; what somebody else holds is left."""
         values = {"network": network, "limit": limit}
-        rows = await self._connection.execute(statements.LOCK_DUE, values)
+        rows = await self._connection.execute(LOCK_DUE, values)
         return [_to_due(row) for row in rows]
 
     async def order_sweeps(self, ordered: Mapping[UUID, DueSweep]) -> None:
@@ -114,22 +262,22 @@ class SweepWork:
             }
             for intent_id, due in ordered.items()
         ]
-        self._connection.post(statements.ADD_SWEEPS, columns(rows))
+        self._connection.post(ADD_SWEEPS, columns(rows))
 
     async def settle_sweeps_due(
         self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
     ) -> None:
         """Forget what is not due any more, and let wait what is not worth it now."""
         if done:
-            self._connection.post(statements.DROP_DUE, _places(done))
+            self._connection.post(DROP_DUE, _places(done))
         if again:
             values = {**_places(again), "pause": pause}
-            self._connection.post(statements.POSTPONE_DUE, values)
+            self._connection.post(POSTPONE_DUE, values)
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
         if ids:
             values = {"ids": list(ids), "pause": pause}
-            self._connection.post(statements.POSTPONE_REFUNDS, values)
+            self._connection.post(POSTPONE_REFUNDS, values)
 
     def add_targets(self, changes: Iterable[Changes]) -> None:
         """Save the deposit addresses of swaps that begin."""
@@ -144,7 +292,7 @@ class SweepWork:
             if c.target is not None and c.swap is not None
         ]
         if rows:
-            self._connection.post(statements.ADD_DEPOSIT_ADDRESSES, columns(rows))
+            self._connection.post(ADD_DEPOSIT_ADDRESSES, columns(rows))
 
     def add_sweeps_due(self, entries: Iterable[LedgerTransaction]) -> None:
         """What has come to a deposit address is to be swept: it follows from the booking."""
@@ -159,7 +307,7 @@ class SweepWork:
     def _add_due(self, places: Sequence[tuple[str, str, str]]) -> None:
         if places:
             rows = [{"network": n, "address": a, "token": t} for n, a, t in places]
-            self._connection.post(statements.ADD_SWEEPS_DUE, columns(rows))
+            self._connection.post(ADD_SWEEPS_DUE, columns(rows))
 
 
 def _swept_row(swept: SweptFact) -> dict[str, object]:

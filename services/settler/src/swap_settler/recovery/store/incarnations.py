@@ -7,10 +7,51 @@ from dataclasses import asdict
 from typing import Final
 
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
-from swap_runtime.postgres.sql import Row
+from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store import holds
 from swap_settler.recovery.decide.recovery import Incarnation, KnownNonce, Registered
-from swap_settler.recovery.store import recovery_statements as statements
+
+# Another restore forgets what the open recovery has proven.
+SUPERSEDE: Final = sql("""
+UPDATE recovery SET ended_at = now(), ended_by = 'settler', ended_because = 'another one began'
+WHERE ended_at IS NULL
+""")
+# One process registers at a time; those that wait see what it has registered.
+LOCK: Final = sql("SELECT pg_advisory_xact_lock(hashtextextended('settler.incarnation', 0))")
+LAST: Final = sql("""
+SELECT id, system_identifier, timeline, database_id, table_id, booted_at, uncompared
+FROM incarnation ORDER BY id DESC LIMIT 1
+""")
+NOW: Final = sql("""
+SELECT (pg_control_system()).system_identifier AS system_identifier,
+       CAST(CAST('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS bit(32)) AS int)
+           AS timeline,
+       (SELECT CAST(oid AS bigint) FROM pg_database WHERE datname = current_database())
+           AS database_id,
+       CAST(CAST(CAST('incarnation' AS regclass) AS oid) AS bigint) AS table_id,
+       pg_postmaster_start_time() AS booted_at,
+       EXISTS (SELECT FROM swap) OR EXISTS (SELECT FROM deposit)
+           OR EXISTS (SELECT FROM nonce_slot) AS has_history
+""")
+REGISTER: Final = sql("""
+INSERT INTO incarnation (
+    system_identifier, timeline, database_id, table_id, booted_at, uncompared)
+VALUES (:system_identifier, :timeline, :database_id, :table_id, :booted_at, :uncompared)
+""")
+COMPARED: Final = sql("""
+UPDATE incarnation SET uncompared = :uncompared
+WHERE id = (SELECT max(id) FROM incarnation)
+""")
+SIGNERS: Final = sql("SELECT network, address, next_nonce FROM signer ORDER BY network, address")
+# Numbers that were handed out in the forgotten time were seen outside: none is given again.
+SEQUENCES: Final = sql("""
+SELECT quote_ident(schemaname) || '.' || quote_ident(sequencename) AS name FROM pg_sequences
+WHERE schemaname = current_schema() ORDER BY sequencename
+""")
+RAISE_SEQUENCE: Final = sql("""
+SELECT setval(CAST(:name AS regclass), nextval(CAST(:name AS regclass)) + :by)
+""")
+
 
 # More than a sequence can have handed out between a backup and its restore.
 SKIPPED_NUMBERS: Final = 1_000_000_000
@@ -22,7 +63,7 @@ class PostgresIncarnations:
 
     async def find(self) -> Registered:
         async with reading(self._engine) as connection:
-            found, [now] = await connection.ask((statements.LAST, {}), (statements.NOW, {}))
+            found, [now] = await connection.ask((LAST, {}), (NOW, {}))
         last = found.one_or_none()
         return Registered(
             id=last and last.id,
@@ -34,7 +75,7 @@ class PostgresIncarnations:
 
     async def known_nonces(self) -> Sequence[KnownNonce]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.SIGNERS)
+            rows = await connection.execute(SIGNERS)
         return [KnownNonce(row.network, row.address, row.next_nonce) for row in rows]
 
     async def register(
@@ -71,12 +112,12 @@ class PostgresIncarnations:
         :param evidence: what a chain has and the ledger has not: a recovery begins.
         """
         async with transaction(self._engine) as connection:
-            await connection.execute(statements.LOCK)
-            last = (await connection.execute(statements.LAST)).one_or_none()
+            await connection.execute(LOCK)
+            last = (await connection.execute(LAST)).one_or_none()
             # Two processes find the same evidence: the second would end the recovery of the first.
             if last is None or (last.id, frozenset(last.uncompared)) != (seen.id, seen.uncompared):
                 return False
-            connection.post(statements.COMPARED, {"uncompared": sorted(uncompared)})
+            connection.post(COMPARED, {"uncompared": sorted(uncompared)})
             _open(connection, evidence, cause="evidence")
             if evidence is not None:
                 await _skip_numbers(connection)
@@ -84,30 +125,30 @@ class PostgresIncarnations:
 
     async def _is_next(self, connection: Transaction, seen: Registered) -> bool:
         """Whether nobody registered since, and the server is still the one that was looked at."""
-        await connection.execute(statements.LOCK)
-        now = (await connection.execute(statements.NOW)).one()
+        await connection.execute(LOCK)
+        now = (await connection.execute(NOW)).one()
         return await self._is_newest(connection, seen) and _to_incarnation(now) == seen.now
 
     async def _is_newest(self, connection: Transaction, seen: Registered) -> bool:
-        last = (await connection.execute(statements.LAST)).one_or_none()
+        last = (await connection.execute(LAST)).one_or_none()
         return (last and last.id) == seen.id
 
 
 def _register(connection: Transaction, now: Incarnation, uncompared: Collection[str]) -> None:
     values = {**asdict(now), "uncompared": sorted(uncompared)}
-    connection.post(statements.REGISTER, values)
+    connection.post(REGISTER, values)
 
 
 def _open(connection: Transaction, reason: str | None, *, cause: str) -> None:
     if reason is not None:
-        connection.post(statements.SUPERSEDE)
+        connection.post(SUPERSEDE)
         connection.post(holds.OPEN, {"cause": cause, "reason": reason, "at": None})
 
 
 async def _skip_numbers(connection: Transaction) -> None:
-    for name in await connection.scalars(statements.SEQUENCES):
+    for name in await connection.scalars(SEQUENCES):
         values = {"name": name, "by": SKIPPED_NUMBERS}
-        connection.post(statements.RAISE_SEQUENCE, values)
+        connection.post(RAISE_SEQUENCE, values)
 
 
 def _to_incarnation(row: Row) -> Incarnation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from swap_chains.evm.codec import intent_id
@@ -11,7 +12,8 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
-from swap_runtime.postgres.sql import Row
+from swap_runtime.postgres.sql import Row, sql
+from swap_settler.model.store.holds import HELD, held_swap
 from swap_settler.model.swap import IntentKind
 from swap_settler.paying.store import lane_statements
 from swap_settler.recovery.decide.recovery import (
@@ -28,7 +30,40 @@ from swap_settler.recovery.decide.recovery import (
     UnexplainedPayment,
 )
 from swap_settler.recovery.store import proof_statements
-from swap_settler.recovery.store import recovery_statements as statements
+
+UNCOMPARED: Final = sql("""
+SELECT unnest(uncompared) AS network, began_at AS since FROM incarnation
+WHERE id = (SELECT max(id) FROM incarnation) ORDER BY network
+""")
+# The open one, or the newest that has ended. Run every second: it reads nothing but recoveries.
+SHOWN: Final = sql("""
+SELECT recovery.id, cause, reason, began_at, evidence, ended_at, ended_by, ended_because
+FROM recovery ORDER BY ended_at IS NULL DESC, id DESC LIMIT 1
+""")
+# Reads all payments that wait: for reports, and for operators.
+COUNT_HELD: Final = sql(f"""
+SELECT (SELECT count(*) FROM intent WHERE state = 'reserved' AND {HELD})
+    + (SELECT count(*) FROM refund_due WHERE {held_swap("refund_due.swap_id")})
+""")
+FINISH: Final = sql("""
+UPDATE recovery SET ended_at = now(), ended_by = :by, ended_because = :reason
+WHERE id = :id AND ended_at IS NULL AND evidence = :evidence
+""")
+# As model/ledger/ledger.py names what it books: the network, the id and the transaction.
+UNEXPLAINED: Final = sql("""
+WITH booked AS (
+    SELECT DISTINCT split_part(paid.dedupe_key, '/', 2) AS network,
+           CAST(split_part(paid.dedupe_key, '/', 3) AS numeric) AS paid_id,
+           split_part(paid.dedupe_key, '/', 4) AS transaction_hash
+    FROM account JOIN posting ON posting.account_id = account.id
+    JOIN ledger_transaction AS paid ON paid.id = posting.transaction_id
+    WHERE account.kind = 'payout_suspense' AND paid.kind = 'payout_unexplained')
+SELECT * FROM booked WHERE NOT EXISTS (SELECT FROM taken_payment AS told
+    WHERE (told.network, told.paid_id, told.transaction_hash)
+        = (booked.network, booked.paid_id, booked.transaction_hash))
+ORDER BY network, paid_id
+""")
+
 
 CLAIM = IntentKind.CLAIM.value
 
@@ -40,7 +75,7 @@ class PostgresRecoveries:
     async def find(self) -> Recovery | None:
         """Return the open one, or the last that has ended. Asked every second."""
         async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.SHOWN)).one_or_none()
+            row = (await connection.execute(SHOWN)).one_or_none()
         return row and Recovery(
             id=row.id,
             cause=row.cause,
@@ -53,18 +88,18 @@ class PostgresRecoveries:
     async def list_uncompared(self) -> Sequence[Uncompared]:
         """Return the networks on which older payments are held until two providers answer."""
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.UNCOMPARED)
+            rows = await connection.execute(UNCOMPARED)
         return [Uncompared(row.network, row.since) for row in rows]
 
     async def count_held(self) -> int:
         """Return how many payments and refunds wait for its end, or for a retained hold."""
         async with reading(self._engine) as connection:
-            return int(await connection.scalar(statements.COUNT_HELD) or 0)
+            return int(await connection.scalar(COUNT_HELD) or 0)
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.UNEXPLAINED)
+            rows = await connection.execute(UNEXPLAINED)
         return [
             UnexplainedPayment(row.network, int(row.paid_id), row.transaction_hash) for row in rows
         ]
@@ -100,7 +135,7 @@ class PostgresRecoveries:
         """End it, and go on holding what was found; False if it has ended or has new evidence."""
         values = {"id": id, "by": by, "reason": reason, "evidence": found.evidence}
         async with transaction(self._engine) as connection:
-            if not (await connection.execute(statements.FINISH, values)).changed:
+            if not (await connection.execute(FINISH, values)).changed:
                 return False
             if found.paid:
                 rows = [_retained_row(one) for one in found.paid]

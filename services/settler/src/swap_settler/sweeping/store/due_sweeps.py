@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swap_runtime.postgres.database import Engine, reading
-from swap_settler.model.store import sweep_statements as statements
+from swap_settler.model.store.sweep_work import HAS_DUE, HAS_UNBOOKED
 
 
 class PostgresDueSweeps:
@@ -14,9 +14,9 @@ class PostgresDueSweeps:
 
     async def has_due(self, network: str) -> bool:
         async with reading(self._engine) as connection:
-            return bool(await connection.scalar(statements.HAS_DUE, {"network": network}))
+            return bool(await connection.scalar(HAS_DUE, {"network": network}))
 
     async def has_unbooked(self, network: str) -> bool:
         """Whether final sweeps wait to be booked, or ours to be confirmed."""
         async with reading(self._engine) as connection:
-            return bool(await connection.scalar(statements.HAS_UNBOOKED, {"network": network}))
+            return bool(await connection.scalar(HAS_UNBOOKED, {"network": network}))
