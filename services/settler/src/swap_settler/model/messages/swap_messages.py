@@ -17,6 +17,7 @@ from swap_domain.money import Asset
 from swap_domain.transaction_status import TransactionStatus
 from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.changes import Changes
+from swap_settler.model.ports import Work
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentKind, IntentState, Swap
 
 # The transaction type of a payment. A claim that an operator pays is shown as a refund.
@@ -45,6 +46,10 @@ class SwapMessages:
     def outgoing(self, changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
         """Return one message per sequence that was spent, in the order of the changes."""
         return [self._message(c.swap, c.previous_status, at) for c in changes if c.swap is not None]
+
+    async def save(self, work: Work, changes: Sequence[Changes], *, at: datetime) -> None:
+        """Save changes together with their messages, in the transaction that is open."""
+        await work.flush(changes, self.outgoing(changes, at=at))
 
     def _message(self, swap: Swap, previous_status: Status | None, at: datetime) -> Outgoing:
         key = str(swap.id)
