@@ -336,6 +336,7 @@ class Dashboard:
         if self.bench is not None:
             await self.bench.close()
         await self.parts.pay.close()
+        await self.parts.status.close()
         await self.service.engine.dispose()
 
 

@@ -487,6 +487,20 @@ class PreparedSwap(TypedDict):
     next_action: NextAction | None
 
 
+class PublicNetworkStatus(TypedDict):
+    name: str
+    head: int | None
+    head_at: str | None
+    lag_seconds: int | None
+    liquidity: Literal["available", "partial", "none"]
+    payouts: Literal["running", "stopped"]
+    stuck_swaps: int | None
+
+
+class PublicStatus(TypedDict):
+    networks: list[PublicNetworkStatus]
+
+
 class Quoted(TypedDict):
     quote: SwapQuote
     refuel: TokenWithAmount | None

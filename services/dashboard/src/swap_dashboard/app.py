@@ -36,6 +36,7 @@ from swap_dashboard.http.webhooks import WebhookPages
 from swap_dashboard.pay_wiring import Pay, build_pay
 from swap_dashboard.ports import Api, Bench, Passwords
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
+from swap_dashboard.status_wiring import Status, build_status
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.change_password import ChangePassword
 from swap_dashboard.usecases.forget_old import ForgetOld
@@ -48,8 +49,9 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0001"  # the last of the migrations
+SCHEMA_REVISION: Final = "0002"  # the last of the migrations
 FORGET_INTERVAL: Final = timedelta(hours=1)
+STATUS_INTERVAL: Final = timedelta(minutes=1)
 TOKEN_BYTES: Final = 32
 
 
@@ -79,6 +81,8 @@ async def build(service: Service) -> None:
     if bench is not None:
         service.on_stop(bench.close)
     service.on_stop(parts.pay.close)
+    service.every("record-status", STATUS_INTERVAL, parts.status.record)
+    service.on_stop(parts.status.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class Parts:
     forget_old: ForgetOld
     make_sign_in_link: MakeSignInLink
     pay: Pay
+    status: Status
 
 
 class Building:
@@ -141,6 +146,7 @@ class Building:
             self._cookies,
             trusted_proxies=group.trusted_proxies,
         )
+        self._status = build_status(service.engine, group, pages, clock=clock)
         self._pay = build_pay(group, pages, address_of=self._visitors.address, clock=clock)
 
     def parts(self) -> Parts:
@@ -156,6 +162,7 @@ class Building:
             OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
             *self._bench_pages(member_forms),
             self._pay.pages,
+            self._status.pages,
         )
         make_sign_in_link = MakeSignInLink(
             self._accounts,
@@ -175,6 +182,7 @@ class Building:
             ),
             make_sign_in_link=make_sign_in_link,
             pay=self._pay,
+            status=self._status,
         )
 
     def _bench_pages(self, member_forms: MemberForms) -> Sequence[Section]:

@@ -74,6 +74,24 @@ class NetworkStatusModel(PublicModel):
     one_provider_caps: list[OneProviderCapModel]  # empty with two providers, and on test networks
 
 
+class PublicNetworkStatusModel(PublicModel):
+    """How one network is, for everybody."""
+
+    name: str
+    head: int | None  # the newest block that was looked at; null before the first
+    head_at: datetime | None
+    lag_seconds: int | None  # how old that block is
+    liquidity: Literal["available", "partial", "none"]  # tokens that something can be paid out of
+    payouts: Literal["running", "stopped"]
+    stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
+
+
+class PublicStatusModel(PublicModel):
+    """`GET /public/v1/status`."""
+
+    networks: list[PublicNetworkStatusModel]
+
+
 class StatusModel(PublicModel):
     """`GET /status`."""
 

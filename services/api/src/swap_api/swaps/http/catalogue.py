@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
+import orjson
 from starlette.responses import Response
 
 from swap_api.http.conditional import conditional
@@ -22,10 +23,12 @@ from swap_api.swaps.decide.reach import ReachQuery, Side, TokenStatus
 from swap_api.swaps.usecases.list_networks import ListNetworks
 from swap_api.swaps.usecases.list_reachable import ListReachable
 from swap_api.swaps.usecases.report_status import ReportStatus
+from swap_contracts.public.lookups import PublicNetworkStatusModel
 from swap_contracts.public.models import NetworkType
 
 NETWORK_TYPES: Final = frozenset(get_args(NetworkType))
 NONE: Final = b"[]"
+PUBLIC: Final = tuple(PublicNetworkStatusModel.model_fields)
 
 
 class CatalogueEndpoints:
@@ -42,6 +45,12 @@ class CatalogueEndpoints:
 
     async def status(self, request: Request, context: Context) -> Response:
         return enveloped(await self._report_status(context.caller))
+
+    async def public_status(self, request: Request, context: Context) -> Response:
+        """Answer everybody: without what providers and their caps say."""
+        networks = orjson.loads(await self._report_status(context.caller))["networks"]
+        shown = [{name: one[name] for name in PUBLIC} for one in networks]
+        return enveloped(orjson.dumps({"networks": shown}))
 
     async def networks(self, request: Request, context: Context) -> Response:
         parameters = parse_query(NetworksParameters, request.query)

@@ -32,6 +32,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.lookups import (
     LedgerTransactionModel,
+    PublicStatusModel,
     StatusModel,
     SwapEventModel,
     TransactionStatusModel,
@@ -300,6 +301,14 @@ def of_catalogue(catalogue: CatalogueEndpoints) -> list[Endpoint]:
             catalogue.status,
             "Read how every network is",
             StatusModel,
+        ),
+        Endpoint(
+            "GET",
+            "/public/v1/status",
+            catalogue.public_status,
+            "Read how every network is, without a key",
+            PublicStatusModel,
+            scope=Scope.NO_KEY,
         ),
         Endpoint(
             "GET",

@@ -51,12 +51,12 @@ class HttpServices:
         api = self.as_operator(token)
         for service in IDENTIFIED_BY:
             try:
-                told = await api.get(service, "/identity")
+                content = await api.get(service, "/identity")
             except (TokenRefused, ServiceRefused):
                 return None
             except ServiceAway:
                 continue
-            return Identity(str(told["name"]), str(told["role"]))
+            return Identity(str(content["name"]), str(content["role"]))
         raise ServiceAway(IDENTIFIED_BY[0])
 
     async def close(self) -> None:

@@ -54,10 +54,10 @@ class BlockedPages:
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/blocked"), read_units(visitor.api)
         )
-        listed = told["blocked"]
+        listed = content["blocked"]
         rows = [_row(one) for one in listed[:SHOWN_MAX]]
         parts = [
             Part("Blocked", table=Table(COLUMNS, rows, "No address is blocked.")),
@@ -69,10 +69,10 @@ class BlockedPages:
 
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(SETTLER, "/blocked")
+        content = await visitor.api.get(SETTLER, "/blocked")
         query = request.query_params
         network = query.get("network") or None
-        one = find_row(told["blocked"], address=query.get("address", ""), network=network)
+        one = find_row(content["blocked"], address=query.get("address", ""), network=network)
         form = OrderForm(
             "/blocked/lift",
             "Let it go",

@@ -55,11 +55,11 @@ class BookPages:
 
     async def balances(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/balances"), read_units(visitor.api)
         )
-        rows = [_balance(one, units) for one in told["balances"]]
-        backlogs = [_backlog(one) for one in told["backlogs"]]
+        rows = [_balance(one, units) for one in content["balances"]]
+        backlogs = [_backlog(one) for one in content["backlogs"]]
         parts = [
             Part("Balances", table=Table(BALANCES, rows, "Nothing is held or owed yet.")),
             Part("What waits", table=Table(BACKLOGS, backlogs, "Nothing waits.")),
@@ -74,12 +74,12 @@ class BookPages:
 
     async def losses(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/losses"), read_units(visitor.api)
         )
-        span = duration(timedelta(seconds=int(told["span_seconds"])))
-        networks = [_loss(one) for one in told["networks"]]
-        entries = [_entry(one, units) for one in told["entries"]]
+        span = duration(timedelta(seconds=int(content["span_seconds"])))
+        networks = [_loss(one) for one in content["networks"]]
+        entries = [_entry(one, units) for one in content["entries"]]
         parts = [
             Part("Budgets", table=Table(LOSSES, networks), about=f"A loss counts for {span}."),
             Part("Entries", table=Table(ENTRIES, entries, "Nothing was ever lost.")),
@@ -89,8 +89,8 @@ class BookPages:
 
     async def invariants(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(SETTLER, "/invariants", is_slow=True)
-        results = told["invariants"]
+        content = await visitor.api.get(SETTLER, "/invariants", is_slow=True)
+        results = content["invariants"]
         broken = [one for one in results if one["rows"] or one["failure"]]
         rows = [[_result(one), plain(one["name"]), number(len(one["rows"]))] for one in results]
         every = Table(("State", "Invariant", ">Rows"), rows)
@@ -98,7 +98,7 @@ class BookPages:
         view = View(
             title="Invariants",
             about=f"{len(results) - len(broken)} of {len(results)} hold. "
-            f"Checked at {told['at'][:19].replace('T', ' ')} UTC.",
+            f"Checked at {content['at'][:19].replace('T', ' ')} UTC.",
             parts=parts,
         )
         return self._layout.page(view, visitor, section="invariants")

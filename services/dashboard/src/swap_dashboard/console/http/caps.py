@@ -58,10 +58,10 @@ class CapPages:
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
         )
-        rows = [_row(one, units) for one in told["caps"]]
+        rows = [_row(one, units) for one in content["caps"]]
         parts = [
             Part("Caps", table=Table(COLUMNS, rows, "No cap is set: nothing bounds what leaves.")),
             Part("Set a cap", forms=[_setting(units)]),
@@ -75,17 +75,17 @@ class CapPages:
 
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
         )
-        one = find_row(told["caps"], **_key(request.query_params))
+        one = find_row(content["caps"], **_key(request.query_params))
         part = Part("Cap", facts=_facts(one, units), forms=[_changing(one), _lifting(one)])
         view = View(title=_name(one, units), crumbs=[("/caps", "Caps")], parts=[part])
         return self._layout.page(view, visitor, section="caps")
 
     async def set(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
         )
         key = _order_key(fields)
@@ -95,7 +95,7 @@ class CapPages:
             "seconds": int(_digits(fields, "seconds", "The span")),
             "reason": reason_of(fields),
         }
-        present = _find(told["caps"], key)
+        present = _find(content["caps"], key)
         before = "none" if present is None else f"{_limit(present, units)} in {_span(present)}"
         draft = OrderDraft(
             service=SETTLER.value,
@@ -115,11 +115,11 @@ class CapPages:
 
     async def lift(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
         )
         key = _order_key(fields)
-        one = find_row(told["caps"], **key, set_at=fields.get("set_at", ""))
+        one = find_row(content["caps"], **key, set_at=fields.get("set_at", ""))
         draft = OrderDraft(
             service=SETTLER.value,
             path="/caps/lift",

@@ -51,10 +51,10 @@ class ClaimPages:
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/claimable"), read_units(visitor.api)
         )
-        rows = [_row(one, units) for one in told["claimable"]]
+        rows = [_row(one, units) for one in content["claimable"]]
         columns = ("Balance", "Kind", "Network", ">Amount", "Swap", "Deposit")
         view = View(
             title="Claimables",
@@ -114,10 +114,10 @@ class ClaimPages:
         """
         :raises HTTPException: when it was paid or attached meanwhile.
         """
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/claimable"), read_units(visitor.api)
         )
-        return find_row(told["claimable"], id=request.path_params["id"]), units
+        return find_row(content["claimable"], id=request.path_params["id"]), units
 
 
 def _bound(fields: Mapping[str, str], one: Mapping[str, Any]) -> Mapping[str, str]:

@@ -34,10 +34,10 @@ async def gather_rows(
 
     async def read(service: ServiceName) -> Sequence[Mapping[str, Any]] | None:
         try:
-            told = await api.get(service, path, query)
+            content = await api.get(service, path, query)
         except (ServiceAway, ServiceRefused):
             return None
-        return [{"service": service.value, **row} for row in told[name]]
+        return [{"service": service.value, **row} for row in content[name]]
 
     found = await asyncio.gather(*(read(service) for service in of))
     return Gathered(

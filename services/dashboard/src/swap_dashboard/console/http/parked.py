@@ -117,8 +117,8 @@ async def _find(api: OperatorApi, request: Request) -> tuple[ServiceName, Mappin
     service = service_of(request.path_params["service"])
     if service is None:
         raise HTTPException(404)
-    told = await api.get(service, f"/parked/{request.path_params['id']}")
-    return service, told["parked"]
+    content = await api.get(service, f"/parked/{request.path_params['id']}")
+    return service, content["parked"]
 
 
 def _row(one: Mapping[str, Any]) -> Sequence[Cell]:

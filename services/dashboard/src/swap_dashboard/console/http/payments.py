@@ -74,10 +74,10 @@ class PaymentPages:
 
     async def show_queued(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/payouts/queue"), read_units(visitor.api)
         )
-        one = find_row(told["waiting"], intent_id=to_id(request.path_params["id"]))
+        one = find_row(content["waiting"], intent_id=to_id(request.path_params["id"]))
         form = OrderForm(
             f"/payments/queue/{one['intent_id']}/pass",
             "Let it pass",
@@ -89,10 +89,10 @@ class PaymentPages:
 
     async def let_pass(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/payouts/queue"), read_units(visitor.api)
         )
-        one = find_row(told["waiting"], intent_id=to_id(request.path_params["id"]))
+        one = find_row(content["waiting"], intent_id=to_id(request.path_params["id"]))
         amount = units.amount(one["network"], one["token"], one["base_units"])
         draft = OrderDraft(
             service=SETTLER.value,
@@ -112,10 +112,10 @@ class PaymentPages:
 
     async def show_fee(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/fees"), read_units(visitor.api)
         )
-        one = find_row(told["fees"], id=request.path_params["id"])
+        one = find_row(content["fees"], id=request.path_params["id"])
         where = f"/payments/fees/{one['id']}"
         base_units = Field("base_units", "", value=str(one["base_units"]), kind="hidden")
         form = OrderForm(
@@ -131,10 +131,10 @@ class PaymentPages:
 
     async def pay_fee(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told, units = await asyncio.gather(
+        content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/fees"), read_units(visitor.api)
         )
-        one = find_row(told["fees"], id=request.path_params["id"])
+        one = find_row(content["fees"], id=request.path_params["id"])
         to = required(fields, "to_address", "The address of the partner")
         base_units = fields.get("base_units") or str(one["base_units"])
         draft = OrderDraft(

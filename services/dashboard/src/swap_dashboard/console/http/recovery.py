@@ -55,12 +55,14 @@ class RecoveryPages:
 
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(SETTLER, "/recovery")
-        recoveries = [_recovery(one) for one in told["recoveries"]]
+        content = await visitor.api.get(SETTLER, "/recovery")
+        recoveries = [_recovery(one) for one in content["recoveries"]]
         lists = [
-            Part(title, table=_table(told[name])) for name, title in PARTS.items() if told.get(name)
+            Part(title, table=_table(content[name]))
+            for name, title in PARTS.items()
+            if content.get(name)
         ]
-        retained = told.get("retained") or ()
+        retained = content.get("retained") or ()
         if retained:
             href = "/recovery/retained/"
             lists.append(Part("Retained holds", table=_table(retained, href=href)))
@@ -70,8 +72,8 @@ class RecoveryPages:
 
     async def show_retained(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(SETTLER, "/recovery")
-        one = find_row(told.get("retained") or (), id=request.path_params["id"])
+        content = await visitor.api.get(SETTLER, "/recovery")
+        one = find_row(content.get("retained") or (), id=request.path_params["id"])
         form = OrderForm(
             f"/recovery/retained/{one['id']}/release",
             "Release",
@@ -85,8 +87,8 @@ class RecoveryPages:
 
     async def finish(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told = await visitor.api.get(SETTLER, "/recovery")
-        one = find_row(told["recoveries"], id=request.path_params["id"])
+        content = await visitor.api.get(SETTLER, "/recovery")
+        one = find_row(content["recoveries"], id=request.path_params["id"])
         if one["state"] != "open":
             raise HTTPException(404, "It has ended already.")
         draft = OrderDraft(
@@ -108,8 +110,8 @@ class RecoveryPages:
 
     async def release(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told = await visitor.api.get(SETTLER, "/recovery")
-        one = find_row(told.get("retained") or (), id=request.path_params["id"])
+        content = await visitor.api.get(SETTLER, "/recovery")
+        one = find_row(content.get("retained") or (), id=request.path_params["id"])
         shown = [(name, cell.text) for name, cell in _facts(one)]
         draft = OrderDraft(
             service=SETTLER.value,

@@ -51,8 +51,8 @@ class SignerPages:
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(SETTLER, "/signers")
-        rows = [_row(one) for one in told["signers"]]
+        content = await visitor.api.get(SETTLER, "/signers")
+        rows = [_row(one) for one in content["signers"]]
         table = Table(COLUMNS, rows, "No signer has signed yet.")
         view = View(title="Signers", parts=[Part("Signers", table=table)])
         return self._layout.page(view, visitor, section="signers")
@@ -96,9 +96,9 @@ class SignerPages:
         """
         :raises HTTPException: when there is no such signer.
         """
-        told = await self._visitors.require(request).api.get(SETTLER, "/signers")
+        content = await self._visitors.require(request).api.get(SETTLER, "/signers")
         path = request.path_params
-        return find_row(told["signers"], network=path["network"], address=path["address"])
+        return find_row(content["signers"], network=path["network"], address=path["address"])
 
 
 def _path(one: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ EVERYWHERE: Final = "*"
 KINDS: Final = {"signing": "stopped", "halt": "halted", "losses": "loss budget"}
 STOPS: Final = ("Where", "Kind", "Since", "By", "Reason")
 NETWORKS: Final = ("Network", "State", ">Head", ">Read", ">Final", ">Behind")
-RESUMING: Final = "It is refused while a node still contradicts what was told."
+RESUMING: Final = "It is refused while a node still contradicts what was published."
 TAKE_BACK: Final = "Transactions whose published logs were made up, one a line"
 
 
@@ -91,9 +91,9 @@ class StopPages:
 
     async def show_stop(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(SETTLER, "/payouts/stops")
+        content = await visitor.api.get(SETTLER, "/payouts/stops")
         one = find_row(
-            told["stops"],
+            content["stops"],
             kind=request.query_params.get("kind", ""),
             network=request.query_params.get("network", ""),
         )
@@ -104,10 +104,10 @@ class StopPages:
 
     async def lift(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told = await visitor.api.get(SETTLER, "/payouts/stops")
+        content = await visitor.api.get(SETTLER, "/payouts/stops")
         # Of the stop that the form showed, not of whichever is on now.
         one = find_row(
-            told["stops"],
+            content["stops"],
             kind=fields.get("kind", ""),
             network=fields.get("network", ""),
             at=fields.get("at", ""),
@@ -135,8 +135,8 @@ class StopPages:
 
     async def show_network(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(WATCHER, "/networks")
-        one = find_row(told["networks"], network=request.path_params["network"])
+        content = await visitor.api.get(WATCHER, "/networks")
+        one = find_row(content["networks"], network=request.path_params["network"])
         forms = [_resuming(one)] if one["halted"] else []
         part = Part("Network", facts=_network_facts(one), forms=forms)
         crumbs = [("/stops", "Stops and networks")]
@@ -145,9 +145,9 @@ class StopPages:
 
     async def resume(self, request: Request) -> Response:
         visitor, fields = await self._visitors.read_order(request)
-        told = await visitor.api.get(WATCHER, "/networks")
+        content = await visitor.api.get(WATCHER, "/networks")
         name = request.path_params["network"]
-        one = find_row(told["networks"], network=name)
+        one = find_row(content["networks"], network=name)
         halted = one["halted"] or {"reason": "it is not halted", "at": ""}
         taken_back = fields.get("take_back", "").split()
         draft = OrderDraft(

@@ -42,14 +42,14 @@ class SwapPages:
 
     async def list_stuck(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        told = await visitor.api.get(SETTLER, "/stuck")
+        content = await visitor.api.get(SETTLER, "/stuck")
         rows = [
             [
                 code(one["swap_id"], f"/swaps/{one['swap_id']}"),
                 Cell(one["status"], "status"),
                 moment(one["since"]),
             ]
-            for one in told["stuck"]
+            for one in content["stuck"]
         ]
         view = View(
             title="Stuck swaps",
@@ -66,14 +66,14 @@ class SwapPages:
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         id = to_id(request.path_params["id"])
-        told = await visitor.api.get(SETTLER, f"/swaps/{id}")
+        content = await visitor.api.get(SETTLER, f"/swaps/{id}")
         facts = [
-            (name.replace("_", " "), _cell(name, value)) for name, value in told["swap"].items()
+            (name.replace("_", " "), _cell(name, value)) for name, value in content["swap"].items()
         ]
         lists = [
-            Part(title, table=_table(told[name]))
+            Part(title, table=_table(content[name]))
             for name, title in TITLES.items()
-            if told.get(name)
+            if content.get(name)
         ]
         view = View(
             title=f"Swap {id}",

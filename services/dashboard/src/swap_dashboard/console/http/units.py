@@ -11,8 +11,8 @@ from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 
 async def read_units(api: OperatorApi) -> Units:
-    told = await api.get(ServiceName.SETTLER, "/assets")
-    return Units(told["assets"], networks=told["networks"])
+    content = await api.get(ServiceName.SETTLER, "/assets")
+    return Units(content["assets"], networks=content["networks"])
 
 
 def amount_of(units: Units, row: Mapping[str, Any], name: str = "base_units") -> Cell:

@@ -32,8 +32,8 @@ def plain(value: object) -> Cell:
 
 def at(path: str, **query: object) -> str:
     """Return an address of the console with values of services in it, none of them as syntax."""
-    given = {name: str(value) for name, value in query.items() if value}
-    return f"{path}?{urlencode(given)}" if given else path
+    named = {name: str(value) for name, value in query.items() if value}
+    return f"{path}?{urlencode(named)}" if named else path
 
 
 def part_of(value: object) -> str:

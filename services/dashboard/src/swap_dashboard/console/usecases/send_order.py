@@ -82,5 +82,5 @@ async def _is_there(seen: Seen, api: OperatorApi) -> bool:
     :raises ServiceAway: when the service does not answer.
     :raises ServiceRefused: when it refuses.
     """
-    told = await api.get(ServiceName(seen.service), seen.path)
-    return seen.is_same(told[seen.rows])
+    content = await api.get(ServiceName(seen.service), seen.path)
+    return seen.is_same(content[seen.rows])

@@ -1,0 +1,143 @@
+"""The status page: public, without a session, and without an amount."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.domain.status import (
+    HISTORY,
+    SERVICE,
+    Incident,
+    NetworkStatus,
+    RouteState,
+    StatusDay,
+    Trouble,
+    route_state,
+    to_good_share,
+)
+from swap_dashboard.http.rendering import Pages, length
+from swap_dashboard.ports import Clock
+from swap_dashboard.status_ports import StatusHistory
+from swap_dashboard.usecases.record_status import ReadStatus
+
+DAYS: Final = 30
+MATRIX_MAX: Final = 12  # networks of which every route is shown
+BAD_MINUTES: Final = 30  # of a day, from which on it is a bad one
+CACHED: Final = {"cache-control": "public, max-age=10"}
+WORDS: Final = {
+    Trouble.STOPPED: "Payouts are stopped",
+    Trouble.SILENT: "Blocks are not read",
+    Trouble.SLOW: "Blocks are read late",
+    Trouble.DRY: "No liquidity",
+    Trouble.STUCK: "Swaps take too long",
+    Trouble.AWAY: "The service does not answer",
+}
+LIQUIDITY: Final = {
+    "available": ("available", "good"),
+    "partial": ("limited", "warning"),
+    "none": ("none", "bad"),
+}
+ROUTES: Final = {
+    RouteState.AVAILABLE: "good",
+    RouteState.LIMITED: "warning",
+    RouteState.NONE: "bad",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDay:
+    day: date
+    tone: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNetwork:
+    """One network with its last days."""
+
+    name: str
+    status: NetworkStatus
+    lag: str
+    liquidity: tuple[str, str]
+    troubles: Sequence[str]
+    days: Sequence[ShownDay]
+    share: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownIncident:
+    where: str
+    what: str
+    began_at: datetime
+    ended_at: datetime | None
+    lasted: str
+
+
+class StatusPages:
+    def __init__(
+        self, pages: Pages, read_status: ReadStatus, history: StatusHistory, *, clock: Clock
+    ) -> None:
+        self._pages = pages
+        self._read_status = read_status
+        self._history = history
+        self._clock = clock
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [Route("/status", self.show)]
+
+    async def show(self, _: Request) -> Response:
+        now = self._clock()
+        networks = await self._read_status()
+        days = await self._history.days(now - HISTORY)
+        incidents = await self._history.incidents(now - HISTORY)
+        listed = networks or ()
+        values = {
+            "title": "Status",
+            "is_away": networks is None,
+            "networks": [_shown(one, days, now.date()) for one in listed],
+            "routes": listed if 1 < len(listed) <= MATRIX_MAX else (),
+            "route_state": route_state,
+            "route_tones": ROUTES,
+            "stuck": sum(one.stuck_swaps or 0 for one in listed),
+            "open": [_incident(one, now) for one in incidents if one.ended_at is None],
+            "past": [_incident(one, now) for one in incidents if one.ended_at is not None],
+            "service_share": to_good_share([one for one in days if one.network == SERVICE]),
+            "at": now,
+        }
+        return self._pages.render("status.html", values, headers=CACHED)
+
+
+def _shown(one: NetworkStatus, days: Sequence[StatusDay], today: date) -> ShownNetwork:
+    own = {day.day: day for day in days if day.network == one.name}
+    return ShownNetwork(
+        name=one.name,
+        status=one,
+        lag="\N{EN DASH}" if one.lag is None else length(one.lag),
+        liquidity=LIQUIDITY.get(one.liquidity, (one.liquidity, "quiet")),
+        troubles=[WORDS[trouble] for trouble in sorted(one.troubles)],
+        days=[_day(own, today - timedelta(days=ago)) for ago in reversed(range(DAYS))],
+        share=to_good_share(list(own.values())),
+    )
+
+
+def _day(own: dict[date, StatusDay], day: date) -> ShownDay:
+    found = own.get(day)
+    if found is None:
+        return ShownDay(day, "quiet", f"{day}: not looked at")
+    if not found.bad_minutes:
+        return ShownDay(day, "good", f"{day}: no trouble")
+    tone = "bad" if found.bad_minutes >= BAD_MINUTES else "warning"
+    return ShownDay(day, tone, f"{day}: {found.bad_minutes} bad minutes of {found.minutes}")
+
+
+def _incident(one: Incident, now: datetime) -> ShownIncident:
+    where = one.network or "All networks"
+    lasted = length((one.ended_at or now) - one.began_at)
+    return ShownIncident(where, WORDS[one.trouble], one.began_at, one.ended_at, lasted)

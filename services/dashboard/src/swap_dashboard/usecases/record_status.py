@@ -1,0 +1,54 @@
+"""Looks at the networks once a minute, and stores what is bad."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from swap_dashboard.domain.status import HISTORY, SERVICE, NetworkStatus, Trouble
+from swap_dashboard.ports import ApiAway, Clock
+from swap_dashboard.status_ports import StatusApi, StatusHistory
+
+READ_AGAIN_AFTER: Final = timedelta(seconds=10)
+
+
+class ReadStatus:
+    """Ask the api once for all readers of a moment: anybody may load the page."""
+
+    def __init__(self, api: StatusApi, *, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._read_at: datetime | None = None
+        self._networks: Sequence[NetworkStatus] | None = None
+
+    async def __call__(self) -> Sequence[NetworkStatus] | None:
+        """Return the networks; None while the api does not answer."""
+        async with self._turn:
+            now = self._clock()
+            if self._read_at is None or now - self._read_at >= READ_AGAIN_AFTER:
+                try:
+                    self._networks = await self._api.networks()
+                except ApiAway:
+                    self._networks = None
+                self._read_at = now
+            return self._networks
+
+
+class RecordStatus:
+    def __init__(self, read_status: ReadStatus, history: StatusHistory, *, clock: Clock) -> None:
+        self._read_status = read_status
+        self._history = history
+        self._clock = clock
+
+    async def __call__(self) -> None:
+        now = self._clock()
+        networks = await self._read_status()
+        seen: dict[str, frozenset[Trouble]] = {
+            SERVICE: frozenset({Trouble.AWAY}) if networks is None else frozenset()
+        }
+        seen |= {one.name: one.troubles for one in networks or ()}
+        await self._history.record(seen, now)
+        await self._history.forget(now - HISTORY)

@@ -1,0 +1,188 @@
+"""The status page: public, from the api's route for everybody, with what was stored before."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import psycopg
+import pytest
+
+from services.dashboard.tests.shop import Api, Dashboard
+from swap_dashboard.adapters.status_history import PostgresStatusHistory
+from swap_dashboard.domain.status import Trouble
+from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.postgres.sql import sql
+from tests.plugins.postgres import Database, emptying
+from tests.plugins.processes import free_port
+from tests.support.browser import Page, find_browser, opened
+from tests.support.screens import AXE, LOOKS, WIDE, look, picture, violations
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
+GUIDE = os.environ.get("GUIDE_PICTURES")
+NOW = datetime.now(UTC)
+BYTES_MAX = 100 * 1024
+SEED = """
+DELETE FROM chain_watcher.watch_cursor;
+DELETE FROM settler.inventory;
+INSERT INTO chain_watcher.watch_cursor
+    (network, number, hash, parent_hash, time, finalized_number, start_number, checked_number)
+VALUES ('ETHEREUM_DEVNET', 21034567, '0x01', '0x00', now(), 9, 0, 9),
+       ('BASE_DEVNET', 9034567, '0x02', '0x00', now() - interval '4 minutes', 9, 0, 9);
+INSERT INTO settler.inventory (network, token, held_base_units, owed_base_units)
+VALUES ('ETHEREUM_DEVNET', 'a', 10, 1), ('ETHEREUM_DEVNET', 'b', 1, 1), ('BASE_DEVNET', 'a', 9, 1);
+"""
+
+
+@pytest.fixture
+async def history(dashboard: Dashboard) -> PostgresStatusHistory:
+    async with dashboard.service.engine.begin() as connection:
+        await connection.execute(sql(emptying("status_day, status_incident")))
+    return PostgresStatusHistory(dashboard.service.engine)
+
+
+@pytest.fixture
+def seeded(database: Database) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute(SEED.encode())
+
+
+class TestHistory:
+    async def test_a_minute_counts_once_whoever_sees_it(
+        self, history: PostgresStatusHistory
+    ) -> None:
+        for second in (1, 20, 59):
+            await history.record({"A": {Trouble.SLOW}}, NOW.replace(second=second))
+        await history.record({"A": set()}, NOW + timedelta(minutes=1))
+
+        days = await history.days(NOW - timedelta(days=1))
+
+        assert sum(day.minutes for day in days) == 2
+        assert sum(day.bad_minutes for day in days) == 1
+
+    async def test_an_incident_lasts_until_its_network_is_seen_without_it(
+        self, history: PostgresStatusHistory
+    ) -> None:
+        await history.record({"A": {Trouble.STOPPED}, "B": {Trouble.DRY}}, NOW)
+        await history.record({"A": {Trouble.STOPPED}}, NOW + timedelta(minutes=1))
+        await history.record({"A": set()}, NOW + timedelta(minutes=2))
+
+        found = {one.network: one for one in await history.incidents(NOW - timedelta(days=1))}
+
+        assert found["A"].ended_at == NOW + timedelta(minutes=2)
+        assert found["B"].ended_at is None  # it was not looked at
+
+    async def test_old_rows_are_deleted(self, history: PostgresStatusHistory) -> None:
+        old = NOW - timedelta(days=40)
+        await history.record({"A": {Trouble.STOPPED}}, old)
+        await history.record({"A": set()}, old + timedelta(minutes=1))
+
+        await history.forget(NOW - timedelta(days=30))
+
+        assert await history.days(old) == []
+        assert await history.incidents(old) == []
+
+
+async def test_the_api_answers_everybody_without_amounts(api: Api, seeded: None) -> None:
+    async with httpx.AsyncClient() as http:
+        answer = await http.get(f"{api.url}/public/v1/status")
+
+    networks = {one["name"]: one for one in answer.json()["data"]["networks"]}
+    assert networks["ETHEREUM_DEVNET"]["liquidity"] == "partial"
+    assert set(networks["ETHEREUM_DEVNET"]) == {
+        "name", "head", "head_at", "lag_seconds", "liquidity", "payouts", "stuck_swaps",
+    }  # fmt: skip
+
+
+async def test_the_page_needs_nobody_signed_in_and_shows_what_was_recorded(
+    dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
+) -> None:
+    await dashboard.parts.status.record()
+
+    page = await dashboard.browser().get("/status")
+
+    assert page.status_code == 200
+    assert "set-cookie" not in page.headers
+    for words in ("ETHEREUM_DEVNET", "limited", "Blocks are read late", "21,034,567"):
+        assert words in page.text, words
+    assert "30 days" in page.text
+
+
+async def test_an_api_that_is_away_is_said_and_recorded(
+    database: Database, api: Api, history: PostgresStatusHistory
+) -> None:
+    made = Dashboard(
+        database, api, public_url="http://dashboard.test", api_url="http://127.0.0.1:1"
+    )
+    await made.parts.status.record()
+
+    page = await made.browser().get("/status")
+
+    assert page.status_code == 200
+    assert "The service does not answer right now" in page.text
+    [incident] = await history.incidents(NOW - timedelta(days=1))
+    assert incident.trouble is Trouble.AWAY
+    await made.close()
+
+
+@pytest.fixture
+async def url(
+    database: Database, api: Api, history: PostgresStatusHistory, seeded: None
+) -> AsyncIterator[str]:
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    made = Dashboard(database, api, public_url=address)
+    for ago in reversed(range(25)):
+        at = NOW - timedelta(days=ago, minutes=5)
+        troubles = {Trouble.STOPPED} if ago == 3 else set()
+        for minute in range(40 if ago == 3 else 2):
+            later = at + timedelta(seconds=60 * minute - 3600)
+            await history.record({"": set(), "ETHEREUM_DEVNET": troubles}, later)
+            await history.record({"BASE_DEVNET": {Trouble.SLOW} if ago == 9 else set()}, later)
+    await made.parts.status.record()
+    server = AsgiServer(made.parts.site, "127.0.0.1", port)
+    await server.start()
+    yield f"{address}/status"
+    await server.stop()
+    await made.close()
+
+
+async def guide_picture(page: Page) -> None:
+    """Write the picture of docs/dashboard.md."""
+    await look(page, "light", WIDE)
+    area = {"x": 0, "y": 0, "width": WIDE, "height": 800, "scale": 1}
+    shot = await page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)
+    (Path(str(GUIDE)) / "status.webp").write_bytes(base64.b64decode(shot["data"]))
+
+
+@pytest.mark.skipif(find_browser() is None, reason="there is no Chromium here")
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed")
+async def test_the_page_is_readable_in_every_look(url: str, tmp_path: Path) -> None:
+    browser = find_browser()
+    assert browser is not None
+    found, wide = [], []
+    async with opened(browser, tmp_path, url) as page:
+        await page.until("!!document.querySelector('.networks')")
+        sizes = await page.value(
+            "JSON.stringify(performance.getEntries().filter(e => e.encodedBodySize)"
+            ".map(e => e.encodedBodySize))"
+        )
+        for scheme, width in LOOKS:
+            await look(page, scheme, width)
+            found += await violations(page)
+            wide += [width] * await page.value("document.documentElement.scrollWidth > innerWidth")
+            await picture(page, f"status-{scheme}-{width}")
+        if GUIDE:
+            await guide_picture(page)
+        hosts = {urlsplit(one).netloc for one in page.requests if one.startswith("http")}
+
+    assert found == []
+    assert wide == []
+    assert sum(json.loads(sizes)) <= BYTES_MAX
+    assert hosts == {urlsplit(url).netloc}
