@@ -8,7 +8,10 @@ from services.dashboard.tests.shop import Api, Dashboard, an_api
 from swap_runtime.postgres.sql import sql
 from tests.plugins.postgres import Database, emptying
 
-TABLES = "account, membership, session, sign_in_link, sign_in_failure"
+TABLES = (
+    "account, membership, session, sign_in_link, sign_in_failure, second_factor, recovery_code, "
+    "pending_sign_in"
+)
 ADDRESS = "http://dashboard.test"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from base64 import b32encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,7 +15,12 @@ from starlette.applications import Starlette
 from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.api import HttpApi, to_token
 from swap_dashboard.adapters.bench import HttpBench
+from swap_dashboard.adapters.device_codes import TimeCodes
 from swap_dashboard.adapters.passwords import Argon2Passwords
+from swap_dashboard.adapters.second_factors import (
+    PostgresPendingSignIns,
+    PostgresSecondFactors,
+)
 from swap_dashboard.adapters.sessions import PostgresSessions, PostgresSignInLinks
 from swap_dashboard.adapters.throttling import PostgresThrottle
 from swap_dashboard.http.account import AccountPages
@@ -28,6 +34,7 @@ from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.rendering import Pages
+from swap_dashboard.http.second_factor import SecondFactorPages
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.site import Section, build_site, static_version
 from swap_dashboard.http.swaps import SwapPages
@@ -39,20 +46,27 @@ from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.status_wiring import Status, build_status
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.change_password import ChangePassword
+from swap_dashboard.usecases.check_code import CheckCode
 from swap_dashboard.usecases.forget_old import ForgetOld
 from swap_dashboard.usecases.join_bench import JoinBench
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
+from swap_dashboard.usecases.manage_second_factor import (
+    ManageSecondFactor,
+    RemoveSecondFactor,
+)
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
-from swap_dashboard.usecases.sign_in import SignIn, SignInByLink
+from swap_dashboard.usecases.sign_in import FinishSignIn, SignIn, SignInByLink
+from swap_dashboard.usecases.sign_in_by_code import SignInByCode
 from swap_runtime.process.service import Service, run
 from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0002"  # the last of the migrations
+SCHEMA_REVISION: Final = "0003"  # the last of the migrations
 FORGET_INTERVAL: Final = timedelta(hours=1)
 STATUS_INTERVAL: Final = timedelta(minutes=1)
 TOKEN_BYTES: Final = 32
+RECOVERY_BYTES: Final = 10
 
 
 def main() -> None:
@@ -120,6 +134,9 @@ class Building:
         self._sessions = PostgresSessions(service.engine)
         self._links = PostgresSignInLinks(service.engine)
         self._throttle = PostgresThrottle(service.engine)
+        self._factors = PostgresSecondFactors(service.engine, Sealing.with_keys(keys))
+        self._pending = PostgresPendingSignIns(service.engine)
+        self._check_code = CheckCode(self._factors, TimeCodes(), self._throttle, clock=clock)
         self._is_https = group.public_url.startswith("https:")
         self._cookies = Cookies(is_https=self._is_https)
         self._forms = Forms(public_url=group.public_url)
@@ -156,6 +173,7 @@ class Building:
             HomePages(layout, visitors),
             self._sign_in_pages(),
             self._account_pages(),
+            self._second_factor_pages(),
             SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),
             WebhookPages(layout, visitors, member_forms),
             KeyPages(layout, visitors, member_forms),
@@ -175,10 +193,16 @@ class Building:
         return Parts(
             site=build_site(sections, layout, is_https=self._is_https),
             admin=AccountRoutes(
-                accept_invitation=self._accept_invitation, make_sign_in_link=make_sign_in_link
+                accept_invitation=self._accept_invitation,
+                make_sign_in_link=make_sign_in_link,
+                remove_second_factor=RemoveSecondFactor(self._accounts, self._factors),
             ),
             forget_old=ForgetOld(
-                self._sessions, self._throttle, idle=self._group.session_idle, clock=self._clock
+                self._sessions,
+                self._throttle,
+                self._pending,
+                idle=self._group.session_idle,
+                clock=self._clock,
             ),
             make_sign_in_link=make_sign_in_link,
             pay=self._pay,
@@ -199,6 +223,13 @@ class Building:
         return (pages,)
 
     def _sign_in_pages(self) -> SignInPages:
+        finish = FinishSignIn(
+            self._factors,
+            self._pending,
+            self._open_session,
+            clock=self._clock,
+            new_token=new_token,
+        )
         return SignInPages(
             self._layout,
             self._visitors,
@@ -208,11 +239,16 @@ class Building:
                 self._accounts,
                 self._passwords,
                 self._throttle,
-                self._open_session,
+                finish,
                 clock=self._clock,
             ),
-            sign_in_by_link=SignInByLink(
-                self._accounts, self._links, self._open_session, clock=self._clock
+            sign_in_by_link=SignInByLink(self._accounts, self._links, finish, clock=self._clock),
+            sign_in_by_code=SignInByCode(
+                self._accounts,
+                self._pending,
+                self._check_code,
+                self._open_session,
+                clock=self._clock,
             ),
             accept_invitation=self._accept_invitation,
             open_session=self._open_session,
@@ -231,6 +267,30 @@ class Building:
                 self._accounts, self._passwords, self._sessions, self._throttle, clock=self._clock
             ),
         )
+
+    def _second_factor_pages(self) -> SecondFactorPages:
+        return SecondFactorPages(
+            self._layout,
+            self._visitors,
+            self._forms,
+            manage_second_factor=ManageSecondFactor(
+                self._accounts,
+                self._passwords,
+                self._sessions,
+                self._throttle,
+                factors=self._factors,
+                device_codes=TimeCodes(),
+                check_code=self._check_code,
+                clock=self._clock,
+                new_code=new_recovery_code,
+            ),
+        )
+
+
+def new_recovery_code() -> str:
+    """Return 80 random bits, as people copy them."""
+    text = b32encode(secrets.token_bytes(RECOVERY_BYTES)).decode().casefold()
+    return "-".join(text[start : start + 4] for start in range(0, len(text), 4))
 
 
 def new_token() -> str:

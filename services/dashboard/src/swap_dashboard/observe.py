@@ -45,6 +45,10 @@ def token_not_renewed(membership_id: UUID, reason: str) -> None:
     log.warning("access token not renewed", membership_id=membership_id, reason=reason)
 
 
+def second_factor_changed(account_id: UUID, state: str) -> None:
+    log.warning("second factor changed", account_id=account_id, state=state)
+
+
 def sessions_ended(account_id: UUID, number: int) -> None:
     log.info("sessions ended", account_id=account_id, number=number)
 

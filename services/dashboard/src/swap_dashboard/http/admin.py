@@ -10,10 +10,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from swap_dashboard.domain.accounts import AccountRefused
+from swap_dashboard.domain.accounts import AccountRefused, to_email
 from swap_dashboard.ports import ApiAway, ApiRefused, EmailTaken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
+from swap_dashboard.usecases.manage_second_factor import RemoveSecondFactor
 from swap_runtime.process.service import Service
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -44,15 +45,21 @@ class AccountRoutes:
     """Accounts without a browser, and links for who lost a password."""
 
     def __init__(
-        self, *, accept_invitation: AcceptInvitation, make_sign_in_link: MakeSignInLink
+        self,
+        *,
+        accept_invitation: AcceptInvitation,
+        make_sign_in_link: MakeSignInLink,
+        remove_second_factor: RemoveSecondFactor,
     ) -> None:
         self._accept_invitation = accept_invitation
         self._make_sign_in_link = make_sign_in_link
+        self._remove_second_factor = remove_second_factor
 
     def add_to(self, service: Service) -> None:
         service.admin("POST", "/accounts", self.add)
         service.admin("POST", "/memberships", self.add_membership)
         service.admin("POST", "/sign-in-links", self.link)
+        service.admin("POST", "/second-factors/remove", self.remove_second_factor)
 
     async def add(self, request: Request) -> Response:
         body = await _read(NewAccount, request)
@@ -91,6 +98,16 @@ class AccountRoutes:
         if link is None:
             return _refusal("there is no account of this email", 404)
         return JSONResponse({"link": link})
+
+    async def remove_second_factor(self, request: Request) -> Response:
+        body = await _read(LinkFor, request)
+        try:
+            is_removed = await self._remove_second_factor(to_email(body.email))
+        except AccountRefused as error:
+            return _refusal(str(error), 422)
+        if not is_removed:
+            return _refusal("no account of this email has a second factor", 404)
+        return JSONResponse({"removed": True})
 
 
 async def _read(model: type[Body], request: Request) -> Body:

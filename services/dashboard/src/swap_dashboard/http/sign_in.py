@@ -19,9 +19,18 @@ from swap_dashboard.http.visitors import Visitor, Visitors
 from swap_dashboard.ports import ApiRefused, EmailTaken, Sessions
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import OpenSession
-from swap_dashboard.usecases.sign_in import SignIn, SignInBlocked, SignInByLink, SignInRefused
+from swap_dashboard.usecases.sign_in import (
+    SignIn,
+    SignInBlocked,
+    SignInByLink,
+    SignInRefused,
+    SignInStep,
+)
+from swap_dashboard.usecases.sign_in_by_code import SignInByCode, SignInEnded
 
 WRONG: Final = "No account has this email with this password."
+WRONG_CODE: Final = "The code is wrong, or was used already."
+CODE_ENDED: Final = "This took too long. Sign in again."
 LINK_ENDED: Final = "This link was used already, or it expired. Ask for another one."
 SECRET_BYTES: Final = 32
 
@@ -36,6 +45,7 @@ class SignInPages:
         *,
         sign_in: SignIn,
         sign_in_by_link: SignInByLink,
+        sign_in_by_code: SignInByCode,
         accept_invitation: AcceptInvitation,
         open_session: OpenSession,
         sessions: Sessions,
@@ -46,6 +56,7 @@ class SignInPages:
         self._cookies = cookies
         self._sign_in = sign_in
         self._sign_in_by_link = sign_in_by_link
+        self._sign_in_by_code = sign_in_by_code
         self._accept_invitation = accept_invitation
         self._open_session = open_session
         self._sessions = sessions
@@ -54,6 +65,7 @@ class SignInPages:
         return [
             Route("/sign-in", self.show),
             Route("/sign-in", self.submit, methods=["POST"]),
+            Route("/sign-in/code", self.submit_code, methods=["POST"]),
             Route("/sign-in/link", self.show_link),
             Route("/sign-in/link", self.submit_link, methods=["POST"]),
             Route("/join", self.show_join),
@@ -72,13 +84,13 @@ class SignInPages:
         email, target = fields.get("email", ""), own_path(fields.get("next", "/"))
         browser = self._visitors.browser(request)
         try:
-            token = await self._sign_in(email, fields.get("password", ""), browser)
+            step = await self._sign_in(email, fields.get("password", ""), browser)
         except SignInRefused:
             problem, status = WRONG, 401
         except SignInBlocked as blocked:
             problem, status = str(blocked), 429
         else:
-            return await self._begin(request, token, target)
+            return await self._go_on(request, step, target)
         values = {"next": target, "email": email, "problem": problem}
         return self._form(request, "sign_in.html", values, title="Sign in", status=status)
 
@@ -94,10 +106,27 @@ class SignInPages:
         fields = await self._forms.read(request, self._cookies.form(request))
         browser = self._visitors.browser(request)
         try:
-            token = await self._sign_in_by_link(fields.get("token", ""), browser)
+            step = await self._sign_in_by_link(fields.get("token", ""), browser)
         except SignInRefused:
             return self._link_ended()
-        return await self._begin(request, token, "/")
+        return await self._go_on(request, step, "/")
+
+    async def submit_code(self, request: Request) -> Response:
+        fields = await self._forms.read(request, self._cookies.form(request))
+        pending, target = fields.get("pending", ""), own_path(fields.get("next", "/"))
+        browser = self._visitors.browser(request)
+        try:
+            token = await self._sign_in_by_code(pending, fields.get("code", ""), browser)
+        except SignInEnded:
+            values: Mapping[str, object] = {"next": target, "problem": CODE_ENDED}
+            return self._form(request, "sign_in.html", values, title="Sign in", status=401)
+        except SignInRefused:
+            problem, status = WRONG_CODE, 401
+        except SignInBlocked as blocked:
+            problem, status = str(blocked), 429
+        else:
+            return await self._begin(request, token, target)
+        return self._code_form(request, pending, target, problem=problem, status=status)
 
     async def show_join(self, request: Request) -> Response:
         invitation = request.query_params.get("invitation", "")
@@ -157,6 +186,23 @@ class SignInPages:
     def _link_ended(self) -> Response:
         values = {"status": 410, "text": LINK_ENDED, "request_id": None}
         return self._layout.plain("error.html", values, title="Link ended", status=410)
+
+    async def _go_on(self, request: Request, step: SignInStep, target: str) -> Response:
+        if step.pending:
+            return self._code_form(request, step.pending, target)
+        return await self._begin(request, step.session, target)
+
+    def _code_form(
+        self,
+        request: Request,
+        pending: str,
+        target: str,
+        *,
+        problem: str | None = None,
+        status: int = 200,
+    ) -> Response:
+        values = {"pending": pending, "next": target, "problem": problem}
+        return self._form(request, "code.html", values, title="Enter a code", status=status)
 
     async def _begin(self, request: Request, token: str, target: str) -> Response:
         """Send the browser on with a new session; the one it came with ends."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from swap_dashboard.domain.throttling import FORGOTTEN_AFTER
+from swap_dashboard.factor_ports import PendingSignIns
 from swap_dashboard.ports import Clock, Sessions, Throttle
 
 
@@ -10,8 +11,15 @@ class ForgetOld:
     """Delete what has ended: sessions, and failures to sign in."""
 
     def __init__(
-        self, sessions: Sessions, throttle: Throttle, *, idle: timedelta, clock: Clock
+        self,
+        sessions: Sessions,
+        throttle: Throttle,
+        pending: PendingSignIns,
+        *,
+        idle: timedelta,
+        clock: Clock,
     ) -> None:
+        self._pending = pending
         self._sessions = sessions
         self._throttle = throttle
         self._idle = idle
@@ -20,4 +28,5 @@ class ForgetOld:
     async def __call__(self) -> None:
         now = self._clock()
         await self._sessions.forget_ended(now, now - self._idle)
+        await self._pending.forget(now)
         await self._throttle.forget(now - FORGOTTEN_AFTER)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from swap_dashboard import observe
-from swap_dashboard.domain.accounts import AccountRefused, to_email
+from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
+from swap_dashboard.domain.second_factor import PENDING_LIFETIME
 from swap_dashboard.domain.throttling import counted_by
-from swap_dashboard.ports import Accounts, Clock, Passwords, SignInLinks, Throttle
+from swap_dashboard.factor_ports import PendingSignIns, SecondFactors
+from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
 from swap_dashboard.usecases.open_session import Browser, OpenSession, hash_token
 
 
@@ -23,6 +26,41 @@ class SignInBlocked(Exception):
         super().__init__(f"Too many attempts. Try again in {seconds} s.")
 
 
+@dataclass(frozen=True, slots=True)
+class SignInStep:
+    """How far a sign-in got: a session, or the token of one that waits for a code."""
+
+    session: str = ""
+    pending: str = ""
+
+
+class FinishSignIn:
+    """Open a session, or wait for a code where the account has a second factor."""
+
+    def __init__(
+        self,
+        factors: SecondFactors,
+        pending: PendingSignIns,
+        open_session: OpenSession,
+        *,
+        clock: Clock,
+        new_token: NewToken,
+    ) -> None:
+        self._factors = factors
+        self._pending = pending
+        self._open_session = open_session
+        self._clock = clock
+        self._new_token = new_token
+
+    async def __call__(self, account: Account, browser: Browser, *, by: str) -> SignInStep:
+        factor = await self._factors.find(account.id)
+        if factor is None or not factor.is_confirmed:
+            return SignInStep(session=await self._open_session(account, browser, by=by))
+        token, ends_at = self._new_token(), self._clock() + PENDING_LIFETIME
+        await self._pending.add(hash_token(token), account.id, ends_at)
+        return SignInStep(pending=token)
+
+
 class SignIn:
     """Sign a person in by a password."""
 
@@ -31,18 +69,18 @@ class SignIn:
         accounts: Accounts,
         passwords: Passwords,
         throttle: Throttle,
-        open_session: OpenSession,
+        finish: FinishSignIn,
         *,
         clock: Clock,
     ) -> None:
         self._accounts = accounts
         self._passwords = passwords
         self._throttle = throttle
-        self._open_session = open_session
+        self._finish = finish
         self._clock = clock
 
-    async def __call__(self, email: str, password: str, browser: Browser) -> str:
-        """Return the token of a new session.
+    async def __call__(self, email: str, password: str, browser: Browser) -> SignInStep:
+        """Return a new session, or what a code is asked for.
 
         :raises SignInBlocked: after too many failures, also with the right password.
         :raises SignInRefused: when nobody has this email with this password.
@@ -60,26 +98,26 @@ class SignIn:
             observe.sign_in_failed()
             raise SignInRefused
         await self._throttle.succeed(counted)
-        return await self._open_session(account, browser, by="password")
+        return await self._finish(account, browser, by="password")
 
 
 class SignInByLink:
     """Sign a person in by a link that an operator made."""
 
     def __init__(
-        self, accounts: Accounts, links: SignInLinks, open_session: OpenSession, *, clock: Clock
+        self, accounts: Accounts, links: SignInLinks, finish: FinishSignIn, *, clock: Clock
     ) -> None:
         self._accounts = accounts
         self._links = links
-        self._open_session = open_session
+        self._finish = finish
         self._clock = clock
 
     async def email_of(self, link: str) -> str | None:
         """Return whom a link signs in, and leave it as it is."""
         return await self._links.account_of(hash_token(link), self._clock())
 
-    async def __call__(self, link: str, browser: Browser) -> str:
-        """Take the link and return the token of a new session.
+    async def __call__(self, link: str, browser: Browser) -> SignInStep:
+        """Take the link and return a new session, or what a code is asked for.
 
         :raises SignInRefused: when it is unknown, taken or expired.
         """
@@ -88,7 +126,7 @@ class SignInByLink:
             observe.sign_in_failed()
             raise SignInRefused
         account = await self._accounts.find_by_id(account_id)
-        return await self._open_session(account, browser, by="link")
+        return await self._finish(account, browser, by="link")
 
 
 def _readable(email: str) -> str:

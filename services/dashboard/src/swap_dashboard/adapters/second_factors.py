@@ -1,0 +1,138 @@
+"""Second factors and sign-ins that wait for one, on Postgres. Secrets are sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from swap_dashboard.domain.second_factor import SecondFactor
+from swap_runtime.postgres.database import (
+    Engine,
+    Transaction,
+    execute_alone,
+    reading,
+    transaction,
+)
+from swap_runtime.postgres.sql import sql
+from swap_runtime.sealing import Sealing
+
+FIND: Final = sql("""
+SELECT sealed_secret, confirmed_at IS NOT NULL AS is_confirmed FROM second_factor
+WHERE account_id = :account_id
+""")
+BEGIN: Final = sql("""
+INSERT INTO second_factor AS known (account_id, sealed_secret, created_at)
+VALUES (:account_id, :sealed_secret, :at)
+ON CONFLICT (account_id) DO UPDATE SET sealed_secret = excluded.sealed_secret,
+  created_at = excluded.created_at
+WHERE known.confirmed_at IS NULL
+""")
+CONFIRM: Final = sql("""
+UPDATE second_factor SET confirmed_at = :at, last_step = :step
+WHERE account_id = :account_id AND confirmed_at IS NULL
+""")
+USE_STEP: Final = sql("""
+UPDATE second_factor SET last_step = :step
+WHERE account_id = :account_id AND confirmed_at IS NOT NULL AND last_step < :step
+""")
+USE_CODE: Final = sql("""
+DELETE FROM recovery_code WHERE account_id = :account_id AND code_hash = :code
+""")
+REMOVE_CODES: Final = sql("DELETE FROM recovery_code WHERE account_id = :account_id")
+ADD_CODES: Final = sql("""
+INSERT INTO recovery_code (account_id, code_hash)
+SELECT :account_id, code FROM unnest(CAST(:codes AS bytea[])) AS made(code)
+""")
+COUNT_CODES: Final = sql("SELECT count(*) FROM recovery_code WHERE account_id = :account_id")
+REMOVE: Final = sql("DELETE FROM second_factor WHERE account_id = :account_id")
+
+ADD_PENDING: Final = sql("""
+INSERT INTO pending_sign_in (token_hash, account_id, expires_at)
+VALUES (:token_hash, :account_id, :expires_at)
+""")
+FIND_PENDING: Final = sql("""
+SELECT account_id FROM pending_sign_in WHERE token_hash = :token_hash AND expires_at > :at
+""")
+END_PENDING: Final = sql("""
+DELETE FROM pending_sign_in WHERE token_hash = :token_hash AND expires_at > :at
+""")
+FORGET_PENDING: Final = sql("DELETE FROM pending_sign_in WHERE expires_at < :before")
+
+
+class PostgresSecondFactors:
+    def __init__(self, engine: Engine, sealing: Sealing) -> None:
+        self._engine = engine
+        self._sealing = sealing
+
+    async def find(self, account_id: UUID) -> SecondFactor | None:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(FIND, {"account_id": account_id})
+        row = rows.one_or_none()
+        if row is None:
+            return None
+        secret = self._sealing.open(row.sealed_secret, owner_id=account_id)
+        return SecondFactor(secret, row.is_confirmed)
+
+    async def begin(self, account_id: UUID, secret: str, at: datetime) -> None:
+        sealed = self._sealing.seal(secret, owner_id=account_id)
+        values = {"account_id": account_id, "sealed_secret": sealed, "at": at}
+        await execute_alone(self._engine, BEGIN, values)
+
+    async def confirm(
+        self, account_id: UUID, step: int, codes: Sequence[bytes], at: datetime
+    ) -> bool:
+        values = {"account_id": account_id, "step": step, "at": at}
+        async with transaction(self._engine) as connection:
+            if not (await connection.execute(CONFIRM, values)).changed:
+                return False
+            _store_codes(connection, account_id, codes)
+        return True
+
+    async def use_step(self, account_id: UUID, step: int) -> bool:
+        values = {"account_id": account_id, "step": step}
+        return bool((await execute_alone(self._engine, USE_STEP, values)).changed)
+
+    async def use_recovery_code(self, account_id: UUID, code: bytes) -> bool:
+        values = {"account_id": account_id, "code": code}
+        return bool((await execute_alone(self._engine, USE_CODE, values)).changed)
+
+    async def replace_codes(self, account_id: UUID, codes: Sequence[bytes]) -> None:
+        async with transaction(self._engine) as connection:
+            _store_codes(connection, account_id, codes)
+
+    async def count_codes(self, account_id: UUID) -> int:
+        async with reading(self._engine) as connection:
+            return int(await connection.scalar(COUNT_CODES, {"account_id": account_id}))
+
+    async def remove(self, account_id: UUID) -> bool:
+        rows = await execute_alone(self._engine, REMOVE, {"account_id": account_id})
+        return bool(rows.changed)
+
+
+class PostgresPendingSignIns:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None:
+        values = {"token_hash": token_hash, "account_id": account_id, "expires_at": expires_at}
+        await execute_alone(self._engine, ADD_PENDING, values)
+
+    async def find(self, token_hash: bytes, at: datetime) -> UUID | None:
+        values = {"token_hash": token_hash, "at": at}
+        async with reading(self._engine) as connection:
+            account_id: UUID | None = await connection.scalar(FIND_PENDING, values)
+        return account_id
+
+    async def end(self, token_hash: bytes, at: datetime) -> bool:
+        values = {"token_hash": token_hash, "at": at}
+        return bool((await execute_alone(self._engine, END_PENDING, values)).changed)
+
+    async def forget(self, before: datetime) -> None:
+        await execute_alone(self._engine, FORGET_PENDING, {"before": before})
+
+
+def _store_codes(connection: Transaction, account_id: UUID, codes: Sequence[bytes]) -> None:
+    connection.post(REMOVE_CODES, {"account_id": account_id})
+    connection.post(ADD_CODES, {"account_id": account_id, "codes": list(codes)})

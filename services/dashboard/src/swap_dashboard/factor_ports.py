@@ -1,0 +1,66 @@
+"""What second factors need from the outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from swap_dashboard.domain.second_factor import SecondFactor
+
+
+class DeviceCodes(Protocol):
+    """Codes by time, as RFC 6238 has them."""
+
+    def new_secret(self) -> str: ...
+
+    def uri(self, secret: str, email: str) -> str:
+        """Return what a device reads from a QR code."""
+        ...
+
+    def step_of(self, secret: str, code: str, at: datetime) -> int | None:
+        """Return the half minute of a code; None when it is none of now or of the next to it."""
+        ...
+
+
+class SecondFactors(Protocol):
+    async def find(self, account_id: UUID) -> SecondFactor | None: ...
+
+    async def begin(self, account_id: UUID, secret: str, at: datetime) -> None:
+        """Store a secret that is not confirmed; a confirmed one stays."""
+        ...
+
+    async def confirm(
+        self, account_id: UUID, step: int, codes: Sequence[bytes], at: datetime
+    ) -> bool:
+        """Confirm the secret, with hashes of recovery codes; False when it was confirmed."""
+        ...
+
+    async def use_step(self, account_id: UUID, step: int) -> bool:
+        """Use the code of a half minute: True once, and for no earlier one."""
+        ...
+
+    async def use_recovery_code(self, account_id: UUID, code: bytes) -> bool:
+        """Use one: True once."""
+        ...
+
+    async def replace_codes(self, account_id: UUID, codes: Sequence[bytes]) -> None: ...
+
+    async def count_codes(self, account_id: UUID) -> int: ...
+
+    async def remove(self, account_id: UUID) -> bool: ...
+
+
+class PendingSignIns(Protocol):
+    """Sign-ins whose password was right, and that wait for a code."""
+
+    async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None: ...
+
+    async def find(self, token_hash: bytes, at: datetime) -> UUID | None: ...
+
+    async def end(self, token_hash: bytes, at: datetime) -> bool:
+        """End one that is open: True once."""
+        ...
+
+    async def forget(self, before: datetime) -> None: ...

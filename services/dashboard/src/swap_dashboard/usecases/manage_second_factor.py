@@ -1,0 +1,145 @@
+"""Switches an account's second factor on and off, by who knows the password."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from swap_dashboard import observe
+from swap_dashboard.domain.accounts import Account, Session
+from swap_dashboard.domain.second_factor import RECOVERY_CODES, code_hash, to_code
+from swap_dashboard.domain.throttling import counted_by
+from swap_dashboard.factor_ports import DeviceCodes, SecondFactors
+from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions, Throttle
+from swap_dashboard.usecases.check_code import CheckCode
+from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
+
+
+@dataclass(frozen=True, slots=True)
+class NewSecret:
+    """What a device needs, shown to its owner until a code confirms it."""
+
+    secret: str
+    uri: str
+
+
+class ManageSecondFactor:
+    """Every method raises SignInBlocked after too many failures, and SignInRefused for a wrong
+    password or code.
+    """
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        passwords: Passwords,
+        sessions: Sessions,
+        throttle: Throttle,
+        *,
+        factors: SecondFactors,
+        device_codes: DeviceCodes,
+        check_code: CheckCode,
+        clock: Clock,
+        new_code: Callable[[], str],
+    ) -> None:
+        self._accounts = accounts
+        self._passwords = passwords
+        self._sessions = sessions
+        self._throttle = throttle
+        self._factors = factors
+        self._device_codes = device_codes
+        self._check_code = check_code
+        self._clock = clock
+        self._new_code = new_code
+
+    async def state(self, account_id: UUID) -> int | None:
+        """Return how many recovery codes are left; None where it is off."""
+        factor = await self._factors.find(account_id)
+        if factor is None or not factor.is_confirmed:
+            return None
+        return await self._factors.count_codes(account_id)
+
+    async def begin(self, session: Session, password: str) -> NewSecret:
+        """Make a secret. It protects nothing before a code of it was entered."""
+        account = await self._require_password(session, password)
+        await self._factors.begin(account.id, self._device_codes.new_secret(), self._clock())
+        return await self._show(account)
+
+    async def confirm(self, session: Session, text: str) -> Sequence[str]:
+        """Switch it on by a first code, end other sessions, and return the recovery codes."""
+        account_id, factor = session.account_id, await self._factors.find(session.account_id)
+        counted, now = counted_by(f"confirm/{account_id}", session.address), self._clock()
+        until = await self._throttle.begin(counted, now)
+        if until is not None:
+            raise SignInBlocked(until, now=now)
+        if factor is None or factor.is_confirmed:
+            raise SignInRefused
+        step = self._device_codes.step_of(factor.secret, to_code(text), now)
+        codes = self._make_codes()
+        hashes = [code_hash(account_id, code) for code in codes]
+        if step is None or not await self._factors.confirm(account_id, step, hashes, now):
+            raise SignInRefused
+        await self._throttle.succeed(counted)
+        observe.second_factor_changed(account_id, "on")
+        await self._sessions.end_all(account_id, but=session.id)
+        return codes
+
+    async def pending(self, session: Session) -> NewSecret | None:
+        """Return the secret that waits for its first code."""
+        factor = await self._factors.find(session.account_id)
+        if factor is None or factor.is_confirmed:
+            return None
+        return await self._show(await self._accounts.find_by_id(session.account_id))
+
+    async def replace_codes(self, session: Session, password: str, text: str) -> Sequence[str]:
+        """Return new recovery codes; the earlier ones end."""
+        await self._require_both(session, password, text)
+        codes = self._make_codes()
+        hashes = [code_hash(session.account_id, code) for code in codes]
+        await self._factors.replace_codes(session.account_id, hashes)
+        return codes
+
+    async def remove(self, session: Session, password: str, text: str) -> None:
+        await self._require_both(session, password, text)
+        await self._factors.remove(session.account_id)
+        observe.second_factor_changed(session.account_id, "off")
+
+    async def _require_both(self, session: Session, password: str, text: str) -> None:
+        await self._require_password(session, password)
+        await self._check_code(session.account_id, text, address=session.address)
+
+    async def _require_password(self, session: Session, password: str) -> Account:
+        account = await self._accounts.find_by_id(session.account_id)
+        counted, now = counted_by(account.email, session.address), self._clock()
+        until = await self._throttle.begin(counted, now)
+        if until is not None:
+            raise SignInBlocked(until, now=now)
+        if not await self._passwords.matches(account.password_hash, password):
+            raise SignInRefused
+        await self._throttle.succeed(counted)
+        return account
+
+    async def _show(self, account: Account) -> NewSecret:
+        factor = await self._factors.find(account.id)
+        if factor is None or factor.is_confirmed:
+            raise SignInRefused
+        return NewSecret(factor.secret, self._device_codes.uri(factor.secret, account.email))
+
+    def _make_codes(self) -> Sequence[str]:
+        return [self._new_code() for _ in range(RECOVERY_CODES)]
+
+
+class RemoveSecondFactor:
+    """Switch it off for who lost device and codes, as an operator orders."""
+
+    def __init__(self, accounts: Accounts, factors: SecondFactors) -> None:
+        self._accounts = accounts
+        self._factors = factors
+
+    async def __call__(self, email: str) -> bool:
+        """Return whether there was one."""
+        account = await self._accounts.find(email)
+        if account is None or not await self._factors.remove(account.id):
+            return False
+        observe.second_factor_changed(account.id, "off, by an operator")
+        return True

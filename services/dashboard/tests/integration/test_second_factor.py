@@ -1,0 +1,292 @@
+"""Codes of a device and recovery codes, from switching them on to a sign-in with them."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pyotp
+import pytest
+
+from services.dashboard.tests.shop import PASSWORD, SEALING_KEY, Api, Browser, Dashboard
+from swap_dashboard.adapters.device_codes import TimeCodes
+from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.postgres.sql import sql
+from swap_runtime.sealing import Sealing, Unreadable
+from tests.plugins.postgres import Database
+from tests.plugins.processes import free_port
+from tests.support.browser import Page, find_browser, opened
+from tests.support.screens import AXE, LOOKS, WIDE, look, picture, show, violations
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
+GUIDE = os.environ.get("GUIDE_PICTURES")
+ADA = "ada@shop.example"
+WHERE = "/account/second-factor"
+SECRET = re.compile(r"<code>([A-Z2-7]{32})</code>")
+CODES = re.compile(r"<li><code>([a-z2-7-]{19})</code></li>")
+PENDING = re.compile(r'name="pending" value="([^"]+)"')
+FORM = re.compile(r'name="form_token" value="([^"]+)"')
+
+
+class Device:
+    """An authenticator app."""
+
+    def __init__(self, dashboard: Dashboard, secret: str) -> None:
+        self._dashboard = dashboard
+        self._codes = pyotp.TOTP(secret)
+
+    def code(self) -> str:
+        """Return the next code: each is used once, so the clock goes on."""
+        self._dashboard.ahead += timedelta(seconds=30)
+        return self._codes.at(self._dashboard.clock())
+
+
+@pytest.fixture
+async def ada(api: Api, dashboard: Dashboard) -> Browser:
+    browser = dashboard.browser()
+    await browser.join(api.invite(api.an_organization("Shop")), ADA)
+    return browser
+
+
+async def switch_on(dashboard: Dashboard, browser: Browser) -> tuple[Device, list[str]]:
+    shown = await browser.submit(f"{WHERE}/begin", {"password": PASSWORD}, page=WHERE)
+    found = SECRET.search(shown.text)
+    assert found is not None, shown.text
+    device = Device(dashboard, found[1])
+    token = FORM.search(shown.text)
+    assert token is not None
+    fields = {"code": device.code(), "form_token": token[1]}
+    done = await browser.client.post(f"{WHERE}/confirm", data=fields)
+    codes = CODES.findall(done.text)
+    assert len(codes) == 10, done.text
+    return device, codes
+
+
+async def enter(browser: Browser, page: httpx.Response, code: str) -> httpx.Response:
+    pending, token = PENDING.search(page.text), FORM.search(page.text)
+    assert pending is not None, page.text
+    assert token is not None
+    fields = {"pending": pending[1], "next": "/account", "code": code, "form_token": token[1]}
+    return await browser.client.post("/sign-in/code", data=fields)
+
+
+async def test_the_codes_are_those_of_the_standard() -> None:
+    """RFC 6238, appendix B, in six digits; and of the half minutes beside."""
+    secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+    at = datetime.fromtimestamp(59, UTC)
+
+    assert TimeCodes().step_of(secret, "287082", at) == 1
+    assert TimeCodes().step_of(secret, "287082", at + timedelta(seconds=30)) == 1
+    assert TimeCodes().step_of(secret, "287082", at + timedelta(seconds=61)) is None
+    assert TimeCodes().step_of(secret, "000000", at) is None
+
+
+async def test_a_sign_in_asks_for_a_code_before_it_opens_a_session(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    device, _ = await switch_on(dashboard, ada)
+    browser = dashboard.browser()
+
+    page = await browser.sign_in(ADA)
+    assert page.status_code == 200
+    assert "swap_session" not in browser.client.cookies
+    wrong = await enter(browser, page, "000000")
+    done = await enter(browser, page, device.code())
+
+    assert wrong.status_code == 401
+    assert (done.status_code, done.headers["location"]) == (303, "/account")
+    assert (await browser.get("/account")).status_code == 200
+
+
+async def test_a_used_code_opens_no_second_session(dashboard: Dashboard, ada: Browser) -> None:
+    device, _ = await switch_on(dashboard, ada)
+    first, second = dashboard.browser(), dashboard.browser()
+    page, second_page = await first.sign_in(ADA), await second.sign_in(ADA)
+    code = device.code()
+
+    assert (await enter(first, page, code)).status_code == 303
+    assert (await enter(second, second_page, code)).status_code == 401
+    assert (await enter(first, page, device.code())).status_code == 401  # that sign-in is over
+
+
+async def test_a_recovery_code_signs_in_once(dashboard: Dashboard, ada: Browser) -> None:
+    _, codes = await switch_on(dashboard, ada)
+    browser = dashboard.browser()
+    typed = codes[0].upper().replace("-", " ")
+
+    assert (await enter(browser, await browser.sign_in(ADA), typed)).status_code == 303
+    other = dashboard.browser()
+    assert (await enter(other, await other.sign_in(ADA), codes[0])).status_code == 401
+    assert "9 recovery codes" in (await browser.get(WHERE)).text
+
+
+async def test_a_sign_in_link_asks_for_a_code_too(dashboard: Dashboard, ada: Browser) -> None:
+    device, _ = await switch_on(dashboard, ada)
+    link = await dashboard.parts.make_sign_in_link(ADA)
+    assert link is not None
+    token = link.partition("token=")[2]
+    browser = dashboard.browser()
+
+    where = f"/sign-in/link?token={token}"
+    page = await browser.submit("/sign-in/link", {"token": token}, page=where)
+
+    assert page.status_code == 200
+    assert "swap_session" not in browser.client.cookies
+    assert (await enter(browser, page, device.code())).status_code == 303
+
+
+async def test_a_password_that_waits_too_long_for_its_code_ends(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    device, _ = await switch_on(dashboard, ada)
+    browser = dashboard.browser()
+    page = await browser.sign_in(ADA)
+    dashboard.ahead += timedelta(minutes=6)
+
+    answer = await enter(browser, page, device.code())
+
+    assert answer.status_code == 401
+    assert "Sign in again" in answer.text
+
+
+async def test_guesses_are_paused(dashboard: Dashboard, ada: Browser) -> None:
+    device, _ = await switch_on(dashboard, ada)
+    browser = dashboard.browser()
+    page = await browser.sign_in(ADA)
+
+    statuses = [(await enter(browser, page, f"00000{n}")).status_code for n in range(7)]
+
+    assert statuses[0] == 401
+    assert statuses[-1] == 429
+    assert (await enter(browser, page, device.code())).status_code in (303, 429)
+
+
+async def test_switching_it_on_needs_the_password_and_ends_other_sessions(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    other = dashboard.browser()
+    await other.sign_in(ADA)
+    wrong = await ada.submit(f"{WHERE}/begin", {"password": "another one entirely"}, page=WHERE)
+    assert SECRET.search(wrong.text) is None
+
+    await switch_on(dashboard, ada)
+
+    assert (await other.get("/account")).status_code == 303
+    assert (await ada.get("/account")).status_code == 200
+
+
+async def test_an_unconfirmed_secret_protects_and_locks_nothing(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    await ada.submit(f"{WHERE}/begin", {"password": PASSWORD}, page=WHERE)
+
+    assert (await dashboard.browser().sign_in(ADA)).status_code == 303
+
+
+async def test_it_is_switched_off_by_password_and_code(dashboard: Dashboard, ada: Browser) -> None:
+    device, codes = await switch_on(dashboard, ada)
+    fields = {"password": PASSWORD, "code": "000000"}
+    refused = await ada.submit(f"{WHERE}/remove", fields, page=WHERE)
+    assert "wrong" in refused.text
+
+    made = await ada.submit(f"{WHERE}/codes", {**fields, "code": device.code()}, page=WHERE)
+    fresh = CODES.findall(made.text)
+    assert not set(fresh) & set(codes)
+    await ada.submit(f"{WHERE}/remove", {**fields, "code": fresh[0]}, page=WHERE)
+
+    assert (await dashboard.browser().sign_in(ADA)).status_code == 303
+
+
+async def test_the_secret_is_sealed_and_bound_to_its_account(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    await switch_on(dashboard, ada)
+    async with dashboard.service.engine.connect() as connection:
+        statement = sql("SELECT account_id, sealed_secret FROM second_factor")
+        row = (await connection.execute(statement)).one()
+
+    sealing = Sealing.with_keys([SEALING_KEY])
+    secret = sealing.open(row.sealed_secret, owner_id=row.account_id)
+
+    assert len(secret) == 32
+    assert secret not in row.sealed_secret
+    with pytest.raises(Unreadable):
+        sealing.open(row.sealed_secret, owner_id=uuid4())
+
+
+@pytest.fixture
+async def site(database: Database, api: Api) -> AsyncIterator[tuple[str, str]]:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    made = Dashboard(database, api, public_url=url)
+    browser, email = made.browser(), f"{port}@shop.example"
+    await browser.join(api.invite(api.an_organization("Shop")), email)
+    link = await made.parts.make_sign_in_link(email)
+    assert link is not None
+    server = AsgiServer(made.parts.site, "127.0.0.1", port)
+    await server.start()
+    yield url, link
+    await server.stop()
+    await made.close()
+
+
+async def guide_picture(page: Page) -> None:
+    """Write the picture of docs/dashboard.md, where pictures are made."""
+    if not GUIDE:
+        return
+    await look(page, "light", WIDE)
+    area = {"x": 0, "y": 0, "width": WIDE, "height": 520, "scale": 1}
+    shot = await page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)
+    (Path(GUIDE) / "factor.webp").write_bytes(base64.b64decode(shot["data"]))
+
+
+async def send(page: Page, form: str, **fields: str) -> None:
+    """Fill in a form by its address, and wait for the page that it leads to."""
+    for name, value in fields.items():
+        field = f"document.querySelector(\"form[action='{form}'] [name={name}]\")"
+        await page.value(f"{field}.value = '{value}'; 1")
+    await page.value(
+        f"window.isLeaving = 1; document.querySelector(\"form[action='{form}']\").submit()"
+    )
+    await page.until("!window.isLeaving && document.readyState === 'complete'")
+
+
+@pytest.mark.skipif(find_browser() is None, reason="there is no Chromium here")
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed")
+async def test_its_pages_are_readable_in_every_look(site: tuple[str, str], tmp_path: Path) -> None:
+    program, (url, link) = find_browser(), site
+    assert program is not None
+    found, wide = [], []
+    async with opened(program, tmp_path, link) as page:
+
+        async def inspect(name: str) -> None:
+            for scheme, width in LOOKS:
+                await look(page, scheme, width)
+                found.extend(await violations(page))
+                if await page.value("document.documentElement.scrollWidth > innerWidth"):
+                    wide.append((name, width))
+                await picture(page, f"{name}-{scheme}-{width}")
+
+        await page.until("!!document.querySelector('button.primary')")
+        await page.value("document.querySelector('button.primary').click()")
+        await page.until("!!document.querySelector('.shell')")
+        await show(page, url + WHERE)
+        await inspect("factor-off")
+        await send(page, f"{WHERE}/begin", password=PASSWORD)
+        await inspect("factor-device")
+        await guide_picture(page)
+        secret = await page.value("document.querySelector('.secret code').textContent")
+        await send(page, f"{WHERE}/confirm", code=pyotp.TOTP(secret).now())
+        await page.until("!!document.querySelector('.codes')")
+        await inspect("factor-codes")
+        complaints = page.complaints
+
+    assert found == []
+    assert wide == []
+    assert complaints == []
