@@ -80,12 +80,13 @@ class Operator:
             field = f"document.querySelector({json.dumps(f'{form} [name={name}]')})"
             await self.page.value(f"{field}.value = {json.dumps(value)}; 1")
 
-    async def order(self, form: str, button: str, /, **fields: str) -> str:
+    async def order(self, form: str, button: str, /, pictured: str = "", **fields: str) -> str:
         """Fill in the form of an order, look at it once more, confirm it: how it ended."""
         await self.fill(f"form[action$='{form}']", **fields)
         await self.press(button)
         assert "Not ordered yet." in await self.text()
-        await self.picture("order")
+        if pictured:
+            await self.picture(pictured)
         await self.press("Confirm the order")
         return await self.text(".notice")
 
@@ -170,7 +171,7 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
     await first.go(f"/claimables/{id}")
     assert "31.5 USDC" in await first.text()
     await first.picture("claimable")
-    told = await first.order("/pay", "Pay it …", to_address=owner, reason=REASON)
+    told = await first.order("/pay", "Pay it …", pictured="order", to_address=owner, reason=REASON)
     assert "A different operator approves it" in told
     await first.follow("open the proposal")
     assert "a different operator approves it" in await first.text()

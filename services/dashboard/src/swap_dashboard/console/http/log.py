@@ -17,7 +17,7 @@ from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 EACH_MAX: Final = 50
-COLUMNS: Final = ("When", "Operator", "Order", "Parameters", "Reason", "Outcome", "Service")
+COLUMNS: Final = ("When", "Operator", "Order", "Outcome", "Reason", "Parameters", "Service")
 TONES: Final = {"done": "good", "refused": "bad", "proposed": "warning", "failed": "bad"}
 DIGITS_MAX: Final = 18
 
@@ -75,8 +75,8 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
         moment(one["at"]),
         plain(f"{one['operator']} ({one['role']})"),
         plain(one["action"]),
-        Cell(parameters, "json") if parameters else plain(None),
-        plain(one["reason"]),
         Cell(f"{one['outcome']}{detail}", "outcome", tone=TONES.get(one["outcome"], "quiet")),
+        plain(one["reason"]),
+        Cell(parameters, "json") if parameters else plain(None),
         plain(str(one["service"]).replace("_", "-")),
     ]

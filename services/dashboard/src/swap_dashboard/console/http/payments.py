@@ -67,7 +67,7 @@ class PaymentPages:
         parts = [
             Part("Held by a cap", table=Table(QUEUE, queued, "No payment waits for a cap.")),
             Part("Owed to partners", table=Table(FEES, owed, "Nothing is owed.")),
-            Part("Transactions that were not signed here", forms=_tools(units.networks)),
+            Part("Orders about a transaction or an address", forms=_tools(units.networks)),
         ]
         view = View(title="Payments", parts=parts)
         return self._layout.page(view, visitor, section="payments")
