@@ -311,7 +311,9 @@ class TestOrders:
         assert proposal is not None
 
         approve = await ben.review(f"{proposal[1]}/approve", {}, page=proposal[1])
-        assert OWNER in (await ben.get(approve)).text
+        review = (await ben.get(approve)).text
+        assert OWNER in review
+        assert "1.234567890123456789 ETH" in review
         assert "Done." in await ben.confirm(approve)
 
         assert (await ben.get(page)).status_code == 404

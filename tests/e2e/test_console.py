@@ -174,9 +174,11 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
     told = await first.order("/pay", "Pay it …", pictured="order", to_address=owner, reason=REASON)
     assert "A different operator approves it" in told
     await first.follow("open the proposal")
-    assert "a different operator approves it" in await first.text()
+    proposal = await first.text()
+    assert "a different operator approves it" in proposal
+    assert "31.5 USDC" in proposal
 
-    await approve(second, "claimable pay", owner)
+    await approve(second, "Pay a claimable balance", owner)
     await until(lambda: is_paid(stack, id), what="the balance is paid")
 
     async def has_arrived() -> bool:
@@ -212,7 +214,7 @@ async def lift_stop(stack: Stack, first: Operator, second: Operator) -> None:
     await first.follow("POLYGON_DEVNET")
     told = await first.order("/stops/lift", "Lift it …", reason="the fees are right again")
     assert "A different operator approves it" in told
-    await approve(second, "payouts go", "POLYGON_DEVNET")
+    await approve(second, "Lift a stop", "POLYGON_DEVNET")
     assert (await stack.admin("settler", "/payouts/stops"))["stops"] == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -15,6 +16,7 @@ from swap_dashboard.console.domain.sessions import OperatorSession, OrderDraft
 from swap_dashboard.console.http.every_service import Gathered, gather_rows
 from swap_dashboard.console.http.layout import Layout
 from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
     Cell,
     OrderForm,
@@ -32,6 +34,28 @@ from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER)
 OWN: Final = "You ordered it: a different operator approves it. You can take it back."
+GONE: Final = "not there any more: the order would be refused"
+TITLES: Final = {
+    "POST /claimable/{id}/pay": "Pay a claimable balance",
+    "POST /claimable/{id}/attach": "Attach a balance to a swap",
+    "POST /fees/{id}/pay": "Pay a partner's fee",
+    "POST /payouts/go": "Lift a stop",
+    "POST /payouts/queue/{id}/pass": "Let a payment pass its caps",
+    "POST /caps": "Set a cap",
+    "POST /caps/lift": "Lift a cap",
+    "POST /blocked/lift": "Let addresses go",
+    "POST /signers/{network}/resume": "Resume signers",
+    "POST /networks/{network}/resume": "Resume a network",
+    "POST /recovery/{id}/finish": "End a recovery",
+    "POST /recovery/retained/{id}/release": "Release a retained hold",
+}
+# Where the amount stands that an order names by an id.
+AMOUNTS: Final = {
+    "POST /claimable/{id}/pay": ("/claimable", "claimable", "id"),
+    "POST /claimable/{id}/attach": ("/claimable", "claimable", "id"),
+    "POST /fees/{id}/pay": ("/fees", "fees", "id"),
+    "POST /payouts/queue/{id}/pass": ("/payouts/queue", "waiting", "intent_id"),
+}
 VERBS: Final = {"approve": "Approve and carry out", "reject": "Reject"}
 
 
@@ -72,7 +96,7 @@ class ApprovalPages:
         is_own = one["proposed_by"] == visitor.session.name
         order = Part(
             "What is ordered",
-            facts=_facts(one),
+            facts=[*await _amount(visitor.api, one), *_facts(one)],
             forms=_forms(where, is_own=is_own),
             about=OWN if is_own else "",
         )
@@ -89,12 +113,13 @@ class ApprovalPages:
         verb = request.path_params["verb"]
         if verb not in VERBS:
             raise HTTPException(404)
+        facts = [*await _amount(visitor.api, one), *_facts(one)]
         draft = OrderDraft(
             service=str(one["service"]),
             path=f"/approvals/{one['id']}/{verb}",
             body={"reason": reason_of(fields)},
             title=f"{VERBS[verb]}: {describe(one['action'])}",
-            facts=[(name, _text(cell)) for name, cell in _facts(one)],
+            facts=[(name, _text(cell)) for name, cell in facts],
             back=f"/approvals/{one['service']}/{one['id']}",
             warning="It is carried out at once." if verb == "approve" else "",
         )
@@ -111,7 +136,9 @@ async def _find(api: OperatorApi, request: Request) -> Mapping[str, Any]:
 
 
 def describe(action: str) -> str:
-    """Return an order's route as words: `POST /claimable/{id}/pay` is `claimable pay`."""
+    """Return an order's route as words."""
+    if action in TITLES:
+        return TITLES[action]
     path = action.partition(" ")[2] or action
     return " ".join(part for part in path.split("/") if part and not part.startswith("{"))
 
@@ -128,10 +155,25 @@ def _row(one: Mapping[str, Any], session: OperatorSession) -> Sequence[Cell]:
     ]
 
 
+async def _amount(api: OperatorApi, one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
+    """Return the amount of now that an order is about, where it names it by an id alone."""
+    found = AMOUNTS.get(one["action"])
+    if found is None:
+        return ()
+    path, name, key = found
+    content, units = await asyncio.gather(api.get(ServiceName.SETTLER, path), read_units(api))
+    wanted = str(one["target"].get("id"))
+    row = next((row for row in content[name] if str(row[key]) == wanted), None)
+    if row is None:
+        return [("Amount", plain(GONE))]
+    shown = units.amount(row["network"], row["token"], row["base_units"])
+    return [("Amount", plain(shown)), ("On", plain(row["network"])), ("Token", code(row["token"]))]
+
+
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
-    target = [(name, document(value)) for name, value in one["target"].items()]
+    target = [(name.replace("_", " "), document(value)) for name, value in one["target"].items()]
     body = [
-        (name, document(value))
+        (name.replace("_", " "), document(value))
         for name, value in one["order"].items()
         if name not in ("reason", "by") and value is not None
     ]
