@@ -305,7 +305,10 @@ class TestOrders:
         id = await services.suspended(91)
         page = f"/claimables/{id}"
         assert "1.23456789" in (await ann.get(page)).text
-        order = await ann.review(f"{page}/pay", {"to_address": OWNER}, page=page)
+        pay = {"to_address": OWNER, "base_units": "1234567890123456789"}
+        stale = {**pay, "base_units": "1", "reason": "as agreed"}
+        assert (await ann.submit(f"{page}/pay", stale, page=page)).status_code == 422
+        order = await ann.review(f"{page}/pay", pay, page=page)
         assert "1.234567890123456789" in (await ann.get(order)).text
         proposal = PROPOSAL.search(await ann.confirm(order))
         assert proposal is not None
@@ -326,7 +329,8 @@ class TestOrders:
         ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
         id = await services.suspended(92)
         page = f"/claimables/{id}"
-        order = await ann.review(f"{page}/pay", {"to_address": HOSTILE}, page=page)
+        pay = {"to_address": HOSTILE, "base_units": "1234567890123456789"}
+        order = await ann.review(f"{page}/pay", pay, page=page)
         proposal = PROPOSAL.search(await ann.confirm(order))
         assert proposal is not None
         approve = await ben.review(f"{proposal[1]}/approve", {}, page=proposal[1])

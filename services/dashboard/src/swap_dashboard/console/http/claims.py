@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
 from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of, required
+from swap_dashboard.console.http.orders import Orders, find_row, reason_of, require_same, required
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
     Cell,
@@ -121,8 +121,11 @@ class ClaimPages:
 
 
 def _bound(fields: Mapping[str, str], one: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the amount that the form showed: the settler refuses another one."""
-    return {"base_units": fields.get("base_units") or str(one["base_units"])}
+    """Return the amount that the form showed; the settler refuses another one as well.
+
+    :raises OrderFault: when the balance has changed since.
+    """
+    return {"base_units": require_same(fields, one, "base_units")}
 
 
 def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:

@@ -117,6 +117,16 @@ def required(fields: Mapping[str, str], name: str, label: str) -> str:
     return value
 
 
+def require_same(fields: Mapping[str, str], row: Mapping[str, Any], name: str) -> str:
+    """Return what a form showed of a row.
+
+    :raises OrderFault: when the row has another value now.
+    """
+    if fields.get(name) != str(row[name]):
+        raise OrderFault("It has changed since the page was loaded: look again.")
+    return str(row[name])
+
+
 def find_row(rows: Sequence[Mapping[str, Any]], **key: Any) -> Mapping[str, Any]:
     """
     :raises HTTPException: when there is no such row (any more).

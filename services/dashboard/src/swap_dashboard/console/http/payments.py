@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
 from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of, required
+from swap_dashboard.console.http.orders import Orders, find_row, reason_of, require_same, required
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
@@ -136,7 +136,7 @@ class PaymentPages:
         )
         one = find_row(content["fees"], id=request.path_params["id"])
         to = required(fields, "to_address", "The address of the partner")
-        base_units = fields.get("base_units") or str(one["base_units"])
+        base_units = require_same(fields, one, "base_units")
         draft = OrderDraft(
             service=SETTLER.value,
             path=f"/fees/{one['id']}/pay",
