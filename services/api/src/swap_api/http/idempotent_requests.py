@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
@@ -43,14 +44,18 @@ def make_idempotent(endpoint: Endpoint) -> Endpoint:
     is_managing = endpoint.path.startswith(MANAGEMENT) and endpoint.scope is not KeyScope.NO_KEY
     if endpoint.method != "POST" or not (is_about_swap or is_managing):
         return endpoint
-    lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.makes else ()
     headers = {} if endpoint.shows_secret else REPLAYED_HEADERS
     return replace(
         endpoint,
         is_idempotent=True,
-        refuses=(*endpoint.refuses, *REFUSALS, *lost),
         headers={**endpoint.headers, **headers},
     )
+
+
+def idempotency_refusals(endpoint: Endpoint) -> Sequence[ErrorCode]:
+    """Return what an endpoint refuses because of an idempotency key."""
+    lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.makes else ()
+    return (*REFUSALS, *lost) if endpoint.is_idempotent else ()
 
 
 class IdempotencyKeys:

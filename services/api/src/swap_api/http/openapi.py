@@ -24,7 +24,7 @@ from swap_api.http.descriptions import (
 from swap_api.http.endpoints import API, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.examples import LIVE_EXAMPLE, example_of, refusal_example
-from swap_api.http.idempotent_requests import REPLAYED
+from swap_api.http.idempotent_requests import REPLAYED, idempotency_refusals
 from swap_api.http.request_schemas import body_of, query_of
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
 from swap_api.http.unknown_names import IGNORED_BYTES_MAX
@@ -40,6 +40,7 @@ ALWAYS: Final = (
     ErrorCode.UNEXPECTED_ERROR,
     ErrorCode.SERVICE_UNAVAILABLE,
 )
+OF_BODY: Final = (ErrorCode.PAYLOAD_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
 BY_KEY: Final = (ErrorCode.API_KEY_REQUIRED, ErrorCode.API_KEY_FORBIDDEN)
 BY_TOKEN: Final = (ErrorCode.ACCESS_TOKEN_REQUIRED, ErrorCode.ACCESS_TOKEN_FORBIDDEN)
 # Refusals that depend on the caller.
@@ -190,7 +191,11 @@ def _describe(app: Any, endpoint: Endpoint) -> None:
 def refusals_of(endpoint: Endpoint) -> Mapping[int, Sequence[ErrorCode]]:
     """Return what an endpoint refuses with, by HTTP status."""
     by_status: dict[int, list[ErrorCode]] = {}
-    for code in dict.fromkeys((*ALWAYS, *BY_SCOPE[endpoint.scope], *endpoint.refuses)):
+    of_body = () if endpoint.body is None else OF_BODY
+    of_name = (ErrorCode.NOT_FOUND,) if endpoint.names_owned else ()
+    of_key = idempotency_refusals(endpoint)
+    own = (*of_name, *endpoint.refuses, *of_body, *of_key)
+    for code in dict.fromkeys((*ALWAYS, *BY_SCOPE[endpoint.scope], *own)):
         by_status.setdefault(ERRORS[code].http_status, []).append(code)
     return by_status
 

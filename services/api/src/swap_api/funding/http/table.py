@@ -13,7 +13,6 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.transfers import LoneTransferModel
 
 AUTHORIZE_REFUSALS: Final = (
-    ErrorCode.NOT_FOUND,
     ErrorCode.AUTHORIZATION_NOT_REQUESTED,
     ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED,
     ErrorCode.AUTHORIZATION_EXPIRED,
@@ -22,8 +21,6 @@ AUTHORIZE_REFUSALS: Final = (
     ErrorCode.INVALID_ADDRESS_ERROR,
     ErrorCode.SWAP_NOT_PAYABLE,
     ErrorCode.UNSUPPORTED_GASLESS,
-    ErrorCode.PAYLOAD_TOO_LARGE,
-    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
 )
 
 
@@ -44,7 +41,7 @@ def of_authorizations(authorizations: AuthorizationEndpoints) -> list[Endpoint]:
             authorizations.read,
             "Read how far the signature is",
             AuthorizationModel,
-            refuses=(ErrorCode.NOT_FOUND, ErrorCode.AUTHORIZATION_NOT_REQUESTED),
+            refuses=(ErrorCode.AUTHORIZATION_NOT_REQUESTED,),
         ),
     ]
 
@@ -59,7 +56,6 @@ def of_attachments(attachments: AttachmentEndpoints) -> list[Endpoint]:
             "Show a transfer that named no swap, and what its sender signs to give it to this one",
             list[LoneTransferModel],
             query=TransferParameters,
-            refuses=(ErrorCode.NOT_FOUND,),
         ),
         Endpoint(
             "POST",
@@ -69,11 +65,8 @@ def of_attachments(attachments: AttachmentEndpoints) -> list[Endpoint]:
             LoneTransferModel,
             body=AttachBody,
             refuses=(
-                ErrorCode.NOT_FOUND,
                 ErrorCode.SIGNATURE_INVALID,
                 ErrorCode.DEPOSIT_NOT_ATTACHABLE,
-                ErrorCode.PAYLOAD_TOO_LARGE,
-                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),
         ),
     ]

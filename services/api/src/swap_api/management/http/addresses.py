@@ -40,7 +40,7 @@ def reading(
         weight=weight,
         scope=scope,
         query=query or (PageParameters if is_paged else None),
-        refuses=_found(path, refuses),
+        refuses=refuses,
         headers=PAGED if is_paged else {},
     )
 
@@ -57,9 +57,6 @@ def doing(
     makes: bool = False,
     shows_secret: bool = False,
 ) -> Endpoint:
-    body_refusals = (
-        () if body is None else (ErrorCode.PAYLOAD_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
-    )
     permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
     return Endpoint(
         "POST",
@@ -70,11 +67,7 @@ def doing(
         kind=Kind.CREATE,
         scope=scope,
         body=body,
-        refuses=_found(path, (*permitted, *refuses, *body_refusals)),
+        refuses=(*permitted, *refuses),
         makes=makes or shows_secret,
         shows_secret=shows_secret,
     )
-
-
-def _found(path: str, refuses: Sequence[ErrorCode]) -> Sequence[ErrorCode]:
-    return (ErrorCode.NOT_FOUND, *refuses) if "{" in path else refuses

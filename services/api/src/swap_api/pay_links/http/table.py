@@ -20,7 +20,6 @@ from swap_contracts.public.lookups import SwapEventModel
 from swap_contracts.public.pay import PayLinkModel, PaySwapModel
 
 SWAP: Final = "/pay/v1/swaps/{swapId}"
-BODY_REFUSALS: Final = (ErrorCode.PAYLOAD_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
 
 
 def of_pay_links(pay: PayEndpoints) -> list[Endpoint]:
@@ -33,7 +32,6 @@ def of_pay_links(pay: PayEndpoints) -> list[Endpoint]:
             "Read the link to the pay page of a swap",
             PayLinkModel,
             query=LinkParameters,
-            refuses=(ErrorCode.NOT_FOUND,),
         ),
         Endpoint(
             "GET",
@@ -44,7 +42,7 @@ def of_pay_links(pay: PayEndpoints) -> list[Endpoint]:
             weight=LOOKUP_WEIGHT,
             scope=Scope.PAY_LINK,
             query=StepsParameters,
-            refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),
+            refuses=(ErrorCode.INVALID_ADDRESS_ERROR,),
             is_conditional=True,
         ),
         Endpoint(
@@ -54,7 +52,6 @@ def of_pay_links(pay: PayEndpoints) -> list[Endpoint]:
             "List what happened to the swap of a link; `Accept: text/event-stream` follows it live",
             list[SwapEventModel],
             scope=Scope.PAY_LINK,
-            refuses=(ErrorCode.NOT_FOUND,),
             is_live=True,
         ),
         Endpoint(
@@ -76,10 +73,8 @@ def of_pay_links(pay: PayEndpoints) -> list[Endpoint]:
             scope=Scope.PAY_LINK,
             body=RefundAddressBody,
             refuses=(
-                ErrorCode.NOT_FOUND,
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.BLACKLISTED_ADDRESS,
-                *BODY_REFUSALS,
             ),
         ),
     ]

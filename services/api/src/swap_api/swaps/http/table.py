@@ -70,8 +70,6 @@ CREATE_REFUSALS: Final = (
     ErrorCode.REFUND_ADDRESS_REQUIRED,
     ErrorCode.IDEMPOTENCY_KEY_REUSED,
     ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS,
-    ErrorCode.PAYLOAD_TOO_LARGE,
-    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
     ErrorCode.TOO_MANY_PENDING_SWAPS,
 )
 
@@ -114,7 +112,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "Find a swap by one of its transactions",
             PreparedSwapModel,
             query=StepsParameters,
-            refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),
+            refuses=(ErrorCode.INVALID_ADDRESS_ERROR,),
             is_conditional=True,
         ),
         Endpoint(
@@ -124,7 +122,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "Read a swap",
             PreparedSwapModel,
             query=SwapParameters,
-            refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),
+            refuses=(ErrorCode.INVALID_ADDRESS_ERROR,),
             is_conditional=True,
         ),
         Endpoint(
@@ -134,7 +132,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "Read a swap with the one thing to do now; the shape may change",
             PreparedSwapModel,
             query=StepsParameters,
-            refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),
+            refuses=(ErrorCode.INVALID_ADDRESS_ERROR,),
         ),
         Endpoint(
             "POST",
@@ -145,11 +143,8 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             scope=Scope.SECRET,
             body=RefundAddressBody,
             refuses=(
-                ErrorCode.NOT_FOUND,
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.BLACKLISTED_ADDRESS,
-                ErrorCode.PAYLOAD_TOO_LARGE,
-                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),
         ),
         Endpoint(
@@ -159,11 +154,7 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "Say which transaction pays, so that it is looked for now",
             type(None),
             body=SpeedUpBody,
-            refuses=(
-                ErrorCode.NOT_FOUND,
-                ErrorCode.PAYLOAD_TOO_LARGE,
-                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-            ),
+            refuses=(),
         ),
         Endpoint(
             "GET",
@@ -173,7 +164,6 @@ def of_swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             list[DepositActionItemModel],
             query=StepsParameters,
             refuses=(
-                ErrorCode.NOT_FOUND,
                 ErrorCode.SOURCE_ADDRESS_REQUIRED,
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.UNSUPPORTED_GASLESS,
@@ -191,7 +181,6 @@ def of_history(history: HistoryEndpoints) -> list[Endpoint]:
             history.events,
             "List what happened to a swap; `Accept: text/event-stream` follows it live",
             list[SwapEventModel],
-            refuses=(ErrorCode.NOT_FOUND,),
             is_live=True,
         ),
         Endpoint(
@@ -201,7 +190,6 @@ def of_history(history: HistoryEndpoints) -> list[Endpoint]:
             "List what was booked for a swap",
             list[LedgerTransactionModel],
             scope=Scope.SECRET,
-            refuses=(ErrorCode.NOT_FOUND,),
         ),
         Endpoint(
             "GET",
@@ -212,7 +200,6 @@ def of_history(history: HistoryEndpoints) -> list[Endpoint]:
             weight=LOOKUP_WEIGHT,
             query=TransactionParameters,
             names_by_query=True,
-            refuses=(ErrorCode.NOT_FOUND,),
         ),
     ]
 
@@ -263,11 +250,7 @@ def of_pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             kind=Kind.PRICE,
             scope=Scope.NO_KEY,
             body=RateBody,
-            refuses=(
-                ErrorCode.ROUTE_NOT_FOUND_ERROR,
-                ErrorCode.PAYLOAD_TOO_LARGE,
-                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-            ),
+            refuses=(ErrorCode.ROUTE_NOT_FOUND_ERROR,),
         ),
         Endpoint(
             "GET", f"{API}/errors", pricing.errors, "List every error code", list[ErrorFactsModel]
