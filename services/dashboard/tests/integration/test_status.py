@@ -114,6 +114,16 @@ async def test_the_page_needs_nobody_signed_in_and_shows_what_was_recorded(
     assert "30 days" in page.text
 
 
+async def test_what_is_over_is_not_shown_as_going_on(
+    dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
+) -> None:
+    await history.record({"ETHEREUM_DEVNET": {Trouble.STOPPED}}, NOW - timedelta(seconds=20))
+
+    page = await dashboard.browser().get("/status")
+
+    assert "Payouts are stopped" not in page.text
+
+
 async def test_an_api_that_is_away_is_said_and_recorded(
     database: Database, api: Api, history: PostgresStatusHistory
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -98,6 +98,7 @@ class StatusPages:
         days = await self._history.days(now - HISTORY)
         incidents = await self._history.incidents(now - HISTORY)
         listed = networks or ()
+        present = _present(networks)
         values = {
             "title": "Status",
             "is_away": networks is None,
@@ -106,12 +107,25 @@ class StatusPages:
             "route_state": route_state,
             "route_tones": ROUTES,
             "stuck": sum(one.stuck_swaps or 0 for one in listed),
-            "open": [_incident(one, now) for one in incidents if one.ended_at is None],
+            "open": [_incident(one, now) for one in incidents if _is_open(one, present)],
             "past": [_incident(one, now) for one in incidents if one.ended_at is not None],
             "service_share": to_good_share([one for one in days if one.network == SERVICE]),
             "at": now,
         }
         return self._pages.render("status.html", values, headers=CACHED)
+
+
+def _present(networks: Sequence[NetworkStatus] | None) -> Collection[tuple[str, Trouble]] | None:
+    """Return what is bad now; None while nothing is known of networks."""
+    if networks is None:
+        return None
+    return {(one.name, trouble) for one in networks for trouble in one.troubles}
+
+
+def _is_open(one: Incident, present: Collection[tuple[str, Trouble]] | None) -> bool:
+    """Whether an incident goes on: what is over is stored within a minute."""
+    is_over = present is not None and (one.network, one.trouble) not in present
+    return one.ended_at is None and not is_over
 
 
 def _shown(one: NetworkStatus, days: Sequence[StatusDay], today: date) -> ShownNetwork:
