@@ -64,10 +64,10 @@ NO_COUNTERPART: Final = {
     "NoRefunds": "nothing is due",
     "NoRequotes": "nothing is due",
     "OneTarget": "one row that a case names",
-    "Past": "the rows that a case names, look by look",
     "Person": "an HTTP client; it has a method named as one of a port",
     "Poller": "an HTTP client; it has a method named as one of a port",
-    "Subject": "the pair of a suite: the fake or the real class",
+    "Recorded": "a recorder that remembers what a case gave it",
+    "Reported": "an api that counts how often it is asked",
     "Waiting": "FakeUnitOfWork, with another time of waiting",
     "FakeBooks": "a view of FakeUnitOfWork for one table of cases, which also runs on Postgres",
 }
