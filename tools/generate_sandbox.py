@@ -13,7 +13,8 @@ HEAD = f"""# The sandbox
 
 Generated from `deploy/embedded/src/swap_stack/sandbox/outcomes.py` by `make generate`.
 
-A partner tries every outcome with HTTP alone. In the stack of `make up` or of `docker compose up`
+A partner tries every outcome with HTTP alone. In the stack of `make up` or of
+`docker compose --profile dev up`
 the partner `sandbox` (its key is in `var/stack.json`) creates a swap, and somebody else plays the
 user: the recipient's address says how. Any route, any amount, any way to fund it; every other
 recipient is left to whoever has a wallet.

@@ -145,7 +145,7 @@ def test_the_dashboard_names_the_addresses_of_the_host(
     assert secrets.webhook_key not in str(environment_of("dashboard", secrets, {}))
 
 
-def test_the_api_makes_links_to_the_dashboard_and_trusts_no_proxy(
+def test_the_api_makes_links_to_the_dashboard_and_trusts_its_own_proxy_alone(
     secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment_of("api", secrets, {"PORT_DASHBOARD": "28106"}).items():
@@ -154,7 +154,8 @@ def test_the_api_makes_links_to_the_dashboard_and_trusts_no_proxy(
 
     assert api.pay_page_url == "http://127.0.0.1:28106/pay"
     assert [key.get_secret_value() for key in api.pay_link_keys] == [secrets.pay_link_key]
-    assert api.trusted_proxies == ()  # partners come from the dashboard's network, too
+    # Partners come from the dashboard's network, too: its address is not among them.
+    assert api.trusted_proxies == ("172.31.253.2",)
 
 
 def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
