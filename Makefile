@@ -144,6 +144,9 @@ test-model: export MODEL_STEPS := $(or $(MODEL_STEPS),80)
 test-model: install-python  ## The settler's use cases against a model (MODEL_EXAMPLES, MODEL_STEPS, MODEL_SEED)
 	$(PYTEST) services/settler/tests/integration/test_model.py
 
+test-growth: install-python  ## Operations after a million swaps against ten thousand (GROWTH_SWAPS, GROWTH_ROUNDS)
+	$(PYTEST) --capture=no tests/growth/growing.py
+
 test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) $(PYTEST) -rP services/api/tests/integration/test_fuzz.py
 
@@ -239,4 +242,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock
+.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

@@ -145,7 +145,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
 @pytest.fixture(scope="session")
 def template(postgres_server: PostgresServer) -> Iterator[Database]:
     """Every service's schema at its newest revision; no session may stay connected to it."""
-    with _created(postgres_server, f"template_{secrets.token_hex(6)}") as made:
+    with created_database(postgres_server, f"template_{secrets.token_hex(6)}") as made:
         for service in SERVICES:
             migrate(ROOT / "services" / service.replace("_", "-") / "migrations", made.url(service))
         yield made
@@ -154,14 +154,14 @@ def template(postgres_server: PostgresServer) -> Iterator[Database]:
 @pytest.fixture(scope="module")
 def database(postgres_server: PostgresServer, template: Database) -> Iterator[Database]:
     """Return a database in which every service is migrated, and no table has rows."""
-    with _created(postgres_server, f"test_{secrets.token_hex(6)}", template.name) as made:
+    with created_database(postgres_server, f"test_{secrets.token_hex(6)}", template.name) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def unmigrated_database(postgres_server: PostgresServer) -> Iterator[Database]:
     """Return a database with every role and schema, and no tables."""
-    with _created(postgres_server, f"test_{secrets.token_hex(6)}") as made:
+    with created_database(postgres_server, f"test_{secrets.token_hex(6)}") as made:
         yield made
 
 
@@ -176,7 +176,9 @@ def migrated(database: Database) -> Callable[[str], str]:
 
 
 @contextmanager
-def _created(server: PostgresServer, name: str, template: str = "template1") -> Iterator[Database]:
+def created_database(
+    server: PostgresServer, name: str, template: str = "template1"
+) -> Iterator[Database]:
     """Create a database, and drop it afterwards. What a template does not copy is applied again."""
     drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
     create = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(

@@ -1,0 +1,301 @@
+"""Copies sample swaps by SQL: a few rows that the use cases wrote become a long history.
+
+A copy differs from its sample in ids, hashes, nonces, blocks and times, and in nothing else. Swap
+`n` of `total` is the older the smaller `n` is; the last twentieth is open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import psycopg
+from psycopg import sql
+
+OPEN_SHARE: Final = 20  # one swap of so many is open
+BLOCK_SWAPS: Final = 10  # so many swaps share a block
+FIRST_BLOCK: Final = 1000
+# Accounts and sequence numbers of copies; those of the samples are smaller.
+STRIDE: Final = 1000
+FIRST_NUMBER: Final = 10_000_000
+HISTORY: Final = "interval '60 days'"
+YOUNGEST_CLOSED: Final = "interval '6 hours'"
+OLDEST_OPEN: Final = "interval '5 hours'"
+
+
+class Sampled(NamedTuple):
+    """A table with rows of sample swaps; what is `retained` is younger than that."""
+
+    name: str
+    own: str = "true"  # which rows are a swap's
+    retained: str | None = None
+
+
+WEEK, MONTH = "interval '6 days 23 hours'", "interval '29 days'"
+TABLES: Final = (
+    Sampled(
+        "settler.posting",
+        "transaction_id IN (SELECT id FROM sample.settler_ledger_transaction)",
+    ),
+    Sampled("settler.account", "swap_id IS NOT NULL"),
+    Sampled("api.swap"),
+    Sampled(
+        "chain_watcher.movement",
+        "id NOT IN (SELECT id FROM settler.deposit WHERE swap_id IS NULL)",
+    ),
+    Sampled("settler.swap"),
+    Sampled("settler.swap_transition"),
+    Sampled("settler.ledger_transaction", "swap_id IS NOT NULL"),
+    Sampled("settler.intent"),
+    Sampled("settler.deposit", "swap_id IS NOT NULL"),
+    Sampled("settler.attempt"),
+    Sampled("settler.nonce_slot"),
+    Sampled("settler.slot_intent"),
+    Sampled("settler.receipt"),
+    Sampled("settler.signer_transaction"),
+    Sampled("api.transaction_hash"),
+    Sampled("notifier.webhook_message", retained=MONTH),
+    Sampled("notifier.delivery_attempt", retained=MONTH),
+    Sampled("settler.outbox", retained=WEEK),
+    Sampled("settler.inbox", retained=WEEK),
+    Sampled("api.inbox", retained=WEEK),
+    Sampled("notifier.inbox", retained=WEEK),
+)  # fmt: skip
+# In this order rows leave their tables: what is looked up by `own` is there until then.
+STASHED: Final = sorted(TABLES, key=lambda table: table.name == "settler.posting")
+
+FUNCTIONS: Final = """
+CREATE FUNCTION sample.hash(text, bigint) RETURNS text LANGUAGE sql IMMUTABLE
+RETURN '0x' || md5($1 || $2) || md5($2 || $1);
+CREATE FUNCTION sample.address(bigint) RETURNS text LANGUAGE sql IMMUTABLE
+RETURN '0x00000000' || md5(($1 / 10)::text);
+"""
+_BLOCK: Final = f"{FIRST_BLOCK} + g.n / {BLOCK_SWAPS}"
+# Names of columns, and what a copy has there.
+BY_NAME: Final = {
+    "app_id": "o.{c}",
+    "endpoint_id": "o.{c}",
+    "consumer": "o.{c}",
+    "topic": "o.{c}",
+    "paid_id": "o.{c} + g.n",
+    "sequence_number": f"{FIRST_NUMBER} + g.n",
+    "match_key": "o.{c} || '/' || g.n",
+    "dedupe_key": "o.{c} || '/' || g.n",
+    "reference_id": "'order ' || g.n",
+    "nonce": "g.n / 19 * 12 + g.n % 19",
+    "block_number": _BLOCK,
+    "effective_block": f"CASE WHEN o.{{c}} IS NOT NULL THEN {_BLOCK} END",
+    "block_hash": f"sample.hash(o.network, {_BLOCK})",
+    "transaction_hash": "sample.hash(o.{c}, g.n)",
+    "hash": "sample.hash(o.{c}, g.n)",
+    "destination_address": "sample.address(g.n)",
+}
+BY_TABLE: Final = {
+    "settler.account.id": f"o.id + (g.n + 1) * {STRIDE}",
+    "settler.intent.to_address": "sample.address(g.n)",
+    "settler.intent.block_number": f"CASE WHEN o.{{c}} IS NOT NULL THEN {_BLOCK} END",
+    "settler.intent.block_hash": "CASE WHEN o.{c} IS NOT NULL"
+    f" THEN sample.hash(o.network, {_BLOCK}) END",
+    "settler.posting.account_id": "CASE WHEN o.account_id IN ({own_accounts})"
+    f" THEN o.account_id + (g.n + 1) * {STRIDE} ELSE o.account_id END",
+    "chain_watcher.movement.to_address": "CASE o.kind WHEN 'paid' THEN sample.address(g.n)"
+    " ELSE o.to_address END",
+    "settler.outbox.key": "CASE o.topic WHEN 'swap.changed.v1' THEN convert_to(md5("
+    "convert_from(o.key, 'UTF8') || g.n)::uuid::text, 'UTF8') ELSE o.key END",
+    "notifier.webhook_message.id": "'msg_' || md5(o.id || g.n)",
+    "notifier.delivery_attempt.message_id": "'msg_' || md5(o.message_id || g.n)",
+}  # fmt: skip
+BY_TYPE: Final = {
+    "uuid": "md5(o.{c}::text || g.n)::uuid",
+    "timestamptz": "o.{c} - g.age",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many swaps there are, and which of them are over."""
+
+    total: int
+
+    @property
+    def closed(self) -> int:
+        return self.total - self.total // OPEN_SHARE
+
+    def of(self, sample: str) -> str:
+        """Return the query of a sample's copies: their numbers and ages."""
+        which = {
+            "completed": "n % 19 < 12",
+            "expired": "n % 19 >= 12",
+            "paying": "n % 10 = 0",
+            "waiting": "n % 10 <> 0",
+        }[sample]
+        closed = f"{YOUNGEST_CLOSED} + {HISTORY} * ({self.closed} - n) / {self.closed}"
+        opened = f"{OLDEST_OPEN} * ({self.total} - n) / {self.total - self.closed}"
+        first, last, age = (
+            (0, self.closed - 1, closed)
+            if sample in ("completed", "expired")
+            else (self.closed, self.total - 1, opened)
+        )
+        return (
+            f"SELECT n, {age} AS age FROM generate_series({first}::bigint, {last}::bigint) AS n"
+            f" WHERE {which}"
+        )
+
+
+def stash(connection: psycopg.Connection, sample: str) -> None:
+    """Move the rows that the use cases just wrote into the schema of the samples."""
+    connection.execute("SET session_replication_role = replica")
+    for table in STASHED:
+        there = sql.SQL("sample.{}").format(sql.Identifier(table.name.replace(".", "_")))
+        here, own = sql.SQL(table.name), sql.SQL(table.own)
+        connection.execute(
+            sql.SQL("CREATE TABLE IF NOT EXISTS {} AS SELECT ''::text AS sample, * FROM {} LIMIT 0")
+            .format(there, here)
+        )  # fmt: skip
+        connection.execute(
+            sql.SQL("INSERT INTO {} SELECT {}, * FROM {} WHERE {}").format(
+                there, sql.Literal(sample), here, own
+            )
+        )
+        connection.execute(sql.SQL("DELETE FROM {} WHERE {}").format(here, own))
+    connection.execute("SET session_replication_role = origin")
+
+
+def copy_samples(url: str, shape: Shape, report: Callable[[str], None]) -> None:
+    """Fill the tables with copies of the samples, two tables at a time."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        statements = {table: _statements(connection, table, shape) for table in TABLES}
+        for day in range(-8, 1):
+            connection.execute("SET search_path = settler")
+            connection.execute(
+                "SELECT make_outbox_partition(CAST(now() AT TIME ZONE 'UTC' AS date) + %s)"
+                " WHERE to_regclass('outbox_' || to_char(now() AT TIME ZONE 'UTC'"
+                " + %s * interval '1 day', 'YYYYMMDD')) IS NULL",
+                (day, day),
+            )
+    began = time.monotonic()
+
+    def fill(table: Sampled) -> None:
+        rows = _fill(url, table, statements[table])
+        report(f"{time.monotonic() - began:6.0f} s  {table.name}: {rows:,} rows")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(fill, TABLES))
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in _endings(shape):
+            connection.execute(statement)
+        report(f"{time.monotonic() - began:6.0f} s  blocks, balances, signers")
+        connection.execute("VACUUM (ANALYZE)")
+        report(f"{time.monotonic() - began:6.0f} s  vacuumed and analysed")
+
+
+def _fill(url: str, table: Sampled, statements: Sequence[str]) -> int:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("SET maintenance_work_mem = '512MB'")
+        # Rows come first and indexes afterwards: a third of the time.
+        is_partitioned = table.name.endswith("outbox")
+        if not is_partitioned:
+            connection.execute(
+                "UPDATE pg_index SET indisready = false WHERE indrelid = %s::regclass",
+                (table.name,),
+            )
+        rows = sum(connection.execute(text.encode()).rowcount for text in statements)
+        if not is_partitioned:
+            connection.execute(sql.SQL("REINDEX TABLE {}").format(sql.SQL(table.name)))
+    return rows
+
+
+def _statements(connection: psycopg.Connection, table: Sampled, shape: Shape) -> list[str]:
+    schema, _, name = table.name.partition(".")
+    sampled = f"sample.{schema}_{name}"
+    columns: Mapping[str, str] = dict(
+        connection.execute(
+            "SELECT column_name, udt_name FROM information_schema.columns"
+            " WHERE table_schema = %s AND table_name = %s AND column_name <> 'xid'"
+            " AND (is_identity = 'NO' OR table_name = 'account') ORDER BY ordinal_position",
+            (schema, name),
+        ).fetchall()
+    )
+    accounts = connection.execute("SELECT id FROM sample.settler_account").fetchall()
+    own_accounts = ", ".join(str(id) for (id,) in accounts)
+    values = [
+        _value(table.name, column, kind).replace("{own_accounts}", own_accounts)
+        for column, kind in columns.items()
+    ]
+    samples = connection.execute(f"SELECT DISTINCT sample FROM {sampled}".encode()).fetchall()
+    young = f" WHERE age < {table.retained}" if table.retained else ""
+    return [
+        f"INSERT INTO {table.name} ({', '.join(columns)}) OVERRIDING SYSTEM VALUE"
+        f" SELECT {', '.join(values)} FROM (SELECT * FROM ({shape.of(sample)}) AS g{young}) AS g"
+        f" CROSS JOIN (SELECT * FROM {sampled} WHERE sample = '{sample}') AS o"
+        for (sample,) in sorted(samples)
+    ]
+
+
+def _value(table: str, column: str, kind: str) -> str:
+    chosen = (
+        BY_TABLE.get(f"{table}.{column}")
+        or BY_NAME.get(column)
+        or BY_TYPE.get(kind)
+        or "o.{c}"
+    )  # fmt: skip
+    return chosen.replace("{c}", column)
+
+
+def _endings(shape: Shape) -> Sequence[str]:
+    """Return what belongs to no swap: blocks, keys, and the sums over everything."""
+    last = FIRST_BLOCK + shape.total // BLOCK_SWAPS
+    first_day = f"now() - {HISTORY}"
+    return (
+        "SET session_replication_role = replica",
+        f"""
+INSERT INTO chain_watcher.chain_block (network, hash, number, parent_hash, time, state, finalized)
+SELECT network, sample.hash(network, n), n, sample.hash(network, n - 1),
+    {first_day} + {HISTORY} * (n - {FIRST_BLOCK}) / {last - FIRST_BLOCK}, 'canonical', true
+FROM chain_watcher.watch_cursor, generate_series({FIRST_BLOCK}, {last}) AS n
+""",
+        # The Treasury was funded in the first block.
+        """
+UPDATE settler.deposit SET block_hash = sample.hash(network, block_number) WHERE swap_id IS NULL
+""",
+        """
+UPDATE chain_watcher.movement SET block_hash = deposit.block_hash
+FROM settler.deposit WHERE deposit.id = movement.id AND deposit.swap_id IS NULL
+""",
+        f"""
+UPDATE chain_watcher.watch_cursor SET number = {last}, finalized_number = {last},
+    hash = sample.hash(network, {last}), parent_hash = sample.hash(network, {last - 1})
+""",
+        """
+INSERT INTO api.idempotency (app_id, key, body_hash, claim, claimed_until, created_at, swap_id)
+SELECT app_id, 'key of ' || id, sha256(id::text::bytea), id, created_at, created_at, id
+FROM api.swap WHERE created_at > now() - interval '1 day'
+""",
+        """
+UPDATE settler.account SET balance = posted.total
+FROM (SELECT account_id, sum(base_units) AS total FROM settler.posting
+    WHERE account_id IN (SELECT id FROM settler.account WHERE swap_id IS NULL) GROUP BY 1) AS posted
+WHERE posted.account_id = account.id
+""",
+        """
+UPDATE settler.inventory SET held_base_units = held, owed_base_units = owed FROM (
+    SELECT network, token,
+        coalesce(sum(balance) FILTER (WHERE kind = 'custody' AND holder = 'treasury'), 0) AS held,
+        -coalesce(sum(balance) FILTER (WHERE kind IN ('swap_liability', 'in_flight', 'suspense',
+            'refuel_liability', 'refuel_in_flight', 'claimable', 'partner_fee')), 0) AS owed
+    FROM settler.account GROUP BY 1, 2) AS booked
+WHERE (booked.network, booked.token) = (inventory.network, inventory.token)
+""",
+        """
+INSERT INTO settler.signer (network, address, next_nonce)
+SELECT network, signer, max(nonce) + 1 FROM settler.nonce_slot GROUP BY 1, 2
+ON CONFLICT (network, address) DO UPDATE SET next_nonce = excluded.next_nonce
+""",
+        "SELECT setval(pg_get_serial_sequence('settler.account', 'id'),"
+        " (SELECT max(id) FROM settler.account))",
+        "SET session_replication_role = origin",
+    )
