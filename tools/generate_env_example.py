@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
+from swap_runtime.setting_files import variable_of
 from swap_runtime.settings import SharedSettings
 
 CLASSES = {
@@ -45,7 +46,11 @@ def lines(name: str, field: FieldInfo) -> list[str]:
 
 
 def section(title: str, fields: dict[str, FieldInfo]) -> str:
-    body = [line for name, field in fields.items() for line in lines(f"SWAP_{name.upper()}", field)]
+    body = [
+        line
+        for name, field in fields.items()
+        for line in lines(variable_of("SWAP_", name.upper(), field), field)
+    ]
     return "\n".join([f"\n## {title}", *body])
 
 

@@ -41,7 +41,7 @@ SAMPLES = {
     "password": "a password",
     "ca.crt": Path(certifi.where()).read_text(),
 }
-SETTING = re.compile(r"^#? ?(SWAP_[A-Z0-9_]+)=", re.M)
+SETTING = re.compile(r"^#? ?((?:SWAP|OTEL)_[A-Z0-9_]+)=", re.M)
 KNOWN = frozenset(SETTING.findall((ROOT / ".env.example").read_text()))
 
 

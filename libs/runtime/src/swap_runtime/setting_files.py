@@ -50,12 +50,18 @@ class EnvironmentAndFiles(EnvSettingsSource):
 def _names(prefix: str, fields: Mapping[str, FieldInfo]) -> Iterator[str]:
     """Yield the variable of each setting, in lower case: pydantic-settings ignores the case."""
     for member, field in fields.items():
-        name = f"{prefix}{member}".lower()
+        name = variable_of(prefix, member, field).lower()
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _names(f"{name}__", kind.model_fields)
         else:
             yield name
+
+
+def variable_of(prefix: str, member: str, field: FieldInfo) -> str:
+    """Return the variable of a setting: one that a standard names has no prefix of ours."""
+    alias = field.validation_alias
+    return alias if isinstance(alias, str) else f"{prefix}{member}"
 
 
 def _refuse_both(environment: Mapping[str, str | None], name: str) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 from prometheus_client import Counter, Histogram
 
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 # Alert: many answers of 500 or above.
@@ -45,7 +46,7 @@ log = structlog.get_logger()
 def request_answered(route: str, status: int, seconds: float) -> None:
     answers, duration = _answers(route, status)
     answers.inc()
-    duration.observe(seconds)
+    duration.observe(seconds, tracing.exemplar())
 
 
 @cache

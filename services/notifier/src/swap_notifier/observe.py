@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
+import orjson
 import structlog
 
+from swap_contracts.topics import SWAP_CHANGED
 from swap_notifier.domain.endpoints import SecretStorage
 from swap_notifier.domain.outcomes import Answer, Claimed
 from swap_notifier.domain.queue import QueueState
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
+CONSUMER: Final = "notifier"  # its name in the inbox
 log = structlog.get_logger()
 
 CREATED = counter("notifier_messages_created", "Webhook messages created")
@@ -58,10 +63,39 @@ def messages_created(number: int) -> None:
     CREATED.inc(number)
 
 
+def begin_attempt(claimed: Claimed) -> Callable[[Answer], None]:
+    """Begin the span of an attempt; return what ends it.
+
+    Its parent is what this service did about the message that announced the change.
+    """
+    swap_id = claimed.swap_id
+    if not tracing.is_on() or swap_id is None:
+        return lambda _: None
+    sequence = orjson.loads(claimed.body)["swap"]["metadata"]["sequence"]
+    cause = SWAP_CHANGED.message_id(str(swap_id), sequence)
+    parent, began = tracing.processing_span_id(cause, CONSUMER), tracing.now()
+
+    def end(answer: Answer) -> None:
+        names: dict[str, str | int] = {"webhook.id": claimed.message_id}
+        if answer.http_status is not None:
+            names["http.response.status_code"] = answer.http_status
+        tracing.record_child(
+            "deliver webhook",
+            swap_id,
+            parent,
+            kind=tracing.Kind.CLIENT,
+            began=began,
+            attributes=names,
+            error=None if answer.is_success else answer.error or "refused",
+        )
+
+    return end
+
+
 def delivered(claimed: Claimed, milliseconds: int) -> None:
     log.info("webhook delivered", milliseconds=milliseconds, **_names(claimed))
     ATTEMPTS.labels("delivered").inc()
-    TOOK.observe(milliseconds / 1000)
+    TOOK.observe(milliseconds / 1000, tracing.exemplar(claimed.swap_id))
 
 
 def attempt_failed(claimed: Claimed, attempt: int, answer: Answer) -> None:

@@ -80,7 +80,8 @@ async def build(service: Service) -> None:
         if not knows_the_market():
             raise Unavailable("prices or inventory were not read yet")
 
-    service.serve(quoter_app(endpoints, is_known=knows_the_market), port=group.port)
+    app = quoter_app(endpoints, is_known=knows_the_market)
+    service.serve(app, port=group.port, is_internal=True)
     service.ready_when("market", is_ready)
     _consume(service, group)
     service.every(

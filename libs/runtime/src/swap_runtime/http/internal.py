@@ -16,10 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swap_runtime.errors import SwapError
 from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.http.traced_requests import TracedRequests
 from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
 from swap_runtime.operators.identities import Operators
 from swap_runtime.operators.order_desk import OrderDesk
 from swap_runtime.telemetry.metrics import render
+from swap_runtime.telemetry.tracing import is_on
 
 Check = Callable[[], Awaitable[None]]
 ADMIN: Final = "/admin"
@@ -77,7 +79,8 @@ class Internal:
 
         :raises OSError: when the port is taken.
         """
-        self._server = AsgiServer(self._app, host, port, stop_seconds=STOP_SECONDS)
+        app = TracedRequests(self._app, trusts_callers=True) if is_on() else self._app
+        self._server = AsgiServer(app, host, port, stop_seconds=STOP_SECONDS)
         return await self._server.start()
 
     async def stop(self) -> None:
@@ -115,8 +118,9 @@ async def _refused(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=409)
 
 
-async def _metrics(_: Request) -> Response:
-    return Response(render(), media_type="text/plain")
+async def _metrics(request: Request) -> Response:
+    content, media_type = render(request.headers.get("accept", ""))
+    return Response(content, media_type=media_type)
 
 
 def _health(problems: Mapping[str, str], notes: Mapping[str, str]) -> Response:

@@ -16,6 +16,7 @@ from swap_runtime.handling import handling
 from swap_runtime.messaging.parking import Behind, Parking
 from swap_runtime.messaging.records import Record
 from swap_runtime.messaging.verification import Unverified
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter
 
 UseCase = Callable[[Sequence[Envelope[Body]]], Awaitable[None]]
@@ -49,11 +50,16 @@ class Batches(Generic[Body]):
         usecase: UseCase[Body],
         parking: Parking,
         *,
+        consumer: str = "",
         parked_in_a_row_max: int = 20,
     ) -> None:
+        """
+        :param consumer: its name in the inbox, for the spans of what it handles.
+        """
         self._topic = topic
         self._usecase = usecase
         self._parking = parking
+        self._consumer = consumer
         self._parked_in_a_row_max = parked_in_a_row_max
         self._parked_in_a_row = 0
 
@@ -141,8 +147,13 @@ class Batches(Generic[Body]):
         if not batch:
             return None
         try:
-            with self._parking.guarding(self._topic.name, [r.record for r in batch]), handling():
-                await self._usecase([item.envelope for item in batch])
+            envelopes = [item.envelope for item in batch]
+            with (
+                self._parking.guarding(self._topic.name, [r.record for r in batch]),
+                handling(),
+                tracing.processing(self._topic.name, self._consumer, envelopes),
+            ):
+                await self._usecase(envelopes)
         except Unavailable:
             raise
         except Exception as error:

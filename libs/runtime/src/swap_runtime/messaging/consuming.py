@@ -79,7 +79,7 @@ def consume(
     :param rest: the pause after each batch that is not full, so that batches are few and large;
         zero where a payout waits for what is handled.
     """
-    consumer = Consumer(topic, group, Batches(topic, usecase, parking))
+    consumer = Consumer(topic, group, Batches(topic, usecase, parking, consumer=group))
     subscriber = to.broker.subscriber(
         topic.name,
         group_id=f"{group}.{topic.name}",

@@ -16,6 +16,7 @@ from swap_contracts.envelope import Body, Envelope, Topic, rendered
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Transaction
 from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry import tracing
 
 OUTBOX: Final = "outbox"  # what the relay waits for
 # The use case holds the row lock of the thing the key names, so ids of one key are in commit order.
@@ -36,6 +37,9 @@ class Outgoing:
     topic: str
     key: bytes
     payload: bytes
+    # For spans: the trace of the message that caused it, and whether nothing of ours did.
+    caused_by: str | None = None
+    begins_trace: bool = False
 
     @classmethod
     def of(cls, topic: Topic[Body], envelope: Envelope[Body]) -> Outgoing:
@@ -77,3 +81,5 @@ def add_to_outbox(connection: Transaction, outgoing: Sequence[Outgoing]) -> None
         ]
         connection.post(ADD, columns(rows))
         connection.wake(OUTBOX)
+        if tracing.is_on():
+            tracing.messages_created(outgoing)

@@ -15,6 +15,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.leases import TERM, Lease
 from swap_runtime.postgres.sql import Row, sql
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter
 
 # Unpublished rows, not "rows after my cursor": ids are handed out before commit,
@@ -123,7 +124,9 @@ class Relay:
         if rows:
             crashpoint("relay.before_publish")
             # Half the term: a batch that hangs must end before somebody else may send.
+            began = tracing.now()
             sent = await asyncio.wait_for(self._send(rows), self._lease.term.total_seconds() / 2)
+            _trace_published(rows, began)
             crashpoint("relay.after_publish")
             async with transaction(self._engine) as connection:
                 connection.post(ASYNCHRONOUS_COMMIT)
@@ -155,6 +158,12 @@ class Relay:
                 bytes=len(message.value),
             )
         return len(rows) - len(too_large)
+
+
+def _trace_published(rows: Sequence[Row], began: int) -> None:
+    if tracing.is_on():
+        messages = ((row.message_id, row.topic, row.payload) for row in rows)
+        tracing.messages_published(messages, began=began, ended=tracing.now())
 
 
 def _to_outbound(row: Row) -> Outbound:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from secrets import token_hex
@@ -33,6 +34,17 @@ if TYPE_CHECKING:
 Build = Callable[["Service"], Awaitable[None]]
 Lead = Callable[[Beat, Lease], Awaitable[None]]
 Close = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedApp:
+    """An ASGI application and its port."""
+
+    app: Any
+    host: str
+    port: int
+    idle_timeout: timedelta
+    is_internal: bool
 
 
 class Service:
@@ -67,7 +79,7 @@ class Service:
         self.rounds: list[Rounds] = []
         self.admin_routes: list[AdminRoute] = []
         self.order_routes: list[OrderRoute] = []
-        self.asgi: list[tuple[Any, str, int, timedelta]] = []
+        self.asgi: list[ServedApp] = []
         self.checks: dict[str, Check] = {}
         self.remarks: dict[str, Check] = {}
         self.starters: list[Close] = []
@@ -163,9 +175,14 @@ class Service:
         port: int,
         host: str | None = None,
         idle_timeout: timedelta = IDLE_TIMEOUT,
+        is_internal: bool = False,
     ) -> None:
-        """Serve an ASGI application in the same event loop, and let its requests end at a stop."""
-        self.asgi.append((app, host or self.group.host, port, idle_timeout))
+        """Serve an ASGI application in the same event loop, and let its requests end at a stop.
+
+        :param is_internal: whether its callers are processes of ours, with traces of ours.
+        """
+        served = ServedApp(app, host or self.group.host, port, idle_timeout, is_internal)
+        self.asgi.append(served)
 
     def ready_when(self, name: str, check: Check) -> None:
         """Make `/readyz` depend on a check, which raises while the process cannot work."""

@@ -18,6 +18,7 @@ import uvloop
 from swap_runtime.errors import Unavailable
 from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.http.internal import Check, Internal
+from swap_runtime.http.traced_requests import TracedRequests
 from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.operators.order_desk import OrderDesk
 from swap_runtime.operators.proposals import Proposals
@@ -28,6 +29,7 @@ from swap_runtime.process.components import Build, Close, Service
 from swap_runtime.process.files import raise_file_limit
 from swap_runtime.process.kafka_side import KafkaSide
 from swap_runtime.process.supervision import PAUSES, Supervised, cancelled
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.logging import configure_logging
 
 MAINTENANCE_INTERVAL: Final = timedelta(hours=1)
@@ -47,14 +49,33 @@ def run_service(create: Callable[[], Service], build: Build) -> None:
         service = create()
         configure_logging(service.name, level=service.group.log_level)
         raise_file_limit()
+        stop_tracing = _start_tracing(service)
         await build(service)
         running = Running(service)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, running.stop)
-        return await running.run()
+        code = await running.run()
+        await stop_tracing()
+        return code
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         sys.exit(runner.run(main()))
+
+
+def _start_tracing(service: Service) -> Close:
+    """Send spans where a collector is configured; return what ends that."""
+    settings = service.settings
+    if not settings.otel_endpoint:
+        return _nothing
+    # The SDK is not loaded where nothing is sent.
+    from swap_runtime.telemetry.span_export import export_spans  # noqa: PLC0415
+
+    ratio = settings.otel_sample_ratio
+    return export_spans(service.name, settings.otel_endpoint, ratio=ratio).stop
+
+
+async def _nothing() -> None:
+    pass
 
 
 class Running:
@@ -162,8 +183,11 @@ class Running:
         service.every("measure", MEASURE_INTERVAL, maintenance.measure)
 
     async def _serve(self) -> None:
-        for application in self._service.asgi:
-            server = AsgiServer(*application)
+        for one in self._service.asgi:
+            app = one.app
+            if tracing.is_on():
+                app = TracedRequests(app, trusts_callers=one.is_internal)
+            server = AsgiServer(app, one.host, one.port, one.idle_timeout)
             self.ports.append(await server.start())
             self._servers.append(server)
             log.info("serving", port=self.ports[-1])

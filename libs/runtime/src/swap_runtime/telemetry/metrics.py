@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
@@ -36,6 +37,10 @@ def histogram(
     return Histogram(f"swap_{name}", documentation, labels, buckets=buckets, registry=REGISTRY)
 
 
-def render() -> bytes:
-    """Return everything in the text form that Prometheus scrapes."""
-    return generate_latest(REGISTRY)
+def render(accept: str = "") -> tuple[bytes, str]:
+    """Return everything in the form that a scrape accepts, and its media type.
+
+    Only OpenMetrics has exemplars; who asks for nothing gets the older text.
+    """
+    encode, media_type = choose_encoder(accept)
+    return encode(REGISTRY), media_type

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection
 from time import perf_counter
 from typing import Final
+from uuid import UUID
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -22,6 +23,7 @@ from swap_api.http.exchange import REQUEST_ID, Exchange, exchange_of
 from swap_api.http.requests import Request
 from swap_api.http.unknown_names import IGNORED, UnknownNames
 from swap_api.model.refusals import ApiRefusal
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.logging import bound
 
 _SLASHES: Final = re.compile("/{2,}")
@@ -94,7 +96,10 @@ class Admitted:
         exchange = exchange_of(scope)
         exchange.route = self._endpoint.path
         exchange.context = await self._admission.admit(exchange, self._endpoint)
-        with bound(**exchange.facts()):
+        facts = exchange.facts()
+        if "swap_id" in facts and tracing.is_on():
+            tracing.join_swap(UUID(str(facts["swap_id"])))
+        with bound(**facts):
             await self._app(scope, receive, send)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, Literal
 
@@ -31,15 +32,11 @@ def to_outgoing(tracked: TrackedMovement, *, at: datetime) -> Outgoing:
     trace_id = tracked.movement.id.hex
     if tracked.movement.paid_id is not None:
         paid = _payout(tracked)
-        return Outgoing.of(
-            PAYOUT_CHANGED,
-            PAYOUT_CHANGED.seal(paid, version=paid.version, occurred_at=at, trace_id=trace_id),
-        )
+        sealed = PAYOUT_CHANGED.seal(paid, version=paid.version, occurred_at=at, trace_id=trace_id)
+        return replace(Outgoing.of(PAYOUT_CHANGED, sealed), begins_trace=True)
     body = _deposit(tracked)
-    return Outgoing.of(
-        DEPOSIT_CHANGED,
-        DEPOSIT_CHANGED.seal(body, version=body.version, occurred_at=at, trace_id=trace_id),
-    )
+    deposit = DEPOSIT_CHANGED.seal(body, version=body.version, occurred_at=at, trace_id=trace_id)
+    return replace(Outgoing.of(DEPOSIT_CHANGED, deposit), begins_trace=True)
 
 
 def _deposit(tracked: TrackedMovement) -> DepositChanged:

@@ -121,11 +121,14 @@ class DeliverMessages:
 
     async def _send(self, claimed: Claimed) -> Answer:
         """Make the attempt. A fault of ours is a failed one too: its place must become free."""
+        attempt = observe.begin_attempt(claimed)
         try:
-            return await self._sender.send(claimed, at=self._clock())
+            answer = await self._sender.send(claimed, at=self._clock())
         except Exception as error:
             observe.attempt_broke(claimed, error)
-            return Answer(None, type(error).__name__, None, 0)
+            answer = Answer(None, type(error).__name__, None, 0)
+        attempt(answer)
+        return answer
 
 
 def _observe(outcomes: Sequence[Outcome]) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from swap_domain.lifecycle import Status
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter, histogram
 from swap_settler.model.changes import Changes
 from swap_settler.model.swap import Deposit, DepositState, IntentKind, Method, Swap
@@ -75,7 +76,8 @@ def _completed(swap: Swap) -> None:
     first = min(received, default=swap.changed_at)
     terms = swap.terms
     duration = COMPLETION.labels(terms.source.network, terms.destination.network)
-    duration.observe(max((swap.changed_at - first).total_seconds(), 0))
+    seconds = max((swap.changed_at - first).total_seconds(), 0)
+    duration.observe(seconds, tracing.exemplar(swap.id))
 
 
 def _payments_back_changed(change: Changes) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from uuid import UUID
 
@@ -11,6 +11,7 @@ import structlog
 
 from swap_chains.evm.check_roles import UnknownOperator
 from swap_chains.ports import Fees
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter, gauge
 from swap_settler.model.observe_changes import HALTS
 from swap_settler.paying.decide.lane import GasAlarm
@@ -62,6 +63,31 @@ WITHOUT_OWNER = gauge(
     "Contracts of a live network that the catalogue names no owner of: their roles are not checked",
     ["network"],
 )
+
+
+@contextmanager
+def sending(network: str, swaps: Mapping[str, Collection[UUID]]) -> Iterator[None]:
+    """Record a span of each swap whose payment is sent inside; they are given by transaction."""
+    if not tracing.is_on():
+        yield
+        return
+    began, error = tracing.now(), None
+    try:
+        yield
+    except Exception as raised:
+        error = type(raised).__name__
+        raise
+    finally:
+        for transaction_hash, swap_ids in swaps.items():
+            names = {"network": network, "transaction_hash": transaction_hash}
+            tracing.record_for_swaps(
+                "send payment",
+                swap_ids,
+                kind=tracing.Kind.CLIENT,
+                began=began,
+                attributes=names,
+                error=error,
+            )
 
 
 def payment_queued(swap_id: UUID | None, network: str, reason: str) -> None:

@@ -29,10 +29,12 @@ from swap_contracts.quoting import (
 )
 from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import forbid_open_transaction
+from swap_runtime.telemetry import tracing
 
 ANSWER_SECONDS: Final = 0.8
 REQUESTS_MAX: Final = 2  # for quotes at a time: one is on its way while the next gathers
 Answer = TypeVar("Answer", bound=BaseModel)
+TracedQuestion = tuple[QuoteQuestion, tracing.Position | None]  # with the span of who asks
 
 
 class HttpPricing:
@@ -40,18 +42,18 @@ class HttpPricing:
         self._url = url.rstrip("/")
         self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
         self._session: aiohttp.ClientSession | None = None
-        self._quoting: CallBatcher[QuoteQuestion, QuoteAnswer] = CallBatcher(
+        self._quoting: CallBatcher[TracedQuestion, QuoteAnswer] = CallBatcher(
             self._quotes, batch_max=QUESTIONS_MAX, concurrent_batches_max=REQUESTS_MAX
         )
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
-        return await self._quoting(question)
+        return await self._quoting((question, tracing.current()))
 
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:
-        return await self._ask("POST", "/limits", question, LimitsAnswer)
+        return await self._ask("POST", "/limits", question, LimitsAnswer, tracing.current())
 
     async def ranges(self, question: RouteQuestion) -> RangesAnswer:
-        return await self._ask("POST", "/ranges", question, RangesAnswer)
+        return await self._ask("POST", "/ranges", question, RangesAnswer, tracing.current())
 
     async def prices(self) -> PricesAnswer:
         return await self._ask("GET", "/prices", None, PricesAnswer)
@@ -61,27 +63,37 @@ class HttpPricing:
             await self._session.close()
 
     async def _quotes(
-        self, questions: Sequence[QuoteQuestion]
+        self, questions: Sequence[TracedQuestion]
     ) -> Sequence[QuoteAnswer | Exception]:
         # The questions were checked when they were made.
-        batch = QuoteQuestions.model_construct(questions=tuple(questions))
-        answered = await self._ask("POST", "/quotes", batch, QuotesAnswer)
+        batch = QuoteQuestions.model_construct(questions=tuple(each for each, _ in questions))
+        callers = (caller for _, caller in questions if caller is not None)
+        # One request for all: it is a child of the first one's.
+        answered = await self._ask("POST", "/quotes", batch, QuotesAnswer, next(callers, None))
         if len(answered.outcomes) != len(questions):
             raise Unavailable("quoter: an answer to other questions")
         return [_outcome(one) for one in answered.outcomes]
 
     async def _ask(
-        self, method: str, path: str, question: BaseModel | None, answer: type[Answer]
+        self,
+        method: str,
+        path: str,
+        question: BaseModel | None,
+        answer: type[Answer],
+        caller: tracing.Position | None = None,
     ) -> Answer:
         """
+        :param caller: the span of the request that it is asked for.
         :raises PriceRefused: when the quoter refuses.
         :raises Unavailable: when it is away, too slow, or makes an error.
         """
         forbid_open_transaction("quoter")
         body = None if question is None else question.model_dump_json().encode()
         try:
-            async with self._connected().request(method, self._url + path, data=body) as response:
-                status, content = response.status, await response.read()
+            with tracing.calling(f"{method} {path}", caller, {"peer.service": "quoter"}) as headers:
+                url, session = self._url + path, self._connected()
+                async with session.request(method, url, data=body, headers=headers) as response:
+                    status, content = response.status, await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unavailable("quoter") from error
         try:

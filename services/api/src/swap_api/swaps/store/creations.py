@@ -23,6 +23,7 @@ from swap_runtime.messaging.outbox import OUTBOX, Outgoing
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, execute_alone, reading
 from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry import tracing
 
 WHICH_HELD: Final = sql("""
 SELECT held.claim FROM idempotency AS held
@@ -130,7 +131,11 @@ class PostgresCreations:
             **_sign_requests(batch),
         }
         rows = await execute_alone(self._engine, CREATE_SWAPS, values, wakes=(OUTBOX,))
-        return frozenset(row.id for row in rows)
+        created = frozenset(row.id for row in rows)
+        if tracing.is_on():
+            messages = (new.outgoing for new in batch if new.row.swap.swap_id in created)
+            tracing.messages_created(messages)
+        return created
 
     async def _why_not(self, left: Sequence[NewSwap]) -> Mapping[UUID, Exception]:
         """Return the reasons why swaps were not created."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 from swap_api import observe
 from swap_api.admission.decide.idempotency import Claim
@@ -43,6 +44,7 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.telemetry import tracing
 
 NUMBERS_TRIED_MAX: Final = 5
 REQUESTED: Final = "requested"  # distinguishes this message from others about the swap
@@ -145,6 +147,8 @@ class CreateSwap:
         if creation.order.price.funding.use_deposit_address:
             await self._cap_deposit_addresses(creation.caller, route.source_network.name)
             await self._deposit_addresses.verify(route.source_network)
+        swap_id = self._new_id()
+        tracing.create_swap(swap_id)
         answer = await self._fetch_price.quote(
             route,
             creation.order.price,
@@ -152,7 +156,7 @@ class CreateSwap:
             may_be_open=True,
         )
         _require_refund_address(answer, parties)
-        request = self._request(creation, parties, answer)
+        request = self._request(swap_id, creation, parties, answer)
         for _ in range(NUMBERS_TRIED_MAX):
             new = await self._new_swap(request, creation, claim, parties.source_address)
             try:
@@ -170,14 +174,16 @@ class CreateSwap:
             return new.answer
         raise Unavailable("no free sequence number was found")
 
-    def _request(self, creation: Creation, parties: Parties, answer: QuoteAnswer) -> SwapRequested:
+    def _request(
+        self, swap_id: UUID, creation: Creation, parties: Parties, answer: QuoteAnswer
+    ) -> SwapRequested:
         now, quote = self._clock(), answer.quote
         lifetime = creation.caller.allowances.swap_lifetime or self._catalogue.swap_lifetime
         method = creation.order.price.funding.method
         # Not validated: all of it was checked or made here, and tests read it back.
         return SwapRequested.trusted(
             {
-                "swap_id": self._new_id(),
+                "swap_id": swap_id,
                 "app_id": creation.caller.app_id,
                 "sequence_number": self._new_sequence_number(),
                 "reference_id": creation.order.reference_id,

@@ -45,13 +45,19 @@ class SwapMessages:
 
     def outgoing(self, changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
         """Return one message per sequence that was spent, in the order of the changes."""
-        return [self._message(c.swap, c.previous_status, at) for c in changes if c.swap is not None]
+        return [
+            self._message(c.swap, c.previous_status, at, caused_by=c.trace_id)
+            for c in changes
+            if c.swap is not None
+        ]
 
     async def save(self, work: Work, changes: Sequence[Changes], *, at: datetime) -> None:
         """Save changes together with their messages, in the transaction that is open."""
         await work.flush(changes, self.outgoing(changes, at=at))
 
-    def _message(self, swap: Swap, previous_status: Status | None, at: datetime) -> Outgoing:
+    def _message(
+        self, swap: Swap, previous_status: Status | None, at: datetime, *, caused_by: str | None
+    ) -> Outgoing:
         key = str(swap.id)
         message_id = SWAP_CHANGED.message_id(key, swap.sequence)
         envelope = {
@@ -63,7 +69,7 @@ class SwapMessages:
             "body": self._body(swap, previous_status),
         }
         payload = orjson.dumps(envelope, option=orjson.OPT_UTC_Z)
-        return Outgoing(message_id, SWAP_CHANGED.name, key.encode(), payload)
+        return Outgoing(message_id, SWAP_CHANGED.name, key.encode(), payload, caused_by)
 
     def _body(self, swap: Swap, previous_status: Status | None) -> Fields:
         """Return a SwapChanged. A test holds them together."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
@@ -22,10 +22,21 @@ class Attempt:
     transaction: SignedTransaction
     fees: Fees
     intents: frozenset[UUID]
+    swap_ids: frozenset[UUID] = field(default=frozenset(), compare=False)  # for spans
 
     @property
     def is_cancel(self) -> bool:
         return not self.intents
+
+
+def swaps_of(payments: Sequence[Payment]) -> frozenset[UUID]:
+    """Return the swaps that payments are for; some are for none."""
+    return frozenset(payment.swap_id for payment in payments if payment.swap_id is not None)
+
+
+def swaps_by_transaction(attempts: Sequence[Attempt]) -> Mapping[str, frozenset[UUID]]:
+    """Return the swaps that each attempt pays, by the hash of its transaction."""
+    return {attempt.transaction.transaction_hash: attempt.swap_ids for attempt in attempts}
 
 
 def fitting(attempts: Sequence[Attempt], slots: Sequence[Slot]) -> Sequence[Attempt]:

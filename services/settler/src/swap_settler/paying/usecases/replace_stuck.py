@@ -9,7 +9,7 @@ from swap_chains.ports import ChainReader, ChainSender, Fees
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.replacing import Act, OpenSlot, Patience, offered_more
-from swap_settler.paying.decide.slots import Attempt
+from swap_settler.paying.decide.slots import Attempt, swaps_by_transaction, swaps_of
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.lane_calls import LaneCalls
 from swap_settler.paying.usecases.mark_sent import MarkSent
@@ -87,7 +87,8 @@ class ReplaceStuck:
         transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
         observe.replaced(self._chain.network, slot.nonce, is_cancel=is_cancel, fees=fees)
         intents = frozenset(() if is_cancel else (p.intent_id for p in slot.payments))
-        return Attempt(transaction, fees, intents)
+        swap_ids = frozenset() if is_cancel else swaps_of(slot.payments)
+        return Attempt(transaction, fees, intents, swap_ids)
 
     async def _fees(self, slot: OpenSlot, act: Act) -> Fees | None:
         cap = self._patience.cap(act, slot)
@@ -98,7 +99,8 @@ class ReplaceStuck:
 
     async def _broadcast(self, stored: Sequence[Attempt]) -> None:
         try:
-            answers = await self._sender.broadcast([a.transaction for a in stored])
+            with observe.sending(self._chain.network, swaps_by_transaction(stored)):
+                answers = await self._sender.broadcast([a.transaction for a in stored])
         except ChainUnavailable as error:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # kept: the rebroadcast sends the same bytes

@@ -21,7 +21,7 @@ from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.paying import observe
 from swap_settler.paying.decide.lane import Group, Payment, Slot, group_payments, one_permit_each
-from swap_settler.paying.decide.slots import Attempt, fitting
+from swap_settler.paying.decide.slots import Attempt, fitting, swaps_by_transaction, swaps_of
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.paying.usecases.abandon_payouts import PAID_EXTERNALLY, AbandonPayouts
 from swap_settler.paying.usecases.apply_outflow_limits import ApplyOutflowLimits
@@ -346,11 +346,12 @@ class SendPayouts:
         call = self._calls.paying(slot.payments) if slot.payments else self._calls.no_op()
         transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
         intents = frozenset(payment.intent_id for payment in slot.payments)
-        return Attempt(transaction, fees, intents)
+        return Attempt(transaction, fees, intents, swaps_of(slot.payments))
 
     async def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         try:
-            answers = await self._sender.broadcast([a.transaction for a in attempts])
+            with observe.sending(self._chain.network, swaps_by_transaction(attempts)):
+                answers = await self._sender.broadcast([a.transaction for a in attempts])
         except ChainUnavailable as error:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
