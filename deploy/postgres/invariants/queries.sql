@@ -19,7 +19,7 @@ GROUP BY 1,2,3 HAVING count(DISTINCT s.tx_hash)>1 OR count(s.movement_id)>1;
 -- name: I-07 leg pays without a credit, or its payments plus fees exceed it (a leg with a standing loss entry is skipped)
 SELECT i.swap_id, i.deposit_id, sum(i.charged) charged, max(c.credit) credit FROM intent i CROSS JOIN LATERAL
  (SELECT coalesce(sum(CASE WHEN i.deposit_id IS NULL THEN d.amount-d.returned ELSE d.returned END),0) credit FROM deposit d
-  WHERE d.state='credited' AND CASE WHEN i.deposit_id IS NULL THEN d.swap_id=i.swap_id ELSE d.id=i.deposit_id END) c
+  WHERE d.state='credited' AND (i.deposit_id IS NULL AND d.swap_id=i.swap_id OR d.id=i.deposit_id)) c
 WHERE i.kind IN('output','refuel','refund') AND i.state<>'dead' AND NOT EXISTS(SELECT 1 FROM account a JOIN posting p ON p.account_id=a.id
  WHERE a.kind='loss' AND (a.swap_id,a.deposit_id) IS NOT DISTINCT FROM (i.swap_id,i.deposit_id) HAVING sum(p.amount)>0)
 GROUP BY 1,2 HAVING max(c.credit)=0 OR sum(i.charged)>max(c.credit);
