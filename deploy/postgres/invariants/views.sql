@@ -167,7 +167,7 @@ WHERE NOT EXISTS (
   WHERE (t.chain_id, t.tx_hash) = (x.chain_id, x.tx_hash) AND NOT t.is_cancel
     AND c.status IS DISTINCT FROM 0);
 
--- The settler shows operators what an invariant finds (decision 0096).
+-- The settler shows operators what an invariant finds (decision 0086).
 GRANT USAGE ON SCHEMA invariant TO auditor, settler;
 GRANT SELECT ON ALL TABLES IN SCHEMA invariant TO auditor, settler;
 GRANT EXECUTE ON FUNCTION bytes TO auditor, settler;
