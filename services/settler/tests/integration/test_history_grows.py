@@ -69,12 +69,14 @@ PAGES: Final[Mapping[str, int]] = {
     # When a lane starts: the payments among the first and last thousand that its signer carried.
     "lane_statements.OLDEST_AND_NEWEST_PAID": 250,
     "statements.LOCK_ACCOUNTS": 600,
-    "lane_sweep_statements.CLOSE_SWEEPS": 200,
+    "lane_sweeps.CLOSE_SWEEPS": 200,
     "statements.PROVE_DEAD": 250,
     "swap_statements.BY_ID attempts": 200,
     "swap_statements.BY_KEY attempts": 250,
     "statements.UPSERT_INTENTS": 400,
-    "sweep_statements.SWEEPS_MINED": 200,
+    "sweep_work.SWEEPS_MINED": 200,
+    # Twenty entries, eleven pages each: the posting and its account by key.
+    "losses.ENTRIES": 260,
 }
 # How often operators stopped something or let it pass, and how often a network was silent, is
 # read: of each there are some.
