@@ -93,7 +93,7 @@ class Reported:
         return self.networks_now
 
 
-class Recorded:
+class StatusRecorder:
     def __init__(self) -> None:
         self.seen: dict[str, Any] = {}
 
@@ -122,7 +122,7 @@ async def test_many_readers_of_a_moment_are_one_request() -> None:
 
 
 async def test_without_an_answer_the_service_is_away_and_no_network_is_judged() -> None:
-    history = Recorded()
+    history = StatusRecorder()
     read = ReadStatus(Reported(None), clock=lambda: NOW)
 
     await RecordStatus(read, history, clock=lambda: NOW)()
