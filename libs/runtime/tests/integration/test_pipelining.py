@@ -7,8 +7,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.errors import DataError, DivisionByZero, FeatureNotSupported, UniqueViolation
+from psycopg.errors import DataError, DivisionByZero, UniqueViolation
 
+from swap_runtime.errors import Unavailable
 from swap_runtime.postgres import connection_pool as module
 from swap_runtime.postgres.database import (
     Engine,
@@ -69,7 +70,7 @@ class TestWhatIsPrepared:
                         assert await connection.scalar(find) == 1
                 migration.execute("ALTER TABLE settler.changing ALTER shape TYPE text")
 
-                with pytest.raises(FeatureNotSupported):
+                with pytest.raises(Unavailable):  # so that it is tried again
                     async with opens(engine) as connection:
                         await connection.scalar(find)
 
@@ -77,6 +78,20 @@ class TestWhatIsPrepared:
                     assert await connection.scalar(find) == "1"
             finally:
                 migration.execute("DROP TABLE settler.changing")
+
+    async def test_what_was_about_to_be_prepared_when_another_failed_works_afterwards(
+        self, engine: Engine
+    ) -> None:
+        works, fails = sql("SELECT :n + 1 AS n"), sql("SELECT 1 / :zero AS n")
+
+        for used in range(2 * OFTEN_ENOUGH):
+            async with reading(engine) as connection:
+                for _ in range(used):
+                    await connection.execute(works, {"n": 1})
+                with pytest.raises(DivisionByZero):
+                    await connection.ask((fails, {"zero": 0}), (works, {"n": 1}))
+            async with reading(engine) as connection:
+                assert await connection.scalar(works, {"n": 1}) == 2
 
     async def test_more_than_a_service_has_is_forgotten(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch

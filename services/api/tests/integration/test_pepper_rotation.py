@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -103,3 +104,17 @@ async def test_a_key_that_nobody_has_stays_unknown(api: Harness, after: Harness)
 
     assert await status(after, wrong) == 403
     assert await status(api, app) == 200
+
+
+async def test_a_key_is_known_to_all_who_ask_at_once_in_both_kinds_of_process(
+    api: Harness, before: Harness, after: Harness
+) -> None:
+    app = await api.an_app()
+
+    async def is_known(process: Harness) -> bool:
+        process.parts.callers._remembered.clear()
+        return await process.parts.callers.find(app.key) is not None
+
+    for _ in range(20):
+        asked = [is_known(process) for process in (before, after, before, after)]
+        assert all(await asyncio.gather(*asked))

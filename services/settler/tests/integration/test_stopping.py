@@ -275,6 +275,20 @@ class TestTheKillSwitch:
         assert first["kind"] == second["kind"] == "signing"
         assert json.loads(bound.body)["stopped_at"] == first["at"].replace("+00:00", "Z")
 
+    async def test_a_stop_that_was_ordered_again_is_not_lifted_by_an_earlier_order(
+        self, world: World
+    ) -> None:
+        admin = StopAdmin(switch(world), guard_losses=guarding(world))
+        await switch(world).stop(DESTINATION, **SAID)
+        proposed = Order("ann", {}, json.dumps({**SAID, "network": DESTINATION}).encode())
+        bound = await admin.add_stop(proposed)
+
+        await switch(world).stop(DESTINATION, by="bob", reason="another incident")
+
+        with pytest.raises(Refused, match="since"):
+            await admin.lift(bound)
+        assert [stop.network for stop in await switch(world).list_all()] == [DESTINATION]
+
     async def test_lifts_what_a_loss_budget_stopped_only_when_that_is_named(
         self, world: World
     ) -> None:

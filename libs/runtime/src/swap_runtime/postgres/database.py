@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from swap_runtime.errors import Unavailable
 from swap_runtime.handling import forbid_in_handler
 from swap_runtime.postgres.connection_pool import ConnectionPool
-from swap_runtime.postgres.pipelining import BoundStatement, exchange
+from swap_runtime.postgres.pipelining import BoundStatement, exchange, is_outdated
 from swap_runtime.postgres.sql import Rows, Statement
 
 # Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
@@ -184,6 +184,8 @@ class Transaction(Connection):
             await self._connection.rollback()
 
     async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:
+        if self._has_failed:
+            raise TransactionAborted
         try:
             return await super()._exchange(statements)
         except BaseException:
@@ -329,9 +331,10 @@ async def ping(engine: Engine) -> None:
 
 def is_unavailable(error: psycopg.Error) -> bool:
     """Tell a server that cannot now from a statement that never will."""
-    return (error.sqlstate or "")[:2] in SERVER_STATES or isinstance(
+    is_of_server = (error.sqlstate or "")[:2] in SERVER_STATES or isinstance(
         error, psycopg.OperationalError | psycopg.InterfaceError
     )
+    return is_of_server or is_outdated(error)
 
 
 @contextmanager

@@ -7,11 +7,16 @@ from typing import Any, Final, NamedTuple
 
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.errors import Error, FeatureNotSupported, InvalidSqlStatementName, PipelineAborted
+from psycopg.pq import TransactionStatus
 
 from swap_runtime.postgres.sql import Rows
 
-# What was prepared is not what there is: a migration changed a column, or it was deallocated.
-OUTDATED: Final = (FeatureNotSupported, InvalidSqlStatementName)
+# In PostgreSQL's plancache.c: "cached plan must not change result type".
+REPLANNING: Final = "RevalidateCachedQuery"
+
+
+class ConcurrentExchange(Exception):
+    """Another task's exchange took the answer of a statement: a bug of the caller."""
 
 
 class BoundStatement(NamedTuple):
@@ -30,6 +35,7 @@ async def exchange(
     Outside of a transaction they are one together: all of them, or none.
 
     :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
+    :raises ConcurrentExchange: when another task uses the connection.
     """
     try:
         if len(statements) == 1:
@@ -37,12 +43,12 @@ async def exchange(
         else:
             async with connection.pipeline():
                 cursors = [await _execute(connection, each) for each in statements]
-    except PipelineAborted as error:
-        raise _cause(error) from None
-    except OUTDATED:
-        # psycopg would use it again; a new connection has nothing prepared.
-        await connection.close()
-        raise
+    except Error as error:
+        cause = _cause(error)
+        # psycopg would use again what it believes to be prepared; a new connection has nothing.
+        if is_outdated(cause) or (len(statements) > 1 and _is_idle(connection)):
+            await connection.close()
+        raise cause from None
     return [await _rows(cursor) for cursor in cursors]
 
 
@@ -52,11 +58,26 @@ async def _execute(connection: AsyncConnection[Any], statement: BoundStatement) 
 
 
 async def _rows(cursor: AsyncCursor[Any]) -> Rows:
+    if cursor.pgresult is None:
+        raise ConcurrentExchange
     returns_rows = cursor.rownumber is not None
     return Rows(await cursor.fetchall() if returns_rows else [], cursor.rowcount)
 
 
-def _cause(error: BaseException) -> BaseException:
+def is_outdated(error: Error) -> bool:
+    """Whether what was prepared is not what there is: a migration, or it was deallocated."""
+    is_replanned = error.diag.source_function == REPLANNING
+    return isinstance(error, InvalidSqlStatementName) or (
+        isinstance(error, FeatureNotSupported) and is_replanned
+    )
+
+
+def _is_idle(connection: AsyncConnection[Any]) -> bool:
+    """Whether no transaction is open, which would be rolled back and clear what was prepared."""
+    return connection.info.transaction_status == TransactionStatus.IDLE
+
+
+def _cause(error: Error) -> Error:
     """psycopg raises the last error of a pipeline; the first is the one in its context."""
     while isinstance(error, PipelineAborted) and isinstance(error.__context__, Error):
         error = error.__context__

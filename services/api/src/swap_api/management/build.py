@@ -112,6 +112,7 @@ def build_management(
         identify_member=IdentifyMember(
             PostgresAccessTokens(service.engine),
             hash_token=hashes,
+            other_hashes=hashes.by_other_peppers,
             rehash_token=rehash,
             clock=clock,
         ),

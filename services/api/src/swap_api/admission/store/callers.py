@@ -79,7 +79,7 @@ class PostgresCallers:
         rehash: Callable[[str], Awaitable[bool]] | None = None,
     ) -> None:
         """
-        :param rehash: asked about a key that is not found, while the pepper is being replaced.
+        :param rehash: told a key that was found by another pepper, while that is being replaced.
         """
         self._engine = engine
         self._hashes = hashes
@@ -101,14 +101,23 @@ class PostgresCallers:
         key_hash = self._hashes(key)
         known = self._remembered.get(key_hash)
         if known is None or known.until < monotonic():
-            caller = await self._asking(key_hash)
-            if caller is None and self._rehash is not None and await self._rehash(key):
-                caller = await self._asking(key_hash)
+            caller = await self._asking(key_hash) or await self._find_by_other_pepper(key)
             known = self._remember(key_hash, caller)
         caller = self._unexpired(known.caller)
         if caller is not None:
             self._used[caller.key_id] = self._clock()
         return caller
+
+    async def _find_by_other_pepper(self, key: str) -> Caller | None:
+        """Look for a key of an earlier or later pepper, and hash it anew where it is found."""
+        others = self._hashes.by_other_peppers(key)
+        for other in others:
+            if (caller := await self._asking(other)) is not None:
+                if self._rehash is not None:
+                    await self._rehash(key)
+                return caller
+        # Another request may have hashed it anew between the two looks.
+        return await self._asking(self._hashes(key)) if others else None
 
     def recall(self, key: str) -> Caller | None:
         """Return whose key it was when it was last looked up, however long ago."""

@@ -24,7 +24,8 @@ SELECT network, halted_at, reason FROM chain_watcher.halted_network ORDER BY net
 """)
 STOP: Final = sql("""
 INSERT INTO payout_stop (network, stopped_by, stopped_because) VALUES (:network, :by, :reason)
-ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
+ON CONFLICT (network) WHERE lifted_at IS NULL DO UPDATE SET stopped_at = excluded.stopped_at
+RETURNING xmax = 0 AS is_new
 """)
 LIFT: Final = sql("""
 UPDATE payout_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
@@ -61,10 +62,14 @@ class PostgresStops:
         return [Stop(r.network, r.halted_at, BY_THE_WATCHER, r.reason) for r in rows]
 
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
-        """Switch on: what reads it from now on signs no more. False if it was on."""
+        """Switch on: what reads it from now on signs no more. False if it was on.
+
+        A stop that is ordered again begins anew, so that an order to lift the earlier one ends
+        nothing; who stopped first, and why, stays.
+        """
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
-            is_new = (await connection.execute(STOP, values)).changed > 0
+            is_new: bool = await connection.scalar(STOP, values)
             await log_order(connection)
         return is_new
 
