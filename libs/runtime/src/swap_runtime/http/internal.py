@@ -61,7 +61,7 @@ class Internal:
             routes=[
                 Route("/livez", self._livez),
                 Route("/readyz", self._readyz),
-                Route("/metrics", _metrics),
+                Route("/metrics", answer_metrics),
                 *(
                     Route(f"{ADMIN}{route.path}", desk.guarded(route), methods=[route.method])
                     for route in (*admin, *desk.routes(orders))
@@ -118,7 +118,8 @@ async def _refused(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=409)
 
 
-async def _metrics(request: Request) -> Response:
+async def answer_metrics(request: Request) -> Response:
+    """Answer a scrape in the form that it accepts."""
     content, media_type = render(request.headers.get("accept", ""))
     return Response(content, media_type=media_type)
 

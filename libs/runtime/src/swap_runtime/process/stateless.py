@@ -17,10 +17,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.http.internal import answer_metrics
 from swap_runtime.process.files import raise_file_limit
 from swap_runtime.settings import IDLE_TIMEOUT
 from swap_runtime.telemetry.logging import configure_logging
-from swap_runtime.telemetry.metrics import render
 
 Close = Callable[[], Awaitable[None]]
 INTERNAL_STOP_SECONDS: Final = 5
@@ -60,7 +60,7 @@ class Stateless:
         routes = [
             Route("/livez", self._livez),
             Route("/readyz", self._readyz),
-            Route("/metrics", _metrics),
+            Route("/metrics", answer_metrics),
         ]
         internal = AsgiServer(
             Starlette(routes=routes),
@@ -110,10 +110,6 @@ def run_stateless(
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         sys.exit(runner.run(main()))
-
-
-async def _metrics(_: Request) -> Response:
-    return Response(render(), media_type="text/plain")
 
 
 def _health(problems: dict[str, str]) -> Response:
