@@ -78,13 +78,19 @@ class TestThePlan:
         targets = tmp_path / "targets.json"
         targets.write_text(json.dumps({"tokens": tokens}))
 
-        plan = await swapctl(stack, "treasury", "plan", "--targets", str(targets))
+        funder = new_address()
+        command = ["treasury", "plan", "--targets", str(targets)]
 
+        refused = await swapctl(stack, *command)
+        plan = await swapctl(stack, *command, "--funder", funder)
+
+        assert (refused.code, refused.output) == (2, None)
         assert plan.code == 0
         arrives = [row for row in plan.output if row["network"] == "BASE_DEVNET"]
         leaves = [row for row in plan.output if row["sender"] == "owner of the Treasury"]
         assert arrives
         assert leaves
+        assert {row["data"][98:138] for row in leaves} == {funder[2:].lower()}
         treasury = stack.description["networks"][1]["contracts"]["treasury"]
         assert arrives[0]["data"][34:74] == treasury[2:].lower()
 

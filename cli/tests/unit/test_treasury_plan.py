@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from eth_abi.abi import encode
+from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapctl.call_data import SELECTORS, encode_call
+from swapctl.call_data import SELECTORS, WrongAddress, encode_call
 from swapctl.treasury_plan import GasTank, Holding, Plan, free_target, make_plan
 
 BASE = Holding("USDC", "BASE", "0x" + "a" * 40, 6, "0x" + "b" * 40, held=0, owed=0, target=0)
@@ -23,6 +25,9 @@ def moved(plan: Plan) -> list[tuple[str, str, int, int]]:
         (move.source.network, move.destination.network, move.source_units, move.destination_units)
         for move in plan.moves
     ]
+
+
+ADDRESS_BYTES = st.binary(min_size=20, max_size=20)
 
 
 class TestAPlan:
@@ -104,3 +109,38 @@ class TestCallData:
         data = encode_call("withdraw(address,address,uint256)", *arguments)
 
         assert data == "0xd9caed12" + encode(types, arguments).hex()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("funder", "", "0x", "0x" + "a" * 39, "0x" + "a" * 41, "0x" + "g" * 40),
+            *("a" * 40, "0X" + "a" * 40, "0x" + "a" * 40 + "\n", "0x" + "\u0661" * 40),
+        ],
+    )
+    def test_is_refused_for_what_is_no_address(self, text: str) -> None:
+        with pytest.raises(WrongAddress, match="is not an address"):
+            encode_call("transfer(address,uint256)", text, 1)
+
+    @given(ADDRESS_BYTES)
+    def test_has_the_same_word_for_each_valid_case_of_an_address(self, raw: bytes) -> None:
+        address = to_checksum_address(raw)
+        upper = "0x" + address[2:].upper()
+
+        words = {
+            encode_call("transfer(address,uint256)", text, 1)
+            for text in (address, address.lower(), upper)
+        }
+
+        assert words == {"0xa9059cbb" + encode(["address", "uint256"], [address, 1]).hex()}
+
+    def test_is_refused_for_a_wrong_checksum(self) -> None:
+        address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"  # the first of EIP-55
+
+        assert encode_call("transfer(address,uint256)", address, 1)
+        with pytest.raises(WrongAddress, match="wrong checksum"):
+            encode_call("transfer(address,uint256)", address.replace("5aA", "5AA"), 1)
+
+    @pytest.mark.parametrize("number", [-1, 1 << 256])
+    def test_is_refused_for_what_is_no_uint256(self, number: int) -> None:
+        with pytest.raises(ValueError, match="not a uint256"):
+            encode_call("transfer(address,uint256)", BASE.treasury, number)

@@ -14,7 +14,7 @@ import typer
 from swapctl import checkup
 from swapctl.admin_client import RequestFailed
 from swapctl.auditor import Auditor, Row, open_auditor
-from swapctl.call_data import encode_call
+from swapctl.call_data import WrongAddress, check_address, encode_call
 from swapctl.context import get_endpoints
 from swapctl.endpoints import Endpoints, NotConfigured
 from swapctl.network_nodes import find_nodes
@@ -26,6 +26,7 @@ from swapctl.treasury_plan import (
     GasTank,
     Holding,
     Move,
+    Plan,
     Step,
     free_target,
     make_plan,
@@ -45,6 +46,20 @@ SELECT network, token, units FROM settler.outflow_cap
 WHERE units IS NOT NULL AND token IS NOT NULL AND app_id IS NULL
 """
 SIGNERS: Final = "SELECT network, address FROM settler.signer ORDER BY network, address"
+FUNDER_MISSING: Final = "inventory leaves a Treasury: name its recipient with --funder"
+WRONG_USE: Final = 2  # exit code of a command line that cannot be carried out
+
+
+def _read_funder(text: str | None) -> str | None:
+    """
+    :raises typer.BadParameter: when it is no address, or the zero address.
+    """
+    if text == NATIVE:
+        raise typer.BadParameter("the zero address has no owner")
+    try:
+        return None if text is None else check_address(text)
+    except WrongAddress as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 @treasury.command("plan")
@@ -59,9 +74,13 @@ def show_plan(
         ),
     ] = None,
     funder: Annotated[
-        str,
-        typer.Option(help="The address that inventory passes through; one of the funders."),
-    ] = "FUNDER",
+        str | None,
+        typer.Option(
+            callback=_read_funder,
+            help="The address that inventory passes through; one of the funders. Needed where "
+            "inventory leaves a Treasury.",
+        ),
+    ] = None,
     payouts: Annotated[int, typer.Option(help="For how many payouts a signer should have gas.")] = (
         1000
     ),
@@ -78,16 +97,28 @@ def show_plan(
         holdings = list(_holdings(auditor, tokens))
         tanks = list(_tanks(auditor, known))
     plan = make_plan(holdings)
-    steps = [step for move in plan.moves for step in _steps(move, funder)]
-    for short in plan.shortages:
-        symbol, units = short.holding.symbol, short.missing
-        why = f"{units} base units of {symbol} from outside: no network can spare them"
-        steps.append(_transfer(short.holding, units, why=why))
+    if plan.moves and funder is None:
+        typer.echo(f"swapctl: {FUNDER_MISSING}", err=True)
+        raise typer.Exit(WRONG_USE)
+    try:
+        steps = list(_inventory_steps(plan, funder))
+    except WrongAddress as error:
+        raise RequestFailed(f"the database names no valid address: {error}") from error
     for tank in tanks:
         if missing := tank.top_up(payouts):
             why = f"gas for {payouts} payouts"
             steps.append(Step(tank.network, "anybody", tank.signer, str(missing), "0x", why))
     show_all([asdict(step) for step in steps], as_json=as_json, columns=STEPS)
+
+
+def _inventory_steps(plan: Plan, funder: str | None) -> Iterator[Step]:
+    for move in plan.moves:
+        assert funder is not None, "a plan with moves is refused without a funder"
+        yield from _steps(move, funder)
+    for short in plan.shortages:
+        symbol, units = short.holding.symbol, short.missing
+        why = f"{units} base units of {symbol} from outside: no network can spare them"
+        yield _transfer(short.holding, units, why=why)
 
 
 def _tokens(known: Endpoints, targets: Path | None) -> Mapping[tuple[str, str], Mapping[str, Any]]:
