@@ -9,7 +9,7 @@ import typer
 
 from swapctl.auditor import open_auditor
 from swapctl.context import get_endpoints, internal
-from swapctl.draining import count_open_swaps, list_remains
+from swapctl.draining import count_open_swaps, list_remains, wait_for_end
 from swapctl.endpoints import ServiceName
 from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
@@ -17,7 +17,6 @@ from swapctl.output import Json, show, show_all
 COLUMNS = ("network", "head", "cursor", "finalized", "lag_blocks", "halted")
 CLOSURES: Final = ("network", "at", "by", "reason")
 REMAINS: Final = ("what", "amount", "to_do")
-POLL_SECONDS: Final = 1.0
 Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 
@@ -100,15 +99,21 @@ def drain_network(
 ) -> None:
     """Close a network, wait until its swaps have ended, and list what remains there.
 
+    Swaps that the api accepted and the settler has not read are open, too. They have ended only
+    when none was open for five seconds: the api may accept swaps for a moment after the closure.
+
     The exit code is 1 when swaps are still open in the end; the network stays closed.
     """
     internal(context, ServiceName.SETTLER).post(
         "/closures/close", {"network": name, "reason": reason}
     )
-    deadline = time.monotonic() + wait
     with open_auditor(get_endpoints(context).auditor_url) as auditor:
-        while (count := count_open_swaps(auditor, name)) and time.monotonic() < deadline:
-            time.sleep(min(POLL_SECONDS, max(deadline - time.monotonic(), 0)))
+        count = wait_for_end(
+            lambda: count_open_swaps(auditor, name),
+            wait=wait,
+            monotonic=time.monotonic,
+            sleep=time.sleep,
+        )
         show_all(list_remains(auditor, name), as_json=as_json, columns=REMAINS)
     if count:
         typer.echo(f"swapctl: {count} swaps are still open; {name} stays closed", err=True)
