@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, Response
@@ -14,6 +14,8 @@ from swap_runtime.operators.admin_routes import Order
 Form = TypeVar("Form", bound=BaseModel)
 T = TypeVar("T")
 Method = Callable[[Any, Order], Awaitable[T]]
+
+DIGITS_MAX: Final = 18  # every such number is a bigint
 
 
 class WrongForm(ValueError):
@@ -43,10 +45,10 @@ def read_form(order: Order, form: type[Form]) -> Form:
 def read_id(order: Order, *, of: str) -> int:
     """Return the number in the address.
 
-    :raises WrongForm: when it is none.
+    :raises WrongForm: when it is none, or has more digits than any id.
     """
     text = order.target["id"]
-    if not (text.isascii() and text.isdecimal()):
+    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
         raise WrongForm(f"not the id of {of}")
     return int(text)
 

@@ -1,0 +1,25 @@
+"""What an order's address may name."""
+
+from __future__ import annotations
+
+import pytest
+
+from swap_runtime.operators.admin_routes import Order
+from swap_settler.forms import WrongForm, read_id
+
+BIGINT_MAX = 2**63 - 1
+
+
+def an_order(id: str) -> Order:
+    return Order(by="ann", target={"id": id}, body=b"{}")
+
+
+@pytest.mark.parametrize("text", ["0", "7", "007", "9" * 18])
+def test_an_id_is_a_number_that_fits_a_bigint(text: str) -> None:
+    assert read_id(an_order(text), of="a balance") == int(text) <= BIGINT_MAX
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.0", "x", "\u0661", "9" * 19, "9" * 5000])
+def test_another_text_is_a_wrong_form(text: str) -> None:
+    with pytest.raises(WrongForm, match="not the id of a balance"):
+        read_id(an_order(text), of="a balance")
