@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.invariants import PostgresInvariants, read_queries
 from swap_settler.operator.store.losses import PostgresLosses
-from swap_settler.operator.usecases.check_invariants import CheckInvariants
+from swap_settler.operator.usecases.check_invariants import REPEATED_AFTER, CheckInvariants
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.plugins.invariants import FOLDER, make_views
@@ -123,6 +124,48 @@ async def test_a_query_that_takes_too_long_is_a_failure(world: World, views: Non
 
     assert result.failure
     assert result.rows == ()
+
+
+async def test_a_broken_query_is_a_failure_and_the_others_are_shown(
+    world: World, views: None
+) -> None:
+    queries = {
+        "before": "SELECT 1 AS row",
+        "unknown table": "SELECT * FROM no_such_table",
+        "no syntax": "SELECT FROM WHERE",
+        "of its rows": "SELECT 1 / (number - 1) AS row FROM generate_series(1, 2) AS number",
+        "after": "SELECT 2 AS row",
+    }
+
+    results = await PostgresInvariants(world.engine, queries).check()
+
+    assert [result.name for result in results] == list(queries)
+    assert [bool(result.failure) for result in results] == [False, True, True, True, False]
+    assert "no_such_table" in str(results[1].failure)
+    assert [result.rows for result in results] == [({"row": "1"},), (), (), (), ({"row": "2"},)]
+
+
+async def test_requests_that_wait_for_a_slow_check_use_its_report(
+    world: World, views: None
+) -> None:
+    now, checks = [NOW], []
+
+    def listen(statement: str) -> None:
+        if "AS slow" in statement:
+            checks.append(statement)
+            now[0] += 2 * REPEATED_AFTER
+
+    world.engine.statement_listener = listen
+    invariants = PostgresInvariants(world.engine, {"slow": "SELECT 1 AS slow"})
+    check = CheckInvariants(invariants, clock=lambda: now[0])
+
+    reports = await asyncio.gather(*(check() for _ in range(3)))
+
+    assert len(checks) == 1
+    assert {report.at for report in reports} == {now[0]}
+    now[0] += 2 * REPEATED_AFTER
+    await check()
+    assert len(checks) == 2
 
 
 async def test_without_views_or_queries_there_is_an_answer_that_says_so(

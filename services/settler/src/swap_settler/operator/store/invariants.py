@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+import psycopg
+
 from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Statement, sql
@@ -27,15 +29,10 @@ NO_VIEWS: Final = "the views of the invariants are not installed, or not open to
 HAS_VIEWS: Final = sql("""
 SELECT coalesce(has_schema_privilege(to_regnamespace('invariant')::oid, 'USAGE'), false)
 """)
-# These read whole tables, unlike every other statement of the settler. The settings end with the
-# transaction, and so does the bound on its time.
+# The settings, and the bound on the time of a query, end with the transaction.
 SETTINGS: Final = {
     "search_path": "invariant",
     "transaction_read_only": "on",
-    "enable_seqscan": "on",
-    "enable_hashjoin": "on",
-    "enable_mergejoin": "on",
-    "enable_material": "on",
 }
 ENTER: Final = sql("""
 SELECT set_config(name, value, true)
@@ -61,6 +58,11 @@ class PostgresInvariants:
         }
 
     async def check(self) -> Sequence[InvariantResult]:
+        """Return the result of each query. A query that fails is a failure of its result alone.
+
+        :raises Refused: when the views are not installed, or not open to the settler.
+        :raises Unavailable: when Postgres is away at the start.
+        """
         async with reading(self._engine) as connection:
             if not await connection.scalar(HAS_VIEWS, {}):
                 raise Refused(NO_VIEWS)
@@ -71,7 +73,7 @@ class PostgresInvariants:
             async with transaction(self._engine) as connection:
                 await connection.execute(ENTER, self._settings)
                 rows = await connection.execute(statement, {})
-        except Unavailable as error:
+        except (Unavailable, psycopg.Error) as error:
             return InvariantResult(name, (), failure=str(error))
         return InvariantResult(name, tuple(_record(row.violation) for row in rows))
 

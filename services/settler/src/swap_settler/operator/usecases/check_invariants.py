@@ -31,11 +31,13 @@ class CheckInvariants:
         self._report: InvariantReport | None = None
 
     async def __call__(self) -> InvariantReport:
-        """
+        """Return the last report while it is new, else check again.
+
         :raises Refused: when this deployment has no views for it.
         """
         async with self._turn:
-            now = self._clock()
-            if self._report is None or now - self._report.at > REPEATED_AFTER:
-                self._report = InvariantReport(now, await self._invariants.check())
+            if self._report is None or self._clock() - self._report.at > REPEATED_AFTER:
+                results = await self._invariants.check()
+                # The time after the check: requests that waited for a slow check use its report.
+                self._report = InvariantReport(self._clock(), results)
             return self._report
