@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from swapctl.auditor import open_auditor
+from swapctl.draining import count_open_swaps
 from tests.e2e.outside import Outside, Route, new_address
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
@@ -95,11 +97,17 @@ class TestThePlan:
         assert arrives[0]["data"][34:74] == treasury[2:].lower()
 
 
+def open_swaps(stack: Stack, network: str) -> int:
+    with open_auditor(stack.auditor_url) as auditor:
+        return count_open_swaps(auditor, network)
+
+
 class TestDraining:
     async def test_ends_swaps_under_way_and_takes_no_new_ones(
         self, stack: Stack, outside: Outside
     ) -> None:
         network = ELSEWHERE.destination_network
+        others = open_swaps(stack, network)  # of tests that leave swaps unpaid
         made = await outside.partner().create(ELSEWHERE, new_address())
         draining = asyncio.create_task(
             swapctl(stack, "network", "drain", network, "--reason", "a test", "--wait", "50")
@@ -129,8 +137,9 @@ class TestDraining:
         finally:
             draining.cancel()
             opened = await swapctl(stack, "network", "open", network, "--reason", "it was a test")
-        assert drained.code == 0, drained.error
-        assert not [row for row in drained.output if row["what"].startswith("swaps")]
+        left = [row["amount"] for row in drained.output if row["what"].startswith("swaps")]
+        assert sum(map(int, left)) <= others
+        assert drained.code == (1 if left else 0), drained.error
         assert any(row["what"].startswith("custody treasury") for row in drained.output)
         assert opened.output == []
         assert (await outside.swap(ELSEWHERE)).status == "completed"
