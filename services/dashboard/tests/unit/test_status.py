@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -119,6 +120,23 @@ async def test_many_readers_of_a_moment_are_one_request() -> None:
     await read()
 
     assert api.calls == 2
+
+
+async def test_who_waited_for_a_slow_answer_gets_it() -> None:
+    now = NOW
+
+    class Slow(Reported):
+        async def networks(self) -> Sequence[NetworkStatus]:
+            nonlocal now
+            now += timedelta(seconds=30)
+            return await super().networks()
+
+    api = Slow(None)
+    read = ReadStatus(api, clock=lambda: now)
+
+    await asyncio.gather(*(read() for _ in range(5)))
+
+    assert api.calls == 1
 
 
 async def test_without_an_answer_the_service_is_away_and_no_network_is_judged() -> None:

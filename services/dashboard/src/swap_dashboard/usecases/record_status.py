@@ -27,13 +27,12 @@ class ReadStatus:
     async def __call__(self) -> Sequence[NetworkStatus] | None:
         """Return the networks; None while the api does not answer."""
         async with self._turn:
-            now = self._clock()
-            if self._read_at is None or now - self._read_at >= READ_AGAIN_AFTER:
+            if self._read_at is None or self._clock() - self._read_at >= READ_AGAIN_AFTER:
                 try:
                     self._networks = await self._api.networks()
                 except ApiAway:
                     self._networks = None
-                self._read_at = now
+                self._read_at = self._clock()  # after a slow answer, those who waited use it
             return self._networks
 
 
