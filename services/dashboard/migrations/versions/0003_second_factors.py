@@ -8,11 +8,13 @@ branch_labels = None
 depends_on = None
 
 # `last_step` is the latest half minute of which a code was used: no code is used twice.
+# `begun_by` is the session that was shown the secret: no other one confirms it.
 SECOND_FACTOR = """
 CREATE TABLE second_factor (
   account_id uuid PRIMARY KEY REFERENCES account ON DELETE CASCADE,
   sealed_secret text NOT NULL,
   last_step bigint NOT NULL DEFAULT 0,
+  begun_by uuid NOT NULL,
   created_at timestamptz NOT NULL,
   confirmed_at timestamptz
 )

@@ -27,14 +27,23 @@ class DeviceCodes(Protocol):
 class SecondFactors(Protocol):
     async def find(self, account_id: UUID) -> SecondFactor | None: ...
 
-    async def begin(self, account_id: UUID, secret: str, at: datetime) -> None:
-        """Store a secret that is not confirmed; a confirmed one stays."""
+    async def begin(self, account_id: UUID, secret: str, *, session_id: UUID, at: datetime) -> bool:
+        """Store a secret that is not confirmed; False when a confirmed one stays."""
         ...
 
     async def confirm(
-        self, account_id: UUID, step: int, codes: Sequence[bytes], at: datetime
+        self,
+        account_id: UUID,
+        checked: SecondFactor,
+        step: int,
+        *,
+        codes: Sequence[bytes],
+        at: datetime,
     ) -> bool:
-        """Confirm the secret, with hashes of recovery codes; False when it was confirmed."""
+        """Switch on the secret whose code was checked, with hashes of recovery codes.
+
+        False when another secret took its place, or it was confirmed.
+        """
         ...
 
     async def use_step(self, account_id: UUID, step: int) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pyotp
@@ -16,6 +16,7 @@ import pytest
 
 from services.dashboard.tests.shop import PASSWORD, SEALING_KEY, Api, Browser, Dashboard
 from swap_dashboard.adapters.device_codes import TimeCodes
+from swap_dashboard.adapters.second_factors import PostgresSecondFactors
 from swap_runtime.http.asgi import AsgiServer
 from swap_runtime.postgres.sql import sql
 from swap_runtime.sealing import Sealing, Unreadable
@@ -52,6 +53,19 @@ async def ada(api: Api, dashboard: Dashboard) -> Browser:
     browser = dashboard.browser()
     await browser.join(api.invite(api.an_organization("Shop")), ADA)
     return browser
+
+
+async def account_of(dashboard: Dashboard) -> UUID:
+    async with dashboard.service.engine.connect() as connection:
+        found: UUID = await connection.scalar(sql("SELECT id FROM account"))
+    return found
+
+
+async def begin(dashboard: Dashboard, browser: Browser) -> Device:
+    shown = await browser.submit(f"{WHERE}/begin", {"password": PASSWORD}, page=WHERE)
+    found = SECRET.search(shown.text)
+    assert found is not None, shown.text
+    return Device(dashboard, found[1])
 
 
 async def switch_on(dashboard: Dashboard, browser: Browser) -> tuple[Device, list[str]]:
@@ -181,6 +195,61 @@ async def test_switching_it_on_needs_the_password_and_ends_other_sessions(
     assert (await ada.get("/account")).status_code == 200
 
 
+async def test_a_wrong_first_code_shows_no_secret_and_asks_again(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    device = await begin(dashboard, ada)
+
+    wrong = await ada.submit(f"{WHERE}/confirm", {"code": "000000"}, page=WHERE)
+    right = await ada.submit(f"{WHERE}/confirm", {"code": device.code()}, page=WHERE)
+
+    assert "The code is wrong" in wrong.text
+    assert 'name="code"' in wrong.text
+    assert not re.search(r"[A-Z2-7]{32}|otpauth|QR code", wrong.text)
+    assert len(CODES.findall(right.text)) == 10
+
+
+async def test_a_secret_is_confirmed_by_the_session_that_began(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    other = dashboard.browser()
+    await other.sign_in(ADA)
+    device = await begin(dashboard, ada)
+
+    answer = await other.submit(f"{WHERE}/confirm", {"code": device.code()}, page=WHERE)
+
+    assert CODES.findall(answer.text) == []
+    assert "another began" in answer.text
+    assert (await dashboard.browser().sign_in(ADA)).status_code == 303
+
+
+async def test_a_secret_waits_ten_minutes_for_its_first_code(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    device = await begin(dashboard, ada)
+    dashboard.ahead += timedelta(minutes=11)
+
+    answer = await ada.submit(f"{WHERE}/confirm", {"code": device.code()}, page=WHERE)
+
+    assert CODES.findall(answer.text) == []
+    assert "ten minutes passed" in answer.text
+
+
+async def test_no_other_secret_is_switched_on_than_the_one_that_was_checked(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    await begin(dashboard, ada)
+    factors = PostgresSecondFactors(dashboard.service.engine, Sealing.with_keys([SEALING_KEY]))
+    account_id = await account_of(dashboard)
+    checked = await factors.find(account_id)
+    assert checked is not None
+    await begin(dashboard, ada)
+
+    now = dashboard.clock()
+
+    assert not await factors.confirm(account_id, checked, 1, codes=[], at=now)
+
+
 async def test_an_unconfirmed_secret_protects_and_locks_nothing(
     dashboard: Dashboard, ada: Browser
 ) -> None:
@@ -282,6 +351,9 @@ async def test_its_pages_are_readable_in_every_look(site: tuple[str, str], tmp_p
         await inspect("factor-device")
         await guide_picture(page)
         secret = await page.value("document.querySelector('.secret code').textContent")
+        await send(page, f"{WHERE}/confirm", code="000000")
+        await inspect("factor-again")
+        refused = [page.complaints.pop()]
         await send(page, f"{WHERE}/confirm", code=pyotp.TOTP(secret).now())
         await page.until("!!document.querySelector('.codes')")
         await inspect("factor-codes")
@@ -290,3 +362,4 @@ async def test_its_pages_are_readable_in_every_look(site: tuple[str, str], tmp_p
     assert found == []
     assert wide == []
     assert complaints == []
+    assert ["422" in one for one in refused] == [True]

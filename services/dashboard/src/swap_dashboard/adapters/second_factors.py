@@ -19,19 +19,19 @@ from swap_runtime.postgres.sql import sql
 from swap_runtime.sealing import Sealing
 
 FIND: Final = sql("""
-SELECT sealed_secret, confirmed_at IS NOT NULL AS is_confirmed FROM second_factor
-WHERE account_id = :account_id
+SELECT sealed_secret, confirmed_at IS NOT NULL AS is_confirmed, begun_by, created_at
+FROM second_factor WHERE account_id = :account_id
 """)
 BEGIN: Final = sql("""
-INSERT INTO second_factor AS known (account_id, sealed_secret, created_at)
-VALUES (:account_id, :sealed_secret, :at)
+INSERT INTO second_factor AS known (account_id, sealed_secret, begun_by, created_at)
+VALUES (:account_id, :sealed_secret, :begun_by, :at)
 ON CONFLICT (account_id) DO UPDATE SET sealed_secret = excluded.sealed_secret,
-  created_at = excluded.created_at
+  begun_by = excluded.begun_by, created_at = excluded.created_at
 WHERE known.confirmed_at IS NULL
 """)
 CONFIRM: Final = sql("""
 UPDATE second_factor SET confirmed_at = :at, last_step = :step
-WHERE account_id = :account_id AND confirmed_at IS NULL
+WHERE account_id = :account_id AND confirmed_at IS NULL AND sealed_secret = :checked
 """)
 USE_STEP: Final = sql("""
 UPDATE second_factor SET last_step = :step
@@ -73,17 +73,27 @@ class PostgresSecondFactors:
         if row is None:
             return None
         secret = self._sealing.open(row.sealed_secret, owner_id=account_id)
-        return SecondFactor(secret, row.is_confirmed)
+        return SecondFactor(
+            row.sealed_secret, secret, row.is_confirmed, row.begun_by, row.created_at
+        )
 
-    async def begin(self, account_id: UUID, secret: str, at: datetime) -> None:
+    async def begin(self, account_id: UUID, secret: str, *, session_id: UUID, at: datetime) -> bool:
         sealed = self._sealing.seal(secret, owner_id=account_id)
-        values = {"account_id": account_id, "sealed_secret": sealed, "at": at}
-        await execute_alone(self._engine, BEGIN, values)
+        owned = {"account_id": account_id, "begun_by": session_id}
+        values = {**owned, "sealed_secret": sealed, "at": at}
+        return bool((await execute_alone(self._engine, BEGIN, values)).changed)
 
     async def confirm(
-        self, account_id: UUID, step: int, codes: Sequence[bytes], at: datetime
+        self,
+        account_id: UUID,
+        checked: SecondFactor,
+        step: int,
+        *,
+        codes: Sequence[bytes],
+        at: datetime,
     ) -> bool:
-        values = {"account_id": account_id, "step": step, "at": at}
+        stored = {"account_id": account_id, "checked": checked.sealed_secret}
+        values = {**stored, "step": step, "at": at}
         async with transaction(self._engine) as connection:
             if not (await connection.execute(CONFIRM, values)).changed:
                 return False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
 RECOVERY_CODES: Final = 10
 PENDING_LIFETIME: Final = timedelta(minutes=5)  # between the password and the code
+ENROLMENT_LIFETIME: Final = timedelta(minutes=10)  # between the secret and its first code
 DEVICE_CODE: Final = re.compile(r"[0-9]{6}")
 
 
@@ -18,8 +19,16 @@ DEVICE_CODE: Final = re.compile(r"[0-9]{6}")
 class SecondFactor:
     """The secret that a device shares with an account."""
 
+    sealed_secret: str  # as it is stored
     secret: str
     is_confirmed: bool
+    begun_by: UUID  # the session that was shown the secret
+    begun_at: datetime
+
+    def waits_for(self, session_id: UUID, at: datetime) -> bool:
+        """Whether a first code, from this session, switches it on."""
+        is_late = at - self.begun_at > ENROLMENT_LIFETIME
+        return not self.is_confirmed and self.begun_by == session_id and not is_late
 
 
 def to_code(text: str) -> str:

@@ -13,11 +13,16 @@ from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.pay_view import qr_code
 from swap_dashboard.http.visitors import OrganizationNeeded, Visitor, Visitors
-from swap_dashboard.usecases.manage_second_factor import ManageSecondFactor, NewSecret
+from swap_dashboard.usecases.manage_second_factor import (
+    EnrolmentEnded,
+    ManageSecondFactor,
+    NewSecret,
+)
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
 WRONG: Final = "The password or the code is wrong, or the code was used already."
 WRONG_CODE: Final = "The code is wrong. Is the time of your device right?"
+ENDED: Final = "No key of this session waits for a code: ten minutes passed, or another began."
 ON: Final = "The second factor is on. Other sessions ended."
 OFF: Final = "The second factor is off."
 NEW_CODES: Final = "These are new recovery codes. The earlier ones do not work any more."
@@ -64,10 +69,10 @@ class SecondFactorPages:
         visitor, fields = await self._form(request)
         try:
             codes = await self._manage.confirm(visitor.session, fields.get("code", ""))
+        except EnrolmentEnded:
+            return await self._page(visitor, problem=ENDED)
         except (SignInRefused, SignInBlocked) as error:
-            problem = str(error) or WRONG_CODE
-            made = await self._manage.pending(visitor.session)
-            return await self._page(visitor, problem=problem, made=made)
+            return await self._page(visitor, problem=str(error) or WRONG_CODE, asks_again=True)
         return await self._page(visitor, done=ON, codes=codes)
 
     async def replace_codes(self, request: Request) -> Response:
@@ -99,12 +104,17 @@ class SecondFactorPages:
         problem: str | None = None,
         done: str | None = None,
         made: NewSecret | None = None,
+        asks_again: bool = False,
         codes: Sequence[str] = (),
     ) -> Response:
+        """
+        :param asks_again: for the first code, without showing the secret again.
+        """
         values: dict[str, Any] = {
             "problem": problem,
             "done": done,
             "made": made,
+            "asks_again": asks_again,
             "qr": qr_code(made.uri) if made else None,
             "codes": codes,
             "codes_left": await self._manage.state(visitor.session.account_id),

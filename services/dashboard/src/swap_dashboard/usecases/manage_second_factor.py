@@ -18,10 +18,14 @@ from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """What a device needs, shown to its owner until a code confirms it."""
+    """What a device needs, shown once to who knows the password."""
 
     secret: str
     uri: str
+
+
+class EnrolmentEnded(Exception):
+    """No secret of this session waits for a first code: another began, or it took too long."""
 
 
 class ManageSecondFactor:
@@ -62,34 +66,34 @@ class ManageSecondFactor:
     async def begin(self, session: Session, password: str) -> NewSecret:
         """Make a secret. It protects nothing before a code of it was entered."""
         account = await self._require_password(session, password)
-        await self._factors.begin(account.id, self._device_codes.new_secret(), self._clock())
-        return await self._show(account)
+        secret, now = self._device_codes.new_secret(), self._clock()
+        if not await self._factors.begin(account.id, secret, session_id=session.id, at=now):
+            raise SignInRefused
+        return NewSecret(secret, self._device_codes.uri(secret, account.email))
 
     async def confirm(self, session: Session, text: str) -> Sequence[str]:
-        """Switch it on by a first code, end other sessions, and return the recovery codes."""
+        """Switch it on by a first code, end other sessions, and return the recovery codes.
+
+        :raises EnrolmentEnded: when it has to begin again.
+        """
         account_id, factor = session.account_id, await self._factors.find(session.account_id)
         counted, now = counted_by(f"confirm/{account_id}", session.address), self._clock()
         until = await self._throttle.begin(counted, now)
         if until is not None:
             raise SignInBlocked(until, now=now)
-        if factor is None or factor.is_confirmed:
-            raise SignInRefused
+        if factor is None or not factor.waits_for(session.id, now):
+            raise EnrolmentEnded
         step = self._device_codes.step_of(factor.secret, to_code(text), now)
+        if step is None:
+            raise SignInRefused
         codes = self._make_codes()
         hashes = [code_hash(account_id, code) for code in codes]
-        if step is None or not await self._factors.confirm(account_id, step, hashes, now):
-            raise SignInRefused
+        if not await self._factors.confirm(account_id, factor, step, codes=hashes, at=now):
+            raise EnrolmentEnded
         await self._throttle.succeed(counted)
         observe.second_factor_changed(account_id, "on")
         await self._sessions.end_all(account_id, but=session.id)
         return codes
-
-    async def pending(self, session: Session) -> NewSecret | None:
-        """Return the secret that waits for its first code."""
-        factor = await self._factors.find(session.account_id)
-        if factor is None or factor.is_confirmed:
-            return None
-        return await self._show(await self._accounts.find_by_id(session.account_id))
 
     async def replace_codes(self, session: Session, password: str, text: str) -> Sequence[str]:
         """Return new recovery codes; the earlier ones end."""
@@ -118,12 +122,6 @@ class ManageSecondFactor:
             raise SignInRefused
         await self._throttle.succeed(counted)
         return account
-
-    async def _show(self, account: Account) -> NewSecret:
-        factor = await self._factors.find(account.id)
-        if factor is None or factor.is_confirmed:
-            raise SignInRefused
-        return NewSecret(factor.secret, self._device_codes.uri(factor.secret, account.email))
 
     def _make_codes(self) -> Sequence[str]:
         return [self._new_code() for _ in range(RECOVERY_CODES)]
