@@ -116,5 +116,5 @@ async def test_a_key_is_known_to_all_who_ask_at_once_in_both_kinds_of_process(
         return await process.parts.callers.find(app.key) is not None
 
     for _ in range(20):
-        asked = [is_known(process) for process in (before, after, before, after)]
-        assert all(await asyncio.gather(*asked))
+        lookups = [is_known(process) for process in (before, after, before, after)]
+        assert all(await asyncio.gather(*lookups))
