@@ -46,6 +46,10 @@ class SecondFactors(Protocol):
         """
         ...
 
+    async def seal_anew(self, account_id: UUID, factor: SecondFactor) -> None:
+        """Seal a secret with the first key, where another key sealed it."""
+        ...
+
     async def use_step(self, account_id: UUID, step: int) -> bool:
         """Use the code of a half minute: True once, and for no earlier one."""
         ...

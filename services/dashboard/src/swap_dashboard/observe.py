@@ -49,6 +49,11 @@ def second_factor_changed(account_id: UUID, state: str) -> None:
     log.warning("second factor changed", account_id=account_id, state=state)
 
 
+def second_factor_unreadable(account_id: UUID) -> None:
+    """No key of ours opens it: the member is asked for a recovery code."""
+    log.warning("second factor unreadable", account_id=account_id)
+
+
 def sessions_ended(account_id: UUID, number: int) -> None:
     log.info("sessions ended", account_id=account_id, number=number)
 

@@ -39,8 +39,8 @@ class DashboardGroup(ServiceGroup):
     )
     secret_keys: tuple[SecretStr, ...] = Field(
         min_length=1,
-        description="Members' access tokens are stored sealed with the first, read with any: JSON "
-        "list of 32 bytes in base64 each",
+        description="Members' access tokens and second factors are stored sealed with the first, "
+        "read with any: JSON list of 32 bytes in base64 each",
     )
     bench_url: str = Field(
         default="",

@@ -16,7 +16,7 @@ from swap_runtime.postgres.database import (
     transaction,
 )
 from swap_runtime.postgres.sql import sql
-from swap_runtime.sealing import Sealing
+from swap_runtime.sealing import Sealing, Unreadable
 
 FIND: Final = sql("""
 SELECT sealed_secret, confirmed_at IS NOT NULL AS is_confirmed, begun_by, created_at
@@ -32,6 +32,10 @@ WHERE known.confirmed_at IS NULL
 CONFIRM: Final = sql("""
 UPDATE second_factor SET confirmed_at = :at, last_step = :step
 WHERE account_id = :account_id AND confirmed_at IS NULL AND sealed_secret = :checked
+""")
+SEAL_ANEW: Final = sql("""
+UPDATE second_factor SET sealed_secret = :sealed_secret
+WHERE account_id = :account_id AND sealed_secret = :earlier
 """)
 USE_STEP: Final = sql("""
 UPDATE second_factor SET last_step = :step
@@ -72,7 +76,7 @@ class PostgresSecondFactors:
         row = rows.one_or_none()
         if row is None:
             return None
-        secret = self._sealing.open(row.sealed_secret, owner_id=account_id)
+        secret = self._open(row.sealed_secret, account_id)
         return SecondFactor(
             row.sealed_secret, secret, row.is_confirmed, row.begun_by, row.created_at
         )
@@ -100,6 +104,14 @@ class PostgresSecondFactors:
             _store_codes(connection, account_id, codes)
         return True
 
+    async def seal_anew(self, account_id: UUID, factor: SecondFactor) -> None:
+        earlier, secret = factor.sealed_secret, factor.secret
+        if secret is None or self._sealing.is_current(earlier):
+            return
+        sealed = self._sealing.seal(secret, owner_id=account_id)
+        values = {"account_id": account_id, "sealed_secret": sealed, "earlier": earlier}
+        await execute_alone(self._engine, SEAL_ANEW, values)
+
     async def use_step(self, account_id: UUID, step: int) -> bool:
         values = {"account_id": account_id, "step": step}
         return bool((await execute_alone(self._engine, USE_STEP, values)).changed)
@@ -119,6 +131,12 @@ class PostgresSecondFactors:
     async def remove(self, account_id: UUID) -> bool:
         rows = await execute_alone(self._engine, REMOVE, {"account_id": account_id})
         return bool(rows.changed)
+
+    def _open(self, sealed: str, account_id: UUID) -> str | None:
+        try:
+            return self._sealing.open(sealed, owner_id=account_id)
+        except Unreadable:
+            return None
 
 
 class PostgresPendingSignIns:

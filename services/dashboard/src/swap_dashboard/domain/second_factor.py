@@ -20,7 +20,7 @@ class SecondFactor:
     """The secret that a device shares with an account."""
 
     sealed_secret: str  # as it is stored
-    secret: str
+    secret: str | None  # None when none of the keys opens it: recovery codes go on
     is_confirmed: bool
     begun_by: UUID  # the session that was shown the secret
     begun_at: datetime

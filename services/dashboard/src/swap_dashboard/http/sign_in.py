@@ -120,8 +120,8 @@ class SignInPages:
         except SignInEnded:
             values: Mapping[str, object] = {"next": target, "problem": CODE_ENDED}
             return self._form(request, "sign_in.html", values, title="Sign in", status=401)
-        except SignInRefused:
-            problem, status = WRONG_CODE, 401
+        except SignInRefused as refused:
+            problem, status = str(refused) or WRONG_CODE, 401
         except SignInBlocked as blocked:
             problem, status = str(blocked), 429
         else:
@@ -189,7 +189,7 @@ class SignInPages:
 
     async def _go_on(self, request: Request, step: SignInStep, target: str) -> Response:
         if step.pending:
-            return self._code_form(request, step.pending, target)
+            return self._code_form(request, step.pending, target, problem=step.notice)
         return await self._begin(request, step.session, target)
 
     def _code_form(

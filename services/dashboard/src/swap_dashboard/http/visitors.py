@@ -15,6 +15,7 @@ from swap_dashboard.http.client_addresses import ClientAddresses
 from swap_dashboard.http.cookies import Cookies, form_token
 from swap_dashboard.ports import Accounts, Api, ApiRefused, MemberApi
 from swap_dashboard.usecases.open_session import Browser, FindSession
+from swap_runtime.sealing import Unreadable
 
 APPS_MAX: Final = 100
 RANKS: Final = ("viewer", "developer", "admin", "owner")
@@ -116,19 +117,23 @@ class Visitors:
         """Return who asks, as the api knows the member now: roles hold at once.
 
         :raises SignInNeeded: when nobody is signed in.
-        :raises OrganizationNeeded: when the member is gone.
+        :raises OrganizationNeeded: when the member is gone, or no key opens the access token.
         """
         return await self.member_of(await self.require(request))
 
     async def member_of(self, visitor: Visitor) -> Member:
         """
-        :raises OrganizationNeeded: when the member is gone.
+        :raises OrganizationNeeded: when the member is gone, or no key opens the access token.
         """
         session = visitor.session
         acting = next((m for m in visitor.memberships if m.id == session.membership_id), None)
         if acting is None:
             raise OrganizationNeeded
-        api = self._api.as_member(await self._accounts.token(acting.id))
+        try:
+            token = await self._accounts.token(acting.id)
+        except Unreadable:  # its key was removed: an invitation makes another token
+            raise OrganizationNeeded from None
+        api = self._api.as_member(token)
         apps_path = f"/organizations/{acting.organization_id}/apps"
         try:
             me, apps = await asyncio.gather(

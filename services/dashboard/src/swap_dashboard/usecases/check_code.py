@@ -8,7 +8,7 @@ from swap_dashboard.domain.second_factor import code_hash, is_device_code, to_co
 from swap_dashboard.domain.throttling import counted_by
 from swap_dashboard.factor_ports import DeviceCodes, SecondFactors
 from swap_dashboard.ports import Clock, Throttle
-from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
+from swap_dashboard.usecases.sign_in import RECOVERY_CODES_ALONE, SignInBlocked, SignInRefused
 
 
 class CheckCode:
@@ -44,5 +44,7 @@ class CheckCode:
         factor = await self._factors.find(account_id)
         if factor is None or not factor.is_confirmed:
             return False
+        if factor.secret is None:
+            raise SignInRefused(RECOVERY_CODES_ALONE)
         step = self._device_codes.step_of(factor.secret, code, self._clock())
         return step is not None and await self._factors.use_step(account_id, step)

@@ -81,7 +81,7 @@ class ManageSecondFactor:
         until = await self._throttle.begin(counted, now)
         if until is not None:
             raise SignInBlocked(until, now=now)
-        if factor is None or not factor.waits_for(session.id, now):
+        if factor is None or factor.secret is None or not factor.waits_for(session.id, now):
             raise EnrolmentEnded
         step = self._device_codes.step_of(factor.secret, to_code(text), now)
         if step is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from swap_dashboard import observe
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
@@ -13,9 +14,14 @@ from swap_dashboard.factor_ports import PendingSignIns, SecondFactors
 from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
 from swap_dashboard.usecases.open_session import Browser, OpenSession, hash_token
 
+RECOVERY_CODES_ALONE: Final = "Codes of a device cannot be checked now. Use a recovery code."
+
 
 class SignInRefused(Exception):
-    """The same for an unknown email and for a wrong password."""
+    """The same for an unknown email and for a wrong password.
+
+    A text says what to do instead; without one, what was entered is wrong.
+    """
 
 
 class SignInBlocked(Exception):
@@ -32,6 +38,7 @@ class SignInStep:
 
     session: str = ""
     pending: str = ""
+    notice: str | None = None  # what whoever enters a code has to know
 
 
 class FinishSignIn:
@@ -56,9 +63,14 @@ class FinishSignIn:
         factor = await self._factors.find(account.id)
         if factor is None or not factor.is_confirmed:
             return SignInStep(session=await self._open_session(account, browser, by=by))
+        notice = None
+        if factor.secret is None:
+            observe.second_factor_unreadable(account.id)
+            notice = RECOVERY_CODES_ALONE
+        await self._factors.seal_anew(account.id, factor)
         token, ends_at = self._new_token(), self._clock() + PENDING_LIFETIME
         await self._pending.add(hash_token(token), account.id, ends_at)
-        return SignInStep(pending=token)
+        return SignInStep(pending=token, notice=notice)
 
 
 class SignIn:
