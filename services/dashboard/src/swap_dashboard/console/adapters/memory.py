@@ -30,13 +30,10 @@ class MemorySessions:
         self._by_hash[token_hash] = session
 
     def find(self, token_hash: bytes, at: datetime) -> OperatorSession | None:
+        self._forget_ended(at)
         session = self._by_hash.get(token_hash)
-        if session is None:
-            return None
-        if self._has_ended(session, at):
-            del self._by_hash[token_hash]
-            return None
-        session.last_seen_at = at
+        if session is not None:
+            session.last_seen_at = at
         return session
 
     def list_of(self, name: str, at: datetime) -> list[OperatorSession]:

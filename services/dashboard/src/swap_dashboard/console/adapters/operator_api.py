@@ -48,15 +48,18 @@ class HttpServices:
         """
         :raises ServiceAway: when no service answers.
         """
-        api = self.as_operator(token)
+        api, is_refused = self.as_operator(token), False
         for service in IDENTIFIED_BY:
             try:
                 content = await api.get(service, "/identity")
             except (TokenRefused, ServiceRefused):
-                return None
+                is_refused = True  # a service that has not restarted may not know it yet
             except ServiceAway:
                 continue
-            return Identity(str(content["name"]), str(content["role"]))
+            else:
+                return Identity(str(content["name"]), str(content["role"]))
+        if is_refused:
+            return None
         raise ServiceAway(IDENTIFIED_BY[0])
 
     async def close(self) -> None:

@@ -20,6 +20,7 @@ class OrderState(StrEnum):
     OPEN = "open"  # shown, not confirmed
     SENT = "sent"  # confirmed; no answer yet
     DONE = "done"
+    NOT_OVER = "not over"  # carried out, and its operator must do something more
     PROPOSED = "proposed"  # it waits for a second operator
     REFUSED = "refused"
     UNKNOWN = "unknown"  # no answer came: it may have been carried out

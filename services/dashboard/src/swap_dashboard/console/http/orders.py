@@ -26,6 +26,7 @@ from swap_dashboard.ports import Clock, NewId
 
 TONES: Final = {
     OrderState.DONE: "good",
+    OrderState.NOT_OVER: "bad",
     OrderState.PROPOSED: "warning",
     OrderState.REFUSED: "bad",
     OrderState.UNKNOWN: "warning",

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.console.domain.sessions import OrderDraft, Seen
 from swap_dashboard.console.http.layout import Layout
 from swap_dashboard.console.http.orders import Orders, find_row, reason_of, required
+from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
     Cell,
     Field,
@@ -30,7 +31,7 @@ from swap_dashboard.console.http.view import (
     plain,
 )
 from swap_dashboard.console.http.visitors import Visitors
-from swap_dashboard.console.ports import ServiceName
+from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
 
 SETTLER: Final = ServiceName.SETTLER
 WATCHER: Final = ServiceName.CHAIN_WATCHER
@@ -38,6 +39,7 @@ EVERYWHERE: Final = "*"
 KINDS: Final = {"signing": "stopped", "halt": "halted", "losses": "loss budget"}
 STOPS: Final = ("Where", "Kind", "Since", "By", "Reason")
 NETWORKS: Final = ("Network", "State", ">Head", ">Read", ">Final", ">Behind")
+NO_WATCHER: Final = "The chain-watcher does not answer."
 RESUMING: Final = "It is refused while a node still contradicts what was published."
 TAKE_BACK: Final = "Transactions whose published logs were made up, one a line"
 
@@ -60,16 +62,17 @@ class StopPages:
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        stops, networks = await asyncio.gather(
-            visitor.api.get(SETTLER, "/payouts/stops"), visitor.api.get(WATCHER, "/networks")
+        stops, units, networks = await asyncio.gather(
+            visitor.api.get(SETTLER, "/payouts/stops"),
+            read_units(visitor.api),
+            _watched_networks(visitor.api),
         )
-        names = sorted(str(one["network"]) for one in networks["networks"])
         listed = [_stop(one) for one in stops["stops"]]
-        rows = [_network(one) for one in networks["networks"]]
+        rows = [_network(one) for one in networks]
         parts = [
             Part("Stops", table=Table(STOPS, listed, "Nothing is stopped.")),
-            Part("Networks", table=Table(NETWORKS, rows)),
-            Part("Stop signing", forms=[_stopping(names)]),
+            Part("Networks", table=Table(NETWORKS, rows, NO_WATCHER)),
+            Part("Stop signing", forms=[_stopping(sorted(units.networks))]),
         ]
         view = View(title="Stops and networks", parts=parts)
         return self._layout.page(view, visitor, section="stops")
@@ -172,6 +175,15 @@ class StopPages:
             ),
         )
         return self._orders.review(visitor, draft)
+
+
+async def _watched_networks(api: OperatorApi) -> Sequence[Mapping[str, Any]]:
+    """Return what the chain-watcher says; nothing while it is away: a stop must not wait for it."""
+    try:
+        networks: Sequence[Mapping[str, Any]] = (await api.get(WATCHER, "/networks"))["networks"]
+    except (ServiceAway, ServiceRefused):
+        return ()
+    return networks
 
 
 def _where(network: str) -> str:

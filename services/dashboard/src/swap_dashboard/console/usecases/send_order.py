@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from swap_dashboard.console import observe
 from swap_dashboard.console.domain.sessions import (
     OperatorSession,
@@ -19,6 +22,11 @@ from swap_dashboard.console.ports import (
 from swap_dashboard.ports import Clock
 
 CHANGED = "What you saw has changed since. Nothing was ordered: look again."
+STILL_SIGNED = (
+    "Signing may go on: what had begun before the stop has not ended. Order the stop once more; "
+    "when that is done, nothing is signed."
+)
+PAID_ELSEWHERE = "Paid by somebody else, and to be settled by you, with swapctl signer: "
 UNKNOWN = "No answer came. It may have been carried out: the log says how it ended."
 
 
@@ -71,10 +79,19 @@ class SendOrder:
             order.end(OrderState.UNKNOWN, UNKNOWN)
         else:
             if answer.proposal is None:
-                order.end(OrderState.DONE)
+                left = what_is_left(answer.content)
+                order.end(OrderState.NOT_OVER if left else OrderState.DONE, left)
             else:
                 why, id = str(answer.proposal["why"]), str(answer.proposal["id"])
                 order.end(OrderState.PROPOSED, why, proposal_id=id)
+
+
+def what_is_left(content: Mapping[str, Any]) -> str:
+    """Return what an operator must still do, by the answer to an order; nothing in most cases."""
+    if content.get("nothing_is_signed") is False:
+        return STILL_SIGNED
+    paid = content.get("paid_elsewhere") or ()
+    return PAID_ELSEWHERE + ", ".join(map(str, paid)) if paid else ""
 
 
 async def _is_there(seen: Seen, api: OperatorApi) -> bool:

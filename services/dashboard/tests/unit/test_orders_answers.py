@@ -1,0 +1,44 @@
+"""What an operator is told of an order that was carried out, by the service's answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from unittest.mock import AsyncMock
+from uuid import uuid4
+
+import pytest
+
+from swap_dashboard.console.domain.sessions import (
+    OperatorSession,
+    OrderDraft,
+    OrderState,
+    PendingOrder,
+)
+from swap_dashboard.console.ports import OrderAnswer
+from swap_dashboard.console.usecases.send_order import PAID_ELSEWHERE, STILL_SIGNED, SendOrder
+
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "words"),
+    [
+        ({"stops": [], "nothing_is_signed": True}, OrderState.DONE, ""),
+        ({"stops": [], "nothing_is_signed": False}, OrderState.NOT_OVER, STILL_SIGNED),
+        ({"paid_elsewhere": []}, OrderState.DONE, ""),
+        ({"paid_elsewhere": ["1", "2"]}, OrderState.NOT_OVER, PAID_ELSEWHERE + "1, 2"),
+    ],
+)
+async def test_an_order_that_leaves_something_to_do_is_not_shown_as_done(
+    answer: dict[str, Any], state: OrderState, words: str
+) -> None:
+    draft = OrderDraft("settler", "/payouts/stop", {}, "Stop signing", [], "/stops")
+    order = PendingOrder(uuid4(), draft, NOW)
+    session = OperatorSession(uuid4(), "ada", "operator", "token", NOW, NOW, "browser", "::1")
+    api = AsyncMock()
+    api.order.return_value = OrderAnswer(answer)
+
+    await SendOrder(clock=lambda: NOW)(session, order, api)
+
+    assert (order.state, order.words) == (state, words)
