@@ -28,10 +28,16 @@ class Units:
         self, assets: Iterable[Mapping[str, Any]], *, networks: Sequence[str] = ()
     ) -> None:
         self.networks = tuple(networks)
-        self._assets: dict[tuple[str, str], tuple[str, int]] = {
-            (one["network"], one["token"].lower()): (one["symbol"], one["decimals"])
-            for one in assets
-        }
+        self._assets: dict[tuple[str, str], tuple[str, int]] = {}
+        self._tokens: dict[tuple[str, str], str] = {}
+        for one in assets:
+            network, token, symbol = one["network"], one["token"], one["symbol"]
+            self._assets[network, token.lower()] = symbol, one["decimals"]
+            self._tokens[network, symbol.lower()] = self._tokens[network, token.lower()] = token
+
+    def token(self, network: str, text: str) -> str | None:
+        """Return the token that an operator names by its symbol or address; None if unknown."""
+        return self._tokens.get((network, text.lower()))
 
     def amount(self, network: str, token: str, base_units: str | int) -> ShownAmount:
         symbol, decimals = self._assets.get((network, token.lower()), ("", 0))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
+from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -88,7 +89,7 @@ class CapPages:
         content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
         )
-        key = _order_key(fields)
+        key = _order_key(fields, units)
         body = {
             **key,
             "units": _digits(fields, "units", "The limit"),
@@ -118,7 +119,7 @@ class CapPages:
         content, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/caps"), read_units(visitor.api)
         )
-        key = _order_key(fields)
+        key = _order_key(fields, units)
         one = find_row(content["caps"], **key, set_at=fields.get("set_at", ""))
         draft = OrderDraft(
             service=SETTLER.value,
@@ -141,9 +142,27 @@ def _key(values: Mapping[str, str]) -> dict[str, str | None]:
     return {name: values.get(name) or None for name in ("network", "token", "app_id")}
 
 
-def _order_key(fields: Mapping[str, str]) -> dict[str, str | None]:
-    required(fields, "network", "The network")
-    return _key(fields)
+def _order_key(fields: Mapping[str, str], units: Units) -> dict[str, str | None]:
+    """Return what a cap is of, named as the settler lists it.
+
+    :raises OrderFault: when the token or the application is none that can be meant.
+    """
+    network = required(fields, "network", "The network")
+    token, app_id = fields.get("token", ""), fields.get("app_id", "")
+    known = units.token(network, token)
+    if token and known is None:
+        raise OrderFault(f"{token} is no token of {network}.")
+    return {"network": network, "token": known if token else None, "app_id": _app(app_id)}
+
+
+def _app(text: str) -> str | None:
+    """
+    :raises OrderFault: when it is no id.
+    """
+    try:
+        return str(UUID(text)) if text else None
+    except ValueError:
+        raise OrderFault("The application is named by its id.") from None
 
 
 def _digits(fields: Mapping[str, str], name: str, label: str) -> str:
