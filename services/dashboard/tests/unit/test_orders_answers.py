@@ -16,7 +16,7 @@ from swap_dashboard.console.domain.sessions import (
     PendingOrder,
 )
 from swap_dashboard.console.ports import OrderAnswer
-from swap_dashboard.console.usecases.send_order import PAID_ELSEWHERE, STILL_SIGNED, SendOrder
+from swap_dashboard.console.usecases.send_order import PAID_EXTERNALLY, STILL_SIGNED, SendOrder
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 25, tzinfo=UTC)
         ({"stops": [], "nothing_is_signed": True}, OrderState.DONE, ""),
         ({"stops": [], "nothing_is_signed": False}, OrderState.NOT_OVER, STILL_SIGNED),
         ({"paid_elsewhere": []}, OrderState.DONE, ""),
-        ({"paid_elsewhere": ["1", "2"]}, OrderState.NOT_OVER, PAID_ELSEWHERE + "1, 2"),
+        ({"paid_elsewhere": ["1", "2"]}, OrderState.NOT_OVER, PAID_EXTERNALLY + "1, 2"),
     ],
 )
 async def test_an_order_that_leaves_something_to_do_is_not_shown_as_done(

@@ -26,7 +26,7 @@ STILL_SIGNED = (
     "Signing may go on: what had begun before the stop has not ended. Order the stop once more; "
     "when that is done, nothing is signed."
 )
-PAID_ELSEWHERE = "Paid by somebody else, and to be settled by you, with swapctl signer: "
+PAID_EXTERNALLY = "Paid by somebody else, and to be settled by you, with swapctl signer: "
 UNKNOWN = "No answer came. It may have been carried out: the log says how it ended."
 
 
@@ -91,7 +91,7 @@ def what_is_left(content: Mapping[str, Any]) -> str:
     if content.get("nothing_is_signed") is False:
         return STILL_SIGNED
     paid = content.get("paid_elsewhere") or ()
-    return PAID_ELSEWHERE + ", ".join(map(str, paid)) if paid else ""
+    return PAID_EXTERNALLY + ", ".join(map(str, paid)) if paid else ""
 
 
 async def _is_there(seen: Seen, api: OperatorApi) -> bool:
