@@ -142,6 +142,11 @@ class TestDraining:
         assert drained.code == (1 if left else 0), drained.error
         assert any(row["what"].startswith("custody treasury") for row in drained.output)
         assert opened.output == []
+
+        async def accepted() -> bool:
+            return not await refused()
+
+        await until(accepted, what="swaps accepted", every=0.5)
         assert (await outside.swap(ELSEWHERE)).status == "completed"
 
 
