@@ -184,8 +184,8 @@ def build_parts(
     )
     table, managing = weighed(declared, group.rates.weights), of_management(**routes)
     apps = EndpointApps(UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4))
-    rehash = PostgresPepperRotation(engine, hashes)
-    callers = PostgresCallers(engine, hashes, clock=clock, rehash=rehash)
+    rotation = PostgresPepperRotation(engine, hashes)
+    callers = PostgresCallers(engine, hashes, clock=clock, find_rotated=rotation.find)
     counters = RedisCounters(service.settings.redis.url, fallback=LocalCounters(clock=clock))
     return Parts(
         endpoints=table,

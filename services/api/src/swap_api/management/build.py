@@ -80,7 +80,7 @@ def build_management(
     clock = service.clock
     partners, members = PostgresPartners(service.engine), PostgresMembers(service.engine)
     bounds = Bounds(group.bounds.model_dump())
-    rehash = PostgresPepperRotation(service.engine, hashes)
+    rotation = PostgresPepperRotation(service.engine, hashes)
     token = group.notifier_token
     if not token.get_secret_value():
         token = service.settings.operator.token
@@ -106,14 +106,13 @@ def build_management(
             new_id=new_id,
             new_secret=secrets.token_bytes,
             hash_token=hashes,
-            rehash_token=rehash,
+            rehash_token=rotation,
         ),
         manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
         identify_member=IdentifyMember(
             PostgresAccessTokens(service.engine),
             hash_token=hashes,
-            other_hashes=hashes.by_other_peppers,
-            rehash_token=rehash,
+            rotation=rotation,
             clock=clock,
         ),
         notifier=notifier,

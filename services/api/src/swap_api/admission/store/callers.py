@@ -63,6 +63,9 @@ def _digest(peppered: hmac.HMAC, key: str) -> bytes:
     return keyed.digest()
 
 
+LookUp = Callable[[bytes], Awaitable[Caller | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class _CachedCaller:
     caller: Caller | None
@@ -76,14 +79,14 @@ class PostgresCallers:
         hashes: KeyHashes,
         *,
         clock: Clock,
-        rehash: Callable[[str], Awaitable[bool]] | None = None,
+        find_rotated: Callable[[str, LookUp], Awaitable[Caller | None]],
     ) -> None:
         """
-        :param rehash: told a key that was found by another pepper, while that is being replaced.
+        :param find_rotated: looks for a key by the other peppers, while one is being replaced.
         """
         self._engine = engine
         self._hashes = hashes
-        self._rehash = rehash
+        self._find_rotated = find_rotated
         self._clock = clock
         self._remembered: OrderedDict[bytes, _CachedCaller] = OrderedDict()
         self._used: dict[UUID, datetime] = {}
@@ -101,23 +104,14 @@ class PostgresCallers:
         key_hash = self._hashes(key)
         known = self._remembered.get(key_hash)
         if known is None or known.until < monotonic():
-            caller = await self._asking(key_hash) or await self._find_by_other_pepper(key)
+            caller = await self._asking(key_hash)
+            if caller is None:
+                caller = await self._find_rotated(key, self._asking)
             known = self._remember(key_hash, caller)
         caller = self._unexpired(known.caller)
         if caller is not None:
             self._used[caller.key_id] = self._clock()
         return caller
-
-    async def _find_by_other_pepper(self, key: str) -> Caller | None:
-        """Look for a key of an earlier or later pepper, and hash it anew where it is found."""
-        others = self._hashes.by_other_peppers(key)
-        for other in others:
-            if (caller := await self._asking(other)) is not None:
-                if self._rehash is not None:
-                    await self._rehash(key)
-                return caller
-        # Another request may have hashed it anew between the two looks.
-        return await self._asking(self._hashes(key)) if others else None
 
     def recall(self, key: str) -> Caller | None:
         """Return whose key it was when it was last looked up, however long ago."""

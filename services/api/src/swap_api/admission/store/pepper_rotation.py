@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 from swap_api.admission.store.callers import KeyHashes
 from swap_runtime.postgres.database import Engine, execute_alone
 from swap_runtime.postgres.sql import sql
 
+T = TypeVar("T")
 # A text is one of the three; its prefix says which, and no row of the others has its hash.
 REHASH: Final = sql("""
 WITH of_key AS (
@@ -37,3 +39,17 @@ class PostgresPepperRotation:
             return False
         values = {"new": self._hashes(text), "others": others}
         return (await execute_alone(self._engine, REHASH, values)).changed > 0
+
+    async def find(self, text: str, look_up: Callable[[bytes], Awaitable[T | None]]) -> T | None:
+        """Look for what an earlier or later pepper hashed; where it is found, hash it anew.
+
+        :param look_up: what has a hash, or None.
+        :raises Unavailable: when Postgres does not answer.
+        """
+        others = self._hashes.by_other_peppers(text)
+        for other in others:
+            if (found := await look_up(other)) is not None:
+                await self(text)
+                return found
+        # Another request may have hashed it anew between the two looks.
+        return await look_up(self._hashes(text)) if others else None

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from swap_api.admission.store.access_tokens import PostgresAccessTokens
+from swap_api.admission.store.pepper_rotation import PostgresPepperRotation
 from swap_api.model.members import TOKEN_PREFIX, Actor
 from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
@@ -20,18 +21,12 @@ class IdentifyMember:
         tokens: PostgresAccessTokens,
         *,
         hash_token: Callable[[str], bytes],
-        other_hashes: Callable[[str], Sequence[bytes]],
-        rehash_token: Callable[[str], Awaitable[object]],
+        rotation: PostgresPepperRotation,
         clock: Clock,
     ) -> None:
-        """
-        :param other_hashes: of a token, by the other peppers of a rotation.
-        :param rehash_token: stores the hash of a token that was found by one of those.
-        """
         self._tokens = tokens
         self._hash_token = hash_token
-        self._other_hashes = other_hashes
-        self._rehash_token = rehash_token
+        self._rotation = rotation
         self._clock = clock
 
     async def __call__(self, token: str | None) -> Actor:
@@ -46,9 +41,9 @@ class IdentifyMember:
             )
         actor = None
         if token.startswith(TOKEN_PREFIX) and len(token) <= LENGTH_MAX:
-            actor = await self._tokens.identify(self._hash_token(token), self._clock())
-            if actor is None and (others := self._other_hashes(token)):
-                actor = await self._find_by_other_pepper(token, others)
+            actor = await self._identify(self._hash_token(token))
+            if actor is None:
+                actor = await self._rotation.find(token, self._identify)
         if actor is None:
             raise ApiRefusal(
                 ErrorCode.ACCESS_TOKEN_FORBIDDEN,
@@ -56,10 +51,5 @@ class IdentifyMember:
             )
         return actor
 
-    async def _find_by_other_pepper(self, token: str, others: Sequence[bytes]) -> Actor | None:
-        for other in others:
-            if (actor := await self._tokens.identify(other, self._clock())) is not None:
-                await self._rehash_token(token)
-                return actor
-        # Another request may have hashed it anew between the two looks.
-        return await self._tokens.identify(self._hash_token(token), self._clock())
+    async def _identify(self, token_hash: bytes) -> Actor | None:
+        return await self._tokens.identify(token_hash, self._clock())
