@@ -21,7 +21,7 @@ from swap_stack.report import Report
 from swap_stack.up import up
 from tests.bench.progress import Progress
 from tests.bench.report import show, write
-from tests.bench.run import Outcome, Run
+from tests.bench.run import Outcome, run
 from tests.bench.settings import Settings
 
 # Blocks that never are the limit, and the moment of every commit for the stop-watch.
@@ -58,7 +58,7 @@ async def _bench(places: Places, settings: Settings, console: Console) -> Outcom
     try:
         gc.collect()
         gc.freeze()
-        return await Run(stack, places, settings, Progress(console))()
+        return await run(stack, places, settings, Progress(console))
     finally:
         if not os.environ.get("BENCH_KEEP"):
             await asyncio.shield(down(places, report))

@@ -15,7 +15,8 @@ from rich.table import Table
 from tests.bench import machine
 from tests.bench.floors import Floors, Twice
 from tests.bench.numbers import Spread
-from tests.bench.run import ALONE, SERVICES, Outcome, Phase
+from tests.bench.run import ALONE, Outcome
+from tests.bench.session import SERVICES, Phase
 
 MIB = 2**20
 SWAPS_PER_SECOND = 165

@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from random import Random
+from dataclasses import dataclass
 from typing import Any
 
-from swap_runtime.settings import KafkaSettings
 from swap_stack.places import Places
-from swap_stack.processes import Registry
 from tests.bench import floors, machine
-from tests.bench.clients import Client
-from tests.bench.facts import Facts, Steps
-from tests.bench.load import QUICK_BLOCK_SECONDS, Chain, Load, open_chain
-from tests.bench.partner import open_partner
-from tests.bench.profiling import profiled
 from tests.bench.progress import Progress
-from tests.bench.receiver import Received, listen
+from tests.bench.session import SETTLE_SECONDS, Phase, open_session
 from tests.bench.settings import Settings
 
-SETTLE_SECONDS = 3.0  # what start-up left behind ends before anything is measured
 ALONE = "2 swaps/s"
 ALONE_RATE = 2
-SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """What was measured while swaps ran in one way."""
-
-    swaps: int
-    seconds: float  # over which `swaps` and `used` are counted
-    used: machine.Used
-    create: list[float]
-    webhook: list[float]
-    steps: Steps
-    lifetime: list[float]
-    parts: float | None = None  # the sum of a payout's parts, measured beside it
-
-    @property
-    def per_second(self) -> float:
-        return self.swaps / self.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,186 +37,38 @@ class Outcome:
     faults: list[str]
 
 
-class Run:
-    """Measures one stack."""
-
-    def __init__(
-        self, stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
-    ) -> None:
-        self._stack = stack
-        self._places = places
-        self._settings = settings
-        self._progress = progress
-        self._facts = Facts(stack["postgres"]["url"])
-        self._load: Load
-        self._chains: dict[str, Chain] = {}
-        self._random = Random()
-
-    async def __call__(self) -> Outcome:
-        """Run all phases."""
-        stack, settings = self._stack, self._settings
-        received = Received()
-        server, url = await listen(received)
-        partner = open_partner(stack, url)
-        received.trust(partner.secret)
-        for network in stack["networks"]:
-            self._chains[network["name"]] = await open_chain(network)
-        gateway = Client(stack["gateway"]["url"], headers=(f"x-svc-apikey: {partner.api_key}",))
-        self._load = Load(gateway, self._chains, received)
-        received.on_news = self._load.heard
-        flushing = [asyncio.create_task(c.flush_forever()) for c in self._chains.values()]
-        try:
-            idle_used, idle = await self._idle()
-            before = await self._floors()
-            await self._warm_up()
-            alone = (
-                await self._at_pace(ALONE, settings.alone, ALONE_RATE) if settings.alone else None
-            )
-            name = f"{settings.rate} swaps/s"
-            bursts = await self._at_pace(f"{name} in bursts", settings.swaps, settings.rate)
-            paced = await self._evenly(name)
-            full = await self._full() if settings.seconds else None
-            loaded = machine.memory_of(self._service_pids())
-            with self._progress.step("at rest"):  # for as long as before the first floors
-                await asyncio.sleep(2 * SETTLE_SECONDS)
-            after = await self._floors()
-            faults = await self._faults()
-        finally:
-            for task in flushing:
-                task.cancel()
-            server.close()
-        return Outcome(
-            settings=settings,
-            broker=str(stack["broker"]),
-            floors=floors.Twice(before, after),
-            idle=idle,
-            loaded=loaded,
-            idle_used=idle_used,
-            quotes=self._load.quotes,
-            alone=alone,
-            bursts=bursts,
-            paced=paced,
-            full=full,
-            swaps=len(self._load.made),
-            busy=self._load.busy,
-            faults=faults,
-        )
-
-    async def _idle(self) -> tuple[machine.Used, machine.Memory]:
-        with self._progress.step("idle"):
-            await asyncio.sleep(SETTLE_SECONDS)
-            before = self._read()
-            await asyncio.sleep(SETTLE_SECONDS)
-            return before.until(self._read()), machine.memory_of(self._service_pids())
-
-    async def _floors(self) -> floors.Floors:
-        settings, stack = self._settings, self._stack
-        with self._progress.step("floor: the broker alone"):
-            kafka = KafkaSettings(**stack["kafka"])
-            broker = await floors.measure_broker(kafka, settings.floor_messages)
-        with self._progress.step("floor: PostgreSQL alone"):
-            database = await floors.measure_database(stack["postgres"]["url"])
-        with self._progress.step("floor: a node alone"):
-            chain = next(iter(self._chains.values()))
-            node = await floors.measure_node(chain, settings.floor_transactions)
-            await asyncio.sleep(SETTLE_SECONDS)
-        return floors.Floors(broker, database, node)
-
-    async def _warm_up(self) -> None:
-        for _ in range(2):  # connections, caches, prepared statements
-            await self._load.create()
-        await self._load.drained()
-
-    async def _at_pace(self, name: str, swaps: int, rate: int) -> Phase:
-        load = self._load
-        already = load.done
-        load.gateway.close()  # what was idle for long the server may close at any moment
-        is_over = asyncio.Event()
-        parts = asyncio.create_task(self._parts(is_over))
-        try:
-            with self._progress.bar(name, lambda: load.done - already, swaps):
-                before = self._read()
-                ids = await load.at_pace(swaps=swaps, rate=rate)
-                await load.drained()
-                used = before.until(self._read())
-        finally:
-            is_over.set()
-            await asyncio.wait({parts})
-        return replace(self._phase(ids, len(ids), used), parts=parts.result())
-
-    async def _parts(self, is_over: asyncio.Event) -> float | None:
-        chain = next(iter(self._chains.values()))
-        kafka, url = KafkaSettings(**self._stack["kafka"]), self._stack["postgres"]["url"]
-        return await floors.measure_parts(kafka, url, chain, until=is_over, random=self._random)
-
-    async def _evenly(self, name: str) -> Phase:
-        """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""
-        chains = list(self._chains.values())
-        mining = [
-            asyncio.create_task(
-                chain.mine_every(QUICK_BLOCK_SECONDS, after=n * QUICK_BLOCK_SECONDS / len(chains))
-            )
-            for n, chain in enumerate(chains)
-        ]
-        try:
-            return await self._at_pace(name, self._settings.swaps, self._settings.rate)
-        finally:
-            for task in mining:
-                task.cancel()
-            await asyncio.gather(*mining, return_exceptions=True)
-
-    async def _full(self) -> Phase:
-        settings, load = self._settings, self._load
-        already, began = load.done, time.time()
-        until = began + settings.warm_up + settings.seconds
-        with self._progress.bar("full load", lambda: load.done - already, None):
-            running = asyncio.create_task(
-                load.at_full_load(
-                    until=until,
-                    under_way=settings.concurrency,
-                    creators=settings.creators,
-                )
-            )
-            await asyncio.sleep(settings.warm_up)
-            before = self._read()
-            with profiled(self._profiled(), self._places.var.parent, settings.seconds):
-                await asyncio.wait({running}, timeout=until - time.time())
-            after = self._read()
-            ids = await running
-            await load.drained()
-        counted = [i for i in ids if before.at <= load.made[i].done_at < after.at]
-        return self._phase(ids, len(counted), before.until(after))
-
-    def _phase(self, ids: list[str], counted: int, used: machine.Used) -> Phase:
-        made = self._load.made
-        return Phase(
-            swaps=counted,
-            seconds=used.wall,
-            used=used,
-            create=[made[i].create_seconds for i in ids],
-            webhook=list(self._facts.webhook_seconds(ids, self._load.received)),
-            steps=self._facts.steps(ids),
-            lifetime=[made[i].done_at - made[i].created_at for i in ids if made[i].done_at],
-        )
-
-    async def _faults(self) -> list[str]:
-        with self._progress.step("books"):
-            # The last payouts' slots close at a finalized block, and the sweep comes by.
-            await asyncio.sleep(SETTLE_SECONDS * 2)
-            ids = list(self._load.made)
-            faults = self._facts.faults(ids, self._load.received)
-            faults += await self._facts.payment_faults(ids, self._chains, self._stack["networks"])
-            return faults + self._facts.broken_invariants()
-
-    def _read(self) -> machine.Reading:
-        roots = {r.name: r.pid for r in Registry(self._places.processes_file).list_alive()}
-        return machine.read({**roots, "load": os.getpid()}, time.time())
-
-    def _service_pids(self) -> list[int]:
-        records = Registry(self._places.processes_file).list_alive()
-        return [r.pid for r in records if r.name.rpartition("-")[0] in SERVICES]
-
-    def _profiled(self) -> dict[str, int]:
-        wanted = {f"{name}-0" for name in self._settings.profile.split(",")}
-        records = Registry(self._places.processes_file).list_alive()
-        return {record.name: record.pid for record in records if record.name in wanted}
+async def run(
+    stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
+) -> Outcome:
+    """Run all phases on one stack."""
+    async with open_session(stack, places, settings, progress) as session:
+        load = session.load
+        idle_used, idle = await session.idle()
+        before = await session.measure_floors()
+        await session.warm_up()
+        alone = await session.at_pace(ALONE, settings.alone, ALONE_RATE) if settings.alone else None
+        name = f"{settings.rate} swaps/s"
+        bursts = await session.at_pace(f"{name} in bursts", settings.swaps, settings.rate)
+        paced = await session.evenly(name)
+        full = await session.full() if settings.seconds else None
+        loaded = session.memory()
+        with progress.step("at rest"):  # for as long as before the first floors
+            await asyncio.sleep(2 * SETTLE_SECONDS)
+        after = await session.measure_floors()
+        faults = await session.faults()
+    return Outcome(
+        settings=settings,
+        broker=str(stack["broker"]),
+        floors=floors.Twice(before, after),
+        idle=idle,
+        loaded=loaded,
+        idle_used=idle_used,
+        quotes=load.quotes,
+        alone=alone,
+        bursts=bursts,
+        paced=paced,
+        full=full,
+        swaps=len(load.made),
+        busy=load.busy,
+        faults=faults,
+    )
