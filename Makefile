@@ -171,6 +171,9 @@ bench: install  ## Measure against the ceiling of this machine
 bench-api: install  ## Quotes, creates, reads, lists, polls and webhooks beside a bare framework
 	$(BIN)/python -m tests.bench.api
 
+bench-scale: install  ## One against two processes of each service: rate, payouts, processor time per swap
+	$(BIN)/python -m tests.bench.scale
+
 ##@ Check
 check-crds: install-python  ## Custom resources of deploy/k8s, by the operators' own definitions (needs Go, Maven, Java 21)
 	@$(BIN)/python tools/check_crds.py production staging
@@ -242,4 +245,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock
+.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

@@ -7,7 +7,9 @@ import gc
 import logging
 import os
 import sys
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import structlog
 import uvloop
@@ -28,16 +30,19 @@ from tests.bench.settings import Settings
 ANVIL_ARGS = ("--gas-limit", "300000000")
 POSTGRES_ARGS = ("-c", "track_commit_timestamp=on")
 
+Result = TypeVar("Result")
+
 
 def main() -> None:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    settings, console = Settings.from_environment(), Console(highlight=False, soft_wrap=True)
-    places = Places(default_places().var / "bench" / "stack")
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        try:
-            outcome = runner.run(_bench(places, settings, console))
-        except StackError as error:
-            sys.exit(f"\n{error}")
+    settings, console = (
+        Settings.from_environment(Settings()),
+        Console(highlight=False, soft_wrap=True),
+    )
+
+    async def measure(stack: Mapping[str, Any], places: Places) -> Outcome:
+        return await run(stack, places, settings, Progress(console))
+
+    outcome, places = run_on_own_stack(measure, console)
     written = write(outcome, places.var.parent)
     missed = show(outcome, console)
     console.print(f"\nwritten to {places.shown(written)}")
@@ -45,7 +50,24 @@ def main() -> None:
         sys.exit(1)
 
 
-async def _bench(places: Places, settings: Settings, console: Console) -> Outcome:
+def run_on_own_stack(
+    measure: Callable[[Mapping[str, Any], Places], Awaitable[Result]], console: Console
+) -> tuple[Result, Places]:
+    """Start a stack from nothing, measure it, stop it; exit with the reason if it cannot start."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    places = Places(default_places().var / "bench" / "stack")
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        try:
+            return runner.run(_with_stack(places, measure, console)), places
+        except StackError as error:
+            sys.exit(f"\n{error}")
+
+
+async def _with_stack(
+    places: Places,
+    measure: Callable[[Mapping[str, Any], Places], Awaitable[Result]],
+    console: Console,
+) -> Result:
     chosen = Options.from_environment()
     options = replace(
         chosen,
@@ -58,7 +80,7 @@ async def _bench(places: Places, settings: Settings, console: Console) -> Outcom
     try:
         gc.collect()
         gc.freeze()
-        return await run(stack, places, settings, Progress(console))
+        return await measure(stack, places)
     finally:
         if not os.environ.get("BENCH_KEEP"):
             await asyncio.shield(down(places, report))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import cycle
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -68,15 +69,13 @@ class Connection(asyncio.Protocol):
 
 
 class Client:
-    """A few connections to one address."""
+    """A few connections to one service."""
 
     def __init__(self, url: str, *, headers: Sequence[str] = ()) -> None:
-        parts = urlsplit(url)
-        assert parts.hostname is not None
-        self._address = parts.hostname, parts.port or 80
-        lines = (f"host: {parts.netloc}", "content-type: application/json", *headers)
+        lines = (f"host: {urlsplit(url).netloc}", "content-type: application/json", *headers)
         self._headers = "".join(f"{line}\r\n" for line in lines)
         self._idle: list[Connection] = []
+        self.spread(url)
 
     async def get(self, path: str) -> tuple[int, bytes]:
         return await self._ask(f"GET {path} HTTP/1.1\r\n{self._headers}\r\n".encode())
@@ -101,8 +100,14 @@ class Client:
             if connection.is_open:
                 return connection
         loop = asyncio.get_running_loop()
-        _, connection = await loop.create_connection(Connection, *self._address)
+        _, connection = await loop.create_connection(Connection, *next(self._addresses))
         return connection
+
+    def spread(self, *urls: str) -> None:
+        """Let connections from now on go to these addresses in turn."""
+        self.close()
+        parts = [urlsplit(url) for url in urls]
+        self._addresses = cycle([(str(each.hostname), each.port or 80) for each in parts])
 
     def close(self) -> None:
         while self._idle:

@@ -60,6 +60,7 @@ class Session:
         self.settings = settings
         self.progress = progress
         self.load = load
+        self.gateway_url: str = stack["gateway"]["url"]
         self._stack = stack
         self._places = places
         self._facts = Facts(stack["postgres"]["url"])
@@ -92,21 +93,26 @@ class Session:
         await self.load.drained()
 
     async def at_pace(self, name: str, swaps: int, rate: int) -> Phase:
-        load = self.load
-        already = load.done
-        load.gateway.close()  # what was idle for long the server may close at any moment
+        """Create swaps at this rate, and measure the parts of a payout beside them."""
         is_over = asyncio.Event()
         parts = asyncio.create_task(self._parts(is_over))
         try:
-            with self.progress.bar(name, lambda: load.done - already, swaps):
-                before = self._read()
-                ids = await load.at_pace(swaps=swaps, rate=rate)
-                await load.drained()
-                used = before.until(self._read())
+            phase = await self._at_pace(name, swaps, rate)
         finally:
             is_over.set()
             await asyncio.wait({parts})
-        return replace(self._phase(ids, len(ids), used), parts=parts.result())
+        return replace(phase, parts=parts.result())
+
+    async def _at_pace(self, name: str, swaps: int, rate: int) -> Phase:
+        load = self.load
+        already = load.done
+        load.gateway.close()  # what was idle for long the server may close at any moment
+        with self.progress.bar(name, lambda: load.done - already, swaps):
+            before = self._read()
+            ids = await load.at_pace(swaps=swaps, rate=rate)
+            await load.drained()
+            used = before.until(self._read())
+        return self._phase(ids, len(ids), used)
 
     async def _parts(self, is_over: asyncio.Event) -> float | None:
         chain = next(iter(self._chains.values()))
@@ -115,6 +121,16 @@ class Session:
 
     async def evenly(self, name: str) -> Phase:
         """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""
+        async with self._small_blocks():
+            return await self.at_pace(name, self.settings.swaps, self.settings.rate)
+
+    async def evenly_alone(self, name: str) -> Phase:
+        """The same, without measuring anything beside the swaps."""
+        async with self._small_blocks():
+            return await self._at_pace(name, self.settings.swaps, self.settings.rate)
+
+    @asynccontextmanager
+    async def _small_blocks(self) -> AsyncIterator[None]:
         chains = list(self._chains.values())
         mining = [
             asyncio.create_task(
@@ -123,7 +139,7 @@ class Session:
             for n, chain in enumerate(chains)
         ]
         try:
-            return await self.at_pace(name, self.settings.swaps, self.settings.rate)
+            yield
         finally:
             for task in mining:
                 task.cancel()

@@ -35,8 +35,10 @@ class Settings:
     profile: str = ""  # services that a profiler looks at under full load: `api,settler`
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
-        chosen = cls(profile=environ.get("BENCH_PROFILE", ""))
+    def from_environment(
+        cls, defaults: Settings, environ: Mapping[str, str] = os.environ
+    ) -> Settings:
+        chosen = replace(defaults, profile=environ.get("BENCH_PROFILE", ""))
         for name in NUMBERS:
             value = environ.get(f"BENCH_{name.upper()}")
             if value:
