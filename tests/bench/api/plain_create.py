@@ -31,8 +31,9 @@ from sqlalchemy import BigInteger, Identity, LargeBinary, Table, Text, Uuid, sel
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from swap_api.adapters.tables import ApiKeyTable, AppTable, SwapTable
+from swap_api.management.store.models import ApiKeyTable, AppTable
 from swap_contracts.public.models import PreparedSwapModel
+from tests.bench.api.plain_tables import SwapTable
 
 SCHEMA = "bench"
 # With every index, default and constraint; and one row of each to go by.

@@ -9,13 +9,11 @@ from uuid import uuid4
 import pytest
 import standardwebhooks
 from aiohttp import web
-from sqlalchemy.dialects import postgresql
 
 from services.notifier.tests.factories import NOW, SEALING, a_swap, an_answer, sealed
 from services.notifier.tests.process_parts import DAY, KEEP, Notifier
 from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
 from swap_notifier.adapters.deliveries import PostgresDeliveries
-from swap_notifier.adapters.tables import METADATA
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import to_secret
 from swap_notifier.domain.outcomes import DisabledReason, outcome_of
@@ -25,7 +23,6 @@ from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.measure_queue import MeasureQueue
 from swap_notifier.usecases.rotate_secret import RotateSecret
-from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_runtime.telemetry.metrics import REGISTRY
 
@@ -463,33 +460,6 @@ class TestForgetting:
 
         assert len(remaining) == 1
         assert [row.sequence for row in await notifier.rows()] == [9]
-
-
-class TestTables:
-    async def test_equal_what_the_migrations_make(self, engine: Engine) -> None:
-        documented = {
-            (table.name, column.name): (
-                str(column.type.compile(postgresql.dialect())).lower(),
-                bool(column.nullable),
-            )
-            for table in METADATA.tables.values()
-            for column in table.columns
-        }
-
-        async with engine.connect() as connection:
-            rows = await connection.execute(COLUMNS, {"tables": list(METADATA.tables)})
-            migrated = {(r.table, r.column): (r.type, not r.required) for r in rows}
-
-        assert documented == migrated
-
-
-COLUMNS = sql("""
-SELECT relname AS "table", attname AS "column",
-       format_type(atttypid, atttypmod) AS type, attnotnull AS required
-FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-WHERE relname = ANY(:tables) AND relnamespace = current_schema()::regnamespace
-  AND attnum > 0 AND NOT attisdropped
-""")
 
 
 def _verify(secret: str, body: bytes, headers: dict[str, str]) -> None:

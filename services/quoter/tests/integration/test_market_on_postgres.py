@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy.dialects import postgresql
 
 from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_market
 from swap_chains.evm.rpc import open_session
@@ -18,7 +17,6 @@ from swap_contracts.swaps import InventoryChanged, SwapTiming
 from swap_contracts.topics import INVENTORY_CHANGED, SWAP_CHANGED, SWAP_TIMING
 from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.adapters.known_market import PostgresKnownMarket
-from swap_quoter.adapters.tables import METADATA
 from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
 from swap_quoter.usecases.load_market import LoadMarket
 from swap_quoter.usecases.record_completions import RecordCompletions
@@ -184,33 +182,6 @@ class TestCost:
         await LoadMarket(PostgresKnownMarket(engine), a_market())()
 
         assert (recorded, averaged, len(round_trips)) == (2, 4, 5)
-
-
-class TestTables:
-    async def test_equal_what_the_migrations_make(self, engine: Engine) -> None:
-        documented = {
-            (table.name, column.name): (
-                str(column.type.compile(postgresql.dialect())).lower(),
-                bool(column.nullable),
-            )
-            for table in METADATA.tables.values()
-            for column in table.columns
-        }
-
-        async with engine.connect() as connection:
-            rows = await connection.execute(COLUMNS, {"tables": list(METADATA.tables)})
-            migrated = {(r.table, r.column): (r.type, not r.required) for r in rows}
-
-        assert documented == migrated
-
-
-COLUMNS = sql("""
-SELECT relname AS "table", attname AS "column",
-       replace(format_type(atttypid, atttypmod), ',', ', ') AS type, attnotnull AS required
-FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-WHERE relname = ANY(:tables) AND relnamespace = current_schema()::regnamespace
-  AND attnum > 0 AND NOT attisdropped
-""")
 
 
 @pytest.mark.fault("P10")

@@ -10,7 +10,6 @@ import pytest
 from services.quoter.tests.factories import a_catalogue
 from swap_chains.evm.provider_agreement import one_provider_networks
 from swap_chains.evm.rpc import Rpc, open_session
-from swap_quoter.adapters.tables import METADATA
 
 # Most of it is SQLAlchemy, pydantic, aiohttp and FastStream, which every process shares.
 RSS_MEGABYTES_MAX = 110
@@ -30,10 +29,6 @@ def test_loads_neither_web3_nor_eth_account() -> None:
     loaded, kilobytes = run.stdout.splitlines()
     assert loaded == "[]"
     assert int(kilobytes) // 1024 <= RSS_MEGABYTES_MAX
-
-
-def test_names_its_own_tables() -> None:
-    assert set(METADATA.tables) == {"inventory", "completion", "completion_average"}
 
 
 @pytest.mark.fault("A19")

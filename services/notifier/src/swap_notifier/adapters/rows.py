@@ -9,8 +9,10 @@ from uuid import UUID
 
 import orjson
 
+from swap_notifier.adapters.models import EndpointFacts
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.domain.outcomes import Claimed, Outcome
+from swap_runtime.postgres.models import read_row
 from swap_runtime.postgres.sql import Row
 
 
@@ -61,20 +63,7 @@ def to_claimed(row: Row, claim: UUID, secrets: tuple[str, ...]) -> Claimed:
 
 
 def to_endpoint(row: Row) -> Endpoint:
-    return Endpoint(
-        id=row.id,
-        app_id=row.app_id,
-        url=row.url,
-        environment=row.environment,
-        wants_updates=row.wants_updates,
-        wants_notices=row.wants_notices,
-        created_at=row.created_at,
-        enabled_from=row.enabled_from,
-        disabled_at=row.disabled_at,
-        disabled_reason=row.disabled_reason,
-        failing_since=row.failing_since,
-        first_delivered_at=row.first_delivered_at,
-    )
+    return Endpoint(**read_row(EndpointFacts, row).model_dump())
 
 
 def _json(headers: Mapping[str, str]) -> str:

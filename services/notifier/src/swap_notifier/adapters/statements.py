@@ -2,6 +2,11 @@
 
 from typing import Final
 
+from sqlalchemy import bindparam, insert, select
+from sqlmodel import col
+
+from swap_notifier.adapters.models import EndpointFacts, EndpointTable
+from swap_runtime.postgres.models import columns_of, statement_of
 from swap_runtime.postgres.sql import sql
 
 MESSAGES_DUE: Final = "messages_due"
@@ -136,26 +141,35 @@ STILL_FAILING: Final = sql("""
 SELECT id FROM endpoint WHERE id = ANY(CAST(:ids AS uuid[])) AND failing_since <= :before
 """)
 
-ADD_ENDPOINT: Final = sql("""
-INSERT INTO endpoint (id, app_id, url, environment, wants_updates, wants_notices, secret,
-                      created_at, enabled_from)
-VALUES (:id, :app_id, :url, :environment, :wants_updates, :wants_notices, :secret,
-        :created_at, :enabled_from)
-""")
+NEW_ENDPOINT: Final = (
+    "id",
+    "app_id",
+    "url",
+    "environment",
+    "wants_updates",
+    "wants_notices",
+    "secret",
+    "created_at",
+    "enabled_from",
+)
+ADD_ENDPOINT: Final = statement_of(
+    insert(EndpointTable).values({name: bindparam(name) for name in NEW_ENDPOINT})
+)
 LOCK_APP: Final = sql("SELECT pg_advisory_xact_lock(hashtextextended(CAST(:app_id AS text), 0))")
 COUNT_ENDPOINTS: Final = sql("""
 SELECT count(*) AS there,
        array_agg(url) FILTER (WHERE disabled_reason = 'operator') AS kept_disabled
 FROM endpoint WHERE app_id = :app_id AND removed_at IS NULL
 """)
-_ENDPOINT: Final = """
-SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
-       disabled_at, disabled_reason, failing_since, first_delivered_at
-FROM endpoint WHERE removed_at IS NULL
-"""
-ENDPOINTS: Final = sql(f"{_ENDPOINT} ORDER BY created_at, id")
-ENDPOINTS_OF_APP: Final = sql(f"{_ENDPOINT} AND app_id = :app_id ORDER BY created_at, id")
-ENDPOINT: Final = sql(f"{_ENDPOINT} AND id = :id")
+_ENDPOINTS: Final = select(*columns_of(EndpointFacts, EndpointTable)).where(
+    col(EndpointTable.removed_at).is_(None)
+)
+_BY_CREATION: Final = (col(EndpointTable.created_at), col(EndpointTable.id))
+ENDPOINTS: Final = statement_of(_ENDPOINTS.order_by(*_BY_CREATION))
+ENDPOINTS_OF_APP: Final = statement_of(
+    _ENDPOINTS.where(col(EndpointTable.app_id) == bindparam("app_id")).order_by(*_BY_CREATION)
+)
+ENDPOINT: Final = statement_of(_ENDPOINTS.where(col(EndpointTable.id) == bindparam("id")))
 # The one before the last signs to the end of its day: whoever lost the answer with the last asks
 # for another at once, while his receiver still has that one.
 ROTATE: Final = sql("""

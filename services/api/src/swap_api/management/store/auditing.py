@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
 import orjson
+from sqlalchemy import ColumnElement, Select, Uuid, bindparam, cast, literal_column, or_
+from sqlmodel import SQLModel
 
 from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Window
@@ -16,6 +18,7 @@ from swap_api.model.refusals import ApiRefusal, NotFound
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Connection, Engine, Transaction, reading
+from swap_runtime.postgres.models import read_row, statement_of, text_of
 from swap_runtime.postgres.sql import Rows, Statement, sql
 
 COUNTED_MAX: Final = 10_000
@@ -28,12 +31,19 @@ SELECT id FROM member WHERE id = :id AND removed_at IS NULL AND role = :role FOR
 """)
 
 
-def audited(change: str) -> Statement:
+class Audited(NamedTuple):
+    """A statement that makes a change and writes it into the log, and what it returns."""
+
+    facts: type[SQLModel]
+    statement: Statement
+
+
+def audited(facts: type[SQLModel], change: str) -> Audited:
     """Return a statement that makes a change and writes it into the log, or does neither.
 
-    :param change: what returns the `id` and the `partner_id` of what it changed.
+    :param change: what returns the `id` and the `partner_id` of what it changed, and its facts.
     """
-    return sql(f"""
+    statement = sql(f"""
 WITH changed AS ({change}), written AS (
   INSERT INTO audit_entry
     (partner_id, at, actor, member_id, request_id, action, subject_id, details)
@@ -43,6 +53,7 @@ WITH changed AS ({change}), written AS (
   FROM changed)
 SELECT * FROM changed
 """)
+    return Audited(facts, statement)
 
 
 class AuditActor(TypedDict):
@@ -54,14 +65,14 @@ class AuditActor(TypedDict):
 
 async def change(
     connection: Transaction,
-    statement: Statement,
+    statement: Audited,
     values: Mapping[str, Any],
     *,
     action: str,
     details: Mapping[str, Any],
     **audit: Unpack[AuditActor],
 ) -> dict[str, Any]:
-    """Run an audited statement if the actor still may, and return what it changed, by column.
+    """Run an audited statement if the actor still may, and return the facts of what it changed.
 
     :raises NotFound: when it changed nothing.
     :raises ApiRefusal: when the actor was removed, or got another role, since the request came.
@@ -107,7 +118,7 @@ async def require_current_role(connection: Connection, actor: Actor) -> None:
 
 async def record(
     connection: Transaction,
-    statement: Statement,
+    statement: Audited,
     values: Mapping[str, Any],
     *,
     action: str,
@@ -124,12 +135,12 @@ async def record(
     row = changed.one_or_none()
     if row is None:
         raise NotFound
-    return shown(row)
+    return shown(read_row(statement.facts, row))
 
 
 async def record_all(
     connection: Transaction,
-    statement: Statement,
+    statement: Audited,
     values: Mapping[str, Any],
     *,
     action: str,
@@ -146,14 +157,14 @@ async def record_all(
         "action": action,
         "details": orjson.dumps(dict(details)).decode(),
     }
-    rows = await connection.execute(statement, {**values, **written})
+    rows = await connection.execute(statement.statement, {**values, **written})
     await log_order(connection)  # nothing, where a member changed it
     return rows
 
 
-def shown(row: Any) -> dict[str, Any]:
-    """Return a row by column, its organization by that name."""
-    content: dict[str, Any] = row._asdict()
+def shown(facts: SQLModel) -> dict[str, Any]:
+    """Return facts by name, their organization by that name."""
+    content = facts.model_dump()
     if "partner_id" in content:
         content["organization_id"] = content.pop("partner_id")
     return content
@@ -164,18 +175,29 @@ def scope_of(actor: Actor) -> UUID | None:
     return actor.organization_id
 
 
+def within(organization_id: Any) -> ColumnElement[bool]:
+    """Return the condition that a row is of the actor's organization, by the value `scope`."""
+    scope = cast(bindparam("scope"), Uuid())
+    return or_(scope.is_(None), organization_id == scope)
+
+
 class Listing(NamedTuple):
     """A list by parts, and how long it is."""
 
+    facts: type[SQLModel]
     rows: Statement
     total: Statement
 
     @classmethod
-    def of(cls, columns: str, source: str, order: str) -> Listing:
-        return cls(
-            sql(f"SELECT {columns} FROM {source} ORDER BY {order} LIMIT :limit OFFSET :offset"),
-            sql(f"SELECT count(*) FROM (SELECT FROM {source} LIMIT {COUNTED_MAX}) AS counted"),
-        )
+    def of(cls, facts: type[SQLModel], query: Select[Any]) -> Listing:
+        """Return the list of a query's rows.
+
+        :param query: selects the columns of `facts`, in the order of the list.
+        """
+        part = query.limit(bindparam("limit")).offset(bindparam("offset"))
+        counted: Select[Any] = query.order_by(None).with_only_columns(literal_column("1"))
+        text = f"SELECT count(*) FROM ({text_of(counted)} LIMIT {COUNTED_MAX}) AS counted"
+        return cls(facts, statement_of(part), sql(text))
 
     async def part(self, engine: Engine, values: Mapping[str, Any], window: Window) -> Part:
         async with reading(engine) as connection:
@@ -184,5 +206,5 @@ class Listing(NamedTuple):
             rows, [(total,)] = await connection.ask(
                 (self.rows, {**values, **bounds}), (self.total, values)
             )
-        listed = [shown(row) for row in rows]
+        listed = [shown(read_row(self.facts, row)) for row in rows]
         return Part(listed[: window.limit], int(total), has_more=len(listed) > window.limit)

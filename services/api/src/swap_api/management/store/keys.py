@@ -8,36 +8,42 @@ from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
+from sqlalchemy import bindparam, select
+from sqlmodel import col
+
 from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     AuditActor,
+    Audited,
     Listing,
     audited,
     change,
     enforce_bound,
     scope_of,
 )
+from swap_api.management.store.models import ApiKeyTable, KeyFacts
 from swap_api.model.keys import Environment, KeyKind
 from swap_api.model.members import Actor
 from swap_api.model.refusals import NotFound
 from swap_runtime.postgres.database import Engine, Transaction, reading, transaction
-from swap_runtime.postgres.sql import Statement, sql
+from swap_runtime.postgres.models import columns_of, names_of
+from swap_runtime.postgres.sql import sql
 
-KEY: Final = """
-api_key.id, api_key.app_id, api_key.kind, api_key.label, api_key.last_four, api_key.created_at,
-api_key.expires_at, api_key.revoked_at, api_key.last_used_at
-"""
+KEY: Final = names_of(KeyFacts, ApiKeyTable)
 OF_ITS_APP: Final = "app WHERE app.id = api_key.app_id AND api_key.id = :id"
 MINE: Final = "(CAST(:scope AS uuid) IS NULL OR app.partner_id = CAST(:scope AS uuid))"
 
-ADD_KEY: Final = audited(f"""
+ADD_KEY: Final = audited(
+    KeyFacts,
+    f"""
 INSERT INTO api_key (id, app_id, kind, hash, last_four, label, created_at, expires_at)
 SELECT :id, app.id, :kind, :hash, :last_four, CAST(:label AS text), :at,
        CAST(:expires_at AS timestamptz)
 FROM app WHERE app.id = :app_id AND {MINE}
 RETURNING {KEY}, (SELECT partner_id FROM app WHERE app.id = api_key.app_id)
-""")
+""",
+)
 LOCK_ORGANIZATION: Final = sql("""
 SELECT partner.id FROM app JOIN partner ON partner.id = app.partner_id
 WHERE app.id = :app_id FOR NO KEY UPDATE OF partner
@@ -52,28 +58,43 @@ SELECT api_key.id, api_key.app_id, api_key.kind, api_key.label, app.environment,
          AND (api_key.expires_at IS NULL OR api_key.expires_at > :now) AS is_open
 FROM api_key JOIN app ON app.id = api_key.app_id WHERE api_key.id = :id AND {MINE}
 """)
-REVOKE_KEY: Final = audited(f"""
+REVOKE_KEY: Final = audited(
+    KeyFacts,
+    f"""
 UPDATE api_key SET revoked_at = coalesce(revoked_at, :at)
 FROM {OF_ITS_APP} AND {MINE} RETURNING {KEY}, app.partner_id
-""")
+""",
+)
 # A key that ended or was revoked stays so.
-EXPIRE_KEY: Final = audited(f"""
+EXPIRE_KEY: Final = audited(
+    KeyFacts,
+    f"""
 UPDATE api_key SET expires_at = :expires_at
 FROM {OF_ITS_APP} AND {MINE} AND api_key.revoked_at IS NULL
   AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
 RETURNING {KEY}, app.partner_id
-""")
+""",
+)
 # One that would have ended sooner still does.
-ROTATE_KEY: Final = audited(f"""
+ROTATE_KEY: Final = audited(
+    KeyFacts,
+    f"""
 UPDATE api_key SET expires_at = least(api_key.expires_at, CAST(:old_until AS timestamptz))
 FROM {OF_ITS_APP} AND {MINE} AND api_key.revoked_at IS NULL
   AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
 RETURNING {KEY}, app.partner_id
-""")
-KEYS: Final = Listing.of(
-    KEY, "api_key WHERE app_id = :app_id", "api_key.created_at DESC, api_key.id"
+""",
 )
-ALL_KEYS: Final = Listing.of(KEY, "api_key", "api_key.created_at, api_key.id")
+_KEYS: Final = select(*columns_of(KeyFacts, ApiKeyTable))
+KEYS: Final = Listing.of(
+    KeyFacts,
+    _KEYS.where(col(ApiKeyTable.app_id) == bindparam("app_id")).order_by(
+        col(ApiKeyTable.created_at).desc(), col(ApiKeyTable.id)
+    ),
+)
+ALL_KEYS: Final = Listing.of(
+    KeyFacts, _KEYS.order_by(col(ApiKeyTable.created_at), col(ApiKeyTable.id))
+)
 
 
 class PostgresKeys:
@@ -90,15 +111,13 @@ class PostgresKeys:
         audit: AuditActor = {"actor": actor, "at": at}
         async with transaction(self._engine) as connection:
             await _keep_within(connection, bound, key, at)
-            return _without_owner(
-                await change(
-                    connection,
-                    ADD_KEY,
-                    values,
-                    action="key.added",
-                    details=_log_details(key),
-                    **audit,
-                )
+            return await change(
+                connection,
+                ADD_KEY,
+                values,
+                action="key.added",
+                details=_log_details(key),
+                **audit,
             )
 
     async def find(self, key_id: UUID, actor: Actor, now: datetime) -> KnownKey:
@@ -155,15 +174,13 @@ class PostgresKeys:
             # The old one is counted for as long as it opens anything, and one may be too many
             # meanwhile: who has as many as may be can still replace them, one after the other.
             await _keep_within(connection, bound, key, at, beyond=1)
-            return _without_owner(
-                await change(
-                    connection,
-                    ADD_KEY,
-                    {**_values(key), **scope},
-                    action="key.added",
-                    details={**_log_details(key), "instead_of": key_id},
-                    **audit,
-                )
+            return await change(
+                connection,
+                ADD_KEY,
+                {**_values(key), **scope},
+                action="key.added",
+                details={**_log_details(key), "instead_of": key_id},
+                **audit,
             )
 
     async def list_all(self, app_id: UUID | None, window: Window) -> Part:
@@ -173,7 +190,7 @@ class PostgresKeys:
 
     async def _change(
         self,
-        statement: Statement,
+        statement: Audited,
         action: str,
         values: Mapping[str, Any],
         details: Mapping[str, Any],
@@ -181,15 +198,13 @@ class PostgresKeys:
     ) -> Row:
         scoped = {**values, "scope": scope_of(audit["actor"])}
         async with transaction(self._engine) as connection:
-            return _without_owner(
-                await change(
-                    connection,
-                    statement,
-                    scoped,
-                    action=action,
-                    details=details,
-                    **audit,
-                )
+            return await change(
+                connection,
+                statement,
+                scoped,
+                action=action,
+                details=details,
+                **audit,
             )
 
 
@@ -223,10 +238,6 @@ def _log_details(key: NewKey) -> dict[str, Any]:
         "last_four": key.last_four,
         "expires_at": key.expires_at,
     }
-
-
-def _without_owner(row: dict[str, Any]) -> Row:
-    return {name: value for name, value in row.items() if name != "organization_id"}
 
 
 @dataclass(frozen=True, slots=True)

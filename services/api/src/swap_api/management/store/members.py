@@ -8,11 +8,15 @@ from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
+from sqlalchemy import bindparam, func, select
+from sqlmodel import col
+
 from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
     AuditActor,
+    Audited,
     Listing,
     audited,
     change,
@@ -21,6 +25,16 @@ from swap_api.management.store.auditing import (
     record_all,
     require_current_role,
     scope_of,
+    within,
+)
+from swap_api.management.store.models import (
+    AccessTokenTable,
+    ChangedFacts,
+    InvitationFacts,
+    InvitationTable,
+    MemberFacts,
+    MemberTable,
+    TokenFacts,
 )
 from swap_api.model.members import Actor, Role
 from swap_api.model.refusals import ApiRefusal, NotFound
@@ -32,92 +46,130 @@ from swap_runtime.postgres.database import (
     reading,
     transaction,
 )
-from swap_runtime.postgres.sql import Statement, sql
+from swap_runtime.postgres.models import columns_of, names_of, statement_of
+from swap_runtime.postgres.sql import sql
 
-MEMBER: Final = "id, partner_id, name, role, created_at"
-INVITATION: Final = "id, partner_id, name, role, created_at, expires_at"
-TOKEN: Final = "id, label, last_four, created_at, expires_at, last_used_at"
+MEMBER: Final = names_of(MemberFacts, MemberTable)
+INVITATION: Final = names_of(InvitationFacts, InvitationTable)
+TOKEN: Final = names_of(TokenFacts, AccessTokenTable)
 MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
 
-FIND_MEMBER: Final = sql(f"""
-SELECT id, partner_id, name, role FROM member WHERE id = :id AND removed_at IS NULL AND {MINE}
-""")
+_MEMBERS: Final = select(*columns_of(MemberFacts, MemberTable)).where(
+    col(MemberTable.removed_at).is_(None)
+)
+FIND_MEMBER: Final = statement_of(
+    _MEMBERS.where(col(MemberTable.id) == bindparam("id"), within(MemberTable.partner_id))
+)
 MEMBERS: Final = Listing.of(
-    MEMBER, "member WHERE partner_id = :partner_id AND removed_at IS NULL", "created_at, id"
+    MemberFacts,
+    _MEMBERS.where(col(MemberTable.partner_id) == bindparam("partner_id")).order_by(
+        col(MemberTable.created_at), col(MemberTable.id)
+    ),
 )
 OTHER_OWNERS: Final = sql("""
 SELECT count(*) FROM member
 WHERE partner_id = :partner_id AND removed_at IS NULL AND role = 'owner' AND id <> :id
 """)
-CHANGE_ROLE: Final = audited(f"""
+CHANGE_ROLE: Final = audited(
+    MemberFacts,
+    f"""
 UPDATE member SET role = :role WHERE id = :id AND removed_at IS NULL AND role = :before
 RETURNING {MEMBER}
-""")
-REMOVE_MEMBER: Final = audited(f"""
+""",
+)
+REMOVE_MEMBER: Final = audited(
+    MemberFacts,
+    f"""
 UPDATE member SET removed_at = :at WHERE id = :id AND removed_at IS NULL AND role = :before
 RETURNING {MEMBER}
-""")
-REVOKE_INVITATIONS_BY: Final = audited("""
+""",
+)
+REVOKE_INVITATIONS_BY: Final = audited(
+    ChangedFacts,
+    """
 UPDATE invitation SET revoked_at = :at
 WHERE invited_by = :id AND accepted_at IS NULL AND revoked_at IS NULL
 RETURNING id, partner_id
-""")
+""",
+)
 COUNT_PEOPLE: Final = sql("""
 SELECT (SELECT count(*) FROM member WHERE partner_id = :id AND removed_at IS NULL)
      + (SELECT count(*) FROM invitation
         WHERE partner_id = :id AND accepted_at IS NULL AND revoked_at IS NULL
           AND expires_at > :now)
 """)
-INVITE: Final = audited(f"""
+INVITE: Final = audited(
+    InvitationFacts,
+    f"""
 INSERT INTO invitation (id, partner_id, name, role, hash, invited_by, created_at, expires_at)
 SELECT :id, partner.id, :name, :role, :hash, CAST(:actor_id AS uuid), :at, :expires_at
 FROM partner WHERE partner.id = :partner_id RETURNING {INVITATION}
-""")
-INVITATIONS: Final = Listing.of(
-    INVITATION,
-    """invitation WHERE partner_id = :partner_id AND accepted_at IS NULL AND revoked_at IS NULL
-       AND expires_at > :now""",
-    "created_at, id",
+""",
 )
-FIND_INVITATION: Final = sql(f"""
-SELECT role FROM invitation
-WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {MINE}
-""")
-REVOKE_INVITATION: Final = audited(f"""
+_INVITATIONS: Final = select(*columns_of(InvitationFacts, InvitationTable)).where(
+    col(InvitationTable.accepted_at).is_(None), col(InvitationTable.revoked_at).is_(None)
+)
+INVITATIONS: Final = Listing.of(
+    InvitationFacts,
+    _INVITATIONS.where(
+        col(InvitationTable.partner_id) == bindparam("partner_id"),
+        col(InvitationTable.expires_at) > bindparam("now"),
+    ).order_by(col(InvitationTable.created_at), col(InvitationTable.id)),
+)
+FIND_INVITATION: Final = statement_of(
+    _INVITATIONS.where(
+        col(InvitationTable.id) == bindparam("id"), within(InvitationTable.partner_id)
+    )
+)
+REVOKE_INVITATION: Final = audited(
+    InvitationFacts,
+    f"""
 UPDATE invitation SET revoked_at = :at
 WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {MINE} RETURNING {INVITATION}
-""")
+""",
+)
 TAKE_INVITATION: Final = sql("""
 UPDATE invitation SET accepted_at = :now
 WHERE hash = :hash AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > :now
 RETURNING partner_id, name, role
 """)
-ADD_MEMBER: Final = audited(f"""
+ADD_MEMBER: Final = audited(
+    MemberFacts,
+    f"""
 INSERT INTO member (id, partner_id, name, role, created_at)
 VALUES (:id, :partner_id, :name, :role, :at) RETURNING {MEMBER}
-""")
-ADD_TOKEN: Final = audited(f"""
+""",
+)
+ADD_TOKEN: Final = audited(
+    TokenFacts,
+    f"""
 INSERT INTO access_token (id, member_id, label, hash, last_four, created_at, expires_at)
 SELECT :id, member.id, :label, :hash, :last_four, :at, :expires_at
 FROM member WHERE member.id = :member_id AND member.removed_at IS NULL
 RETURNING {TOKEN}, (SELECT partner_id FROM member WHERE member.id = member_id)
-""")
-COUNT_TOKENS: Final = sql("""
-SELECT count(*) FROM access_token
-WHERE member_id = :member_id AND revoked_at IS NULL AND expires_at > :now
-""")
-TOKENS: Final = Listing.of(
-    TOKEN,
-    "access_token WHERE member_id = :member_id AND revoked_at IS NULL AND expires_at > :now",
-    "created_at, id",
+""",
 )
-REVOKE_TOKEN: Final = audited("""
+_OPEN_TOKENS: Final = (
+    col(AccessTokenTable.member_id) == bindparam("member_id"),
+    col(AccessTokenTable.revoked_at).is_(None),
+    col(AccessTokenTable.expires_at) > bindparam("now"),
+)
+COUNT_TOKENS: Final = statement_of(select(func.count()).where(*_OPEN_TOKENS))
+TOKENS: Final = Listing.of(
+    TokenFacts,
+    select(*columns_of(TokenFacts, AccessTokenTable))
+    .where(*_OPEN_TOKENS)
+    .order_by(col(AccessTokenTable.created_at), col(AccessTokenTable.id)),
+)
+REVOKE_TOKEN: Final = audited(
+    TokenFacts,
+    f"""
 UPDATE access_token SET revoked_at = :at FROM member
 WHERE access_token.id = :id AND access_token.member_id = :member_id
   AND access_token.revoked_at IS NULL AND member.id = access_token.member_id
-RETURNING access_token.id, access_token.label, access_token.last_four, access_token.created_at,
-          access_token.expires_at, access_token.last_used_at, member.partner_id
-""")
+RETURNING {TOKEN}, member.partner_id
+""",
+)
 
 
 class PostgresMembers:
@@ -261,7 +313,7 @@ class PostgresMembers:
                 details={"label": label},
                 **audit,
             )
-        return {"member": made, **_without_owner(added)}
+        return {"member": made, **added}
 
     async def add_token(
         self, secret: NewSecret, *, label: str, bound: Bound | None, actor: Actor, at: datetime
@@ -274,15 +326,13 @@ class PostgresMembers:
         counted = {"id": actor.organization_id, "member_id": actor.member_id, "now": at}
         async with transaction(self._engine) as connection:
             await enforce_bound(connection, bound, COUNT_TOKENS, counted, lock=LOCK_ORGANIZATION)
-            return _without_owner(
-                await change(
-                    connection,
-                    ADD_TOKEN,
-                    values,
-                    action="token.added",
-                    details={"label": label},
-                    **audit,
-                )
+            return await change(
+                connection,
+                ADD_TOKEN,
+                values,
+                action="token.added",
+                details={"label": label},
+                **audit,
             )
 
     async def list_tokens(self, member_id: UUID, window: Window, at: datetime) -> Part:
@@ -293,13 +343,11 @@ class PostgresMembers:
         :raises NotFound: when the actor has no such token.
         """
         values = {"id": token_id, "member_id": actor.member_id}
-        return _without_owner(
-            await self._change(REVOKE_TOKEN, values, "token.revoked", {}, actor=actor, at=at)
-        )
+        return await self._change(REVOKE_TOKEN, values, "token.revoked", {}, actor=actor, at=at)
 
     async def _change(
         self,
-        statement: Statement,
+        statement: Audited,
         values: Mapping[str, Any],
         action: str,
         details: Mapping[str, Any],
@@ -354,10 +402,6 @@ def _token_values(secret: NewSecret, label: str, member_id: UUID | None) -> dict
         "label": label,
         "member_id": member_id,
     }
-
-
-def _without_owner(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name != "organization_id"}
 
 
 @dataclass(frozen=True, slots=True)

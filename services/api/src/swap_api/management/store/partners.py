@@ -7,11 +7,15 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Unpack
 from uuid import UUID
 
+from sqlalchemy import bindparam, func, select
+from sqlmodel import SQLModel, col
+
 from swap_api.management.decide.bounds import Bound
 from swap_api.management.decide.listing import Part, Row, Window
 from swap_api.management.store.auditing import (
     LOCK_ORGANIZATION,
     AuditActor,
+    Audited,
     Listing,
     audited,
     change,
@@ -19,39 +23,57 @@ from swap_api.management.store.auditing import (
     record,
     scope_of,
     shown,
+    within,
+)
+from swap_api.management.store.models import (
+    AppFacts,
+    AppTable,
+    AuditEntryTable,
+    ChangedFacts,
+    ChangeFacts,
+    OrganizationFacts,
+    PartnerTable,
 )
 from swap_api.model.keys import Allowances, Environment
 from swap_api.model.members import Actor
 from swap_api.model.refusals import NotFound
 from swap_runtime.postgres.database import Engine, reading, transaction
-from swap_runtime.postgres.sql import Statement, sql
+from swap_runtime.postgres.models import columns_of, names_of, read_row, statement_of
+from swap_runtime.postgres.sql import Statement
 
-ORGANIZATION: Final = "id, name, created_at"
-APP: Final = """
-app.id, app.partner_id, app.name, app.environment, app.reads_per_minute, app.prices_per_minute,
-app.creates_per_minute, app.ceiling_factor, app.pending_swaps_max, app.limits_lifted,
-CAST(extract(epoch FROM app.swap_lifetime) AS int) AS swap_lifetime_seconds, app.created_at,
-app.fee_basis_points
-"""
+ORGANIZATION: Final = names_of(OrganizationFacts, PartnerTable)
+APP: Final = names_of(AppFacts, AppTable)
 MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
 
-ADD_ORGANIZATION: Final = audited(f"""
+ADD_ORGANIZATION: Final = audited(
+    OrganizationFacts,
+    f"""
 INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)
 RETURNING {ORGANIZATION}, id AS partner_id
-""")
-RENAME_ORGANIZATION: Final = audited(f"""
+""",
+)
+RENAME_ORGANIZATION: Final = audited(
+    OrganizationFacts,
+    f"""
 UPDATE partner SET name = :name
 WHERE id = :id AND (CAST(:scope AS uuid) IS NULL OR id = CAST(:scope AS uuid))
 RETURNING {ORGANIZATION}, id AS partner_id
-""")
-FIND_ORGANIZATION: Final = sql(f"""
-SELECT {ORGANIZATION} FROM partner
-WHERE id = :id AND (CAST(:scope AS uuid) IS NULL OR id = CAST(:scope AS uuid))
-""")
-ORGANIZATIONS: Final = Listing.of(ORGANIZATION, "partner", "created_at, id")
-OWN_ORGANIZATION: Final = Listing.of(ORGANIZATION, "partner WHERE id = :id", "id")
+""",
+)
+_ORGANIZATIONS: Final = select(*columns_of(OrganizationFacts, PartnerTable))
+FIND_ORGANIZATION: Final = statement_of(
+    _ORGANIZATIONS.where(col(PartnerTable.id) == bindparam("id"), within(PartnerTable.id))
+)
+ORGANIZATIONS: Final = Listing.of(
+    OrganizationFacts, _ORGANIZATIONS.order_by(col(PartnerTable.created_at), col(PartnerTable.id))
+)
+OWN_ORGANIZATION: Final = Listing.of(
+    OrganizationFacts, _ORGANIZATIONS.where(col(PartnerTable.id) == bindparam("id"))
+)
 
-ADD_APP: Final = audited(f"""
+ADD_APP: Final = audited(
+    AppFacts,
+    f"""
 INSERT INTO app (id, partner_id, name, environment, reads_per_minute, prices_per_minute,
                  creates_per_minute, ceiling_factor, pending_swaps_max, limits_lifted,
                  swap_lifetime, created_at)
@@ -60,31 +82,53 @@ SELECT :id, partner.id, :name, :environment, CAST(:reads AS int), CAST(:prices A
        CAST(:swap_lifetime AS interval), :at
 FROM partner WHERE partner.id = :partner_id
 RETURNING {APP}
-""")
-COUNT_APPS: Final = sql("SELECT count(*) FROM app WHERE partner_id = :id")
-FIND_APP: Final = sql(f"SELECT {APP} FROM app WHERE id = :id AND {MINE}")
-APPS: Final = Listing.of(APP, "app WHERE partner_id = :partner_id", "app.created_at, app.id")
-ALL_APPS: Final = Listing.of(APP, "app", "app.created_at, app.id")
-CHANGE_SETTINGS: Final = audited(f"""
+""",
+)
+COUNT_APPS: Final = statement_of(
+    select(func.count()).where(col(AppTable.partner_id) == bindparam("id"))
+)
+_APPS: Final = select(*columns_of(AppFacts, AppTable))
+FIND_APP: Final = statement_of(
+    _APPS.where(col(AppTable.id) == bindparam("id"), within(AppTable.partner_id))
+)
+ALL_APPS: Final = Listing.of(AppFacts, _APPS.order_by(col(AppTable.created_at), col(AppTable.id)))
+APPS: Final = Listing.of(
+    AppFacts,
+    _APPS.where(col(AppTable.partner_id) == bindparam("partner_id")).order_by(
+        col(AppTable.created_at), col(AppTable.id)
+    ),
+)
+CHANGE_SETTINGS: Final = audited(
+    AppFacts,
+    f"""
 UPDATE app SET name = :name, swap_lifetime = CAST(:swap_lifetime AS interval)
 WHERE id = :id AND {MINE} RETURNING {APP}
-""")
-SET_LIMITS: Final = audited(f"""
+""",
+)
+SET_LIMITS: Final = audited(
+    AppFacts,
+    f"""
 UPDATE app SET reads_per_minute = CAST(:reads AS int), prices_per_minute = CAST(:prices AS int),
   creates_per_minute = CAST(:creates AS int), ceiling_factor = CAST(:ceiling_factor AS int),
   pending_swaps_max = CAST(:pending_swaps AS int), limits_lifted = :is_lifted
 WHERE id = :id AND {MINE} RETURNING {APP}
-""")
-SET_FEE: Final = audited(f"""
+""",
+)
+SET_FEE: Final = audited(
+    AppFacts,
+    f"""
 UPDATE app SET fee_basis_points = :fee_basis_points WHERE id = :id AND {MINE} RETURNING {APP}
-""")
+""",
+)
 NOTE: Final = audited(
-    "SELECT CAST(:subject_id AS uuid) AS id, CAST(:partner_id AS uuid) AS partner_id"
+    ChangedFacts,
+    "SELECT CAST(:subject_id AS uuid) AS id, CAST(:partner_id AS uuid) AS partner_id",
 )
 CHANGES: Final = Listing.of(
-    "id, at, actor, member_id, request_id, action, subject_id, details",
-    "audit_entry WHERE partner_id = :partner_id",
-    "id DESC",
+    ChangeFacts,
+    select(*columns_of(ChangeFacts, AuditEntryTable))
+    .where(col(AuditEntryTable.partner_id) == bindparam("partner_id"))
+    .order_by(col(AuditEntryTable.id).desc()),
 )
 
 
@@ -102,10 +146,8 @@ class PostgresPartners:
         self, organization_id: UUID, name: str, actor: Actor, at: datetime
     ) -> Row:
         values = {"id": organization_id, "name": name}
-        return _organization(
-            await self._change(
-                ADD_ORGANIZATION, values, "organization.added", {"name": name}, actor=actor, at=at
-            )
+        return await self._change(
+            ADD_ORGANIZATION, values, "organization.added", {"name": name}, actor=actor, at=at
         )
 
     async def rename_organization(
@@ -118,7 +160,7 @@ class PostgresPartners:
         audit: AuditActor = {"actor": actor, "at": at}
         async with transaction(self._engine) as connection:
             connection.post(LOCK_ORGANIZATION, {"id": organization_id})
-            renamed = await change(
+            return await change(
                 connection,
                 RENAME_ORGANIZATION,
                 values,
@@ -126,13 +168,12 @@ class PostgresPartners:
                 details={"name": name},
                 **audit,
             )
-        return _organization(renamed)
 
     async def find_organization(self, organization_id: UUID, actor: Actor) -> Row:
         """
         :raises NotFound: when there is no such organization.
         """
-        return await self._find(FIND_ORGANIZATION, organization_id, actor)
+        return await self._find(OrganizationFacts, FIND_ORGANIZATION, organization_id, actor)
 
     async def list_organizations(self, actor: Actor, window: Window) -> Part:
         if actor.organization_id is None:
@@ -176,7 +217,7 @@ class PostgresPartners:
         """
         :raises NotFound: when there is no such app.
         """
-        return await self._find(FIND_APP, app_id, actor)
+        return await self._find(AppFacts, FIND_APP, app_id, actor)
 
     async def list_apps(self, organization_id: UUID | None, window: Window) -> Part:
         if organization_id is None:
@@ -246,17 +287,19 @@ class PostgresPartners:
         async with transaction(self._engine) as connection:
             await record(connection, NOTE, values, action=action, details=details, **audit)
 
-    async def _find(self, statement: Statement, wanted: UUID, actor: Actor) -> Row:
+    async def _find(
+        self, facts: type[SQLModel], statement: Statement, wanted: UUID, actor: Actor
+    ) -> Row:
         values = {"id": wanted, "scope": scope_of(actor)}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statement, values)).one_or_none()
         if row is None:
             raise NotFound
-        return shown(row)
+        return shown(read_row(facts, row))
 
     async def _change(
         self,
-        statement: Statement,
+        statement: Audited,
         values: Mapping[str, Any],
         action: str,
         details: Mapping[str, Any],
@@ -277,7 +320,3 @@ def _limits(allowances: Allowances) -> dict[str, Any]:
         "pending_swaps": allowances.pending_swaps,
         "is_lifted": allowances.is_lifted,
     }
-
-
-def _organization(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name != "organization_id"}

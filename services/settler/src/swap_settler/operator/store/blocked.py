@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from sqlalchemy import bindparam, select
+from sqlmodel import col
+
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.models import columns_of, read_row, statement_of
 from swap_runtime.postgres.sql import sql
 from swap_settler.operator.decide.signer import Blocked
+from swap_settler.operator.store.models import BlockedAddressTable, BlockFacts
 
-LISTED: Final = sql("""
-SELECT address, network, blocked_at, blocked_by, blocked_because FROM blocked_address
-WHERE lifted_at IS NULL ORDER BY address, network NULLS FIRST LIMIT :limit
-""")
+LISTED: Final = statement_of(
+    select(*columns_of(BlockFacts, BlockedAddressTable))
+    .where(col(BlockedAddressTable.lifted_at).is_(None))
+    .order_by(col(BlockedAddressTable.address), col(BlockedAddressTable.network).nulls_first())
+    .limit(bindparam("limit"))
+)
 BLOCK: Final = sql("""
 INSERT INTO blocked_address (address, network, blocked_by, blocked_because)
 SELECT address, :network, :by, :reason FROM unnest(CAST(:addresses AS text[])) AS new(address)
@@ -37,10 +44,7 @@ class PostgresBlocked:
     async def list_blocked(self, *, limit: int) -> Sequence[Blocked]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(LISTED, {"limit": limit})
-        return [
-            Blocked(r.address, r.network, r.blocked_at, r.blocked_by, r.blocked_because)
-            for r in rows
-        ]
+        return [_blocked(read_row(BlockFacts, row)) for row in rows]
 
     async def block(
         self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
@@ -63,3 +67,9 @@ class PostgresBlocked:
             await connection.execute(CHANGED)
             await log_order(connection)
         return lifted
+
+
+def _blocked(facts: BlockFacts) -> Blocked:
+    return Blocked(
+        facts.address, facts.network, facts.blocked_at, facts.blocked_by, facts.blocked_because
+    )

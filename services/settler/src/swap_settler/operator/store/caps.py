@@ -9,20 +9,22 @@ from uuid import UUID
 
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.models import names_of, read_row
 from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store.channels import lane_channel
 from swap_settler.operator.decide.stakes import CapLimit
+from swap_settler.operator.store.models import CapFacts, OutflowCapTable
 from swap_settler.paying.decide.caps import CapState, QueuedPayment
 
-CAPS: Final = sql("""
-SELECT cap.network, cap.token, cap.app_id, cap.units, cap.span, used.spent, line.waiting,
-       cap.set_at, cap.set_by, cap.set_because
-FROM outflow_cap AS cap
+CAPS: Final = sql(f"""
+SELECT {names_of(CapFacts, OutflowCapTable)}, used.spent, line.waiting
+FROM outflow_cap
 CROSS JOIN LATERAL (SELECT coalesce(sum(spent), 0) AS spent FROM outflow_spent
-    WHERE cap_id = cap.id AND until > now() - cap.span) AS used
-CROSS JOIN LATERAL (SELECT count(*) AS waiting FROM outflow_queue WHERE cap_id = cap.id) AS line
-WHERE cap.units IS NOT NULL
-ORDER BY cap.network, cap.token NULLS FIRST, cap.app_id NULLS FIRST
+    WHERE cap_id = outflow_cap.id AND until > now() - outflow_cap.span) AS used
+CROSS JOIN LATERAL (SELECT count(*) AS waiting FROM outflow_queue
+    WHERE cap_id = outflow_cap.id) AS line
+WHERE outflow_cap.units IS NOT NULL
+ORDER BY outflow_cap.network, outflow_cap.token NULLS FIRST, outflow_cap.app_id NULLS FIRST
 """)
 SET: Final = sql("""
 INSERT INTO outflow_cap AS known (network, token, app_id, units, span, set_by, set_because)
@@ -153,18 +155,8 @@ class PostgresCaps:
 
 
 def _cap(row: Row) -> CapState:
-    return CapState(
-        network=row.network,
-        token=row.token,
-        app_id=row.app_id,
-        units=int(row.units),
-        span=row.span,
-        spent=int(row.spent),
-        waiting=row.waiting,
-        set_at=row.set_at,
-        set_by=row.set_by,
-        set_because=row.set_because,
-    )
+    facts = read_row(CapFacts, row).model_dump()
+    return CapState(**facts, spent=int(row.spent), waiting=row.waiting)
 
 
 def _queued_payment(row: Row) -> QueuedPayment:
