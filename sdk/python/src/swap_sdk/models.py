@@ -361,6 +361,7 @@ class NetworkStatus(TypedDict):
     lag_seconds: int | None
     liquidity: Literal["available", "partial", "none"]
     payouts: Literal["running", "stopped"]
+    new_swaps: Literal["open", "closed"]
     stuck_swaps: int | None
     node_providers: int
     deposits_withheld: int
@@ -494,6 +495,7 @@ class PublicNetworkStatus(TypedDict):
     lag_seconds: int | None
     liquidity: Literal["available", "partial", "none"]
     payouts: Literal["running", "stopped"]
+    new_swaps: Literal["open", "closed"]
     stuck_swaps: int | None
 
 

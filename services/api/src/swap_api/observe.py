@@ -191,6 +191,13 @@ def source_stops_changed(networks: Collection[str]) -> None:
         log.warning("payouts for what comes from anywhere go on")
 
 
+def closures_changed(networks: Collection[str]) -> None:
+    if networks:
+        log.warning("networks are closed to new swaps", networks=sorted(networks))
+    else:
+        log.warning("all networks take new swaps")
+
+
 def halts_changed(networks: Collection[str]) -> None:
     if networks:
         log.warning("what is final changed on networks", networks=sorted(networks))

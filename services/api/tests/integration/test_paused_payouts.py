@@ -31,7 +31,7 @@ QUOTE = {
 @pytest.fixture
 def settlers(database_url: str, database: Database) -> psycopg.Connection:
     connection = psycopg.connect(database.superuser_url, autocommit=True)
-    connection.execute("TRUNCATE settler.payout_stop, settler.source_stop")
+    connection.execute("TRUNCATE settler.payout_stop, settler.source_stop, settler.network_closure")
     connection.execute("TRUNCATE chain_watcher.watch_cursor")
     return connection
 
@@ -139,3 +139,26 @@ async def test_r6_a_halted_network_is_shown_as_one_that_nothing_is_paid_on(
 
     stopped = {network["name"] for network in networks if network["payouts"] == "stopped"}
     assert stopped == {halted}
+
+
+CLOSE = """
+INSERT INTO settler.network_closure (network, closed_by, closed_because)
+VALUES (%s, 'ana', 'moving')
+"""
+
+
+@pytest.mark.parametrize("end", ["source_network", "destination_network"])
+async def test_a_network_that_is_closed_takes_no_new_swaps_and_says_so(
+    api: Harness, settlers: psycopg.Connection, end: str
+) -> None:
+    app, body = await api.an_app(), a_body()
+    settlers.execute(CLOSE, (body[end],))
+    await api.parts.guards.refuse_stopped_routes.refresh()
+
+    refused = await api.create(app, body)
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "PAYOUTS_PAUSED")
+    assert "takes no new swaps for the moment" in refused.json()["error"]["message"]
+    networks = (await api.get(app, "/status")).json()["data"]["networks"]
+    assert {n["name"] for n in networks if n["new_swaps"] == "closed"} == {body[end]}
+    assert {n["payouts"] for n in networks} == {"running"}

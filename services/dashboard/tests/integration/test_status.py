@@ -96,7 +96,8 @@ async def test_the_api_answers_everybody_without_amounts(api: Api, seeded: None)
     networks = {one["name"]: one for one in answer.json()["data"]["networks"]}
     assert networks["ETHEREUM_DEVNET"]["liquidity"] == "partial"
     assert set(networks["ETHEREUM_DEVNET"]) == {
-        "name", "head", "head_at", "lag_seconds", "liquidity", "payouts", "stuck_swaps",
+        "name", "head", "head_at", "lag_seconds", "liquidity", "payouts", "new_swaps",
+        "stuck_swaps",
     }  # fmt: skip
 
 

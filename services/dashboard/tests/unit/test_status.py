@@ -30,6 +30,7 @@ def a_network(**changes: Any) -> NetworkStatus:
         "lag": timedelta(seconds=3),
         "liquidity": "available",
         "is_stopped": False,
+        "is_closed": False,
         "stuck_swaps": 0,
     }
     return NetworkStatus(**{**values, **changes})
@@ -42,6 +43,7 @@ def a_network(**changes: Any) -> NetworkStatus:
         ({"stuck_swaps": None}, None),
         ({"liquidity": "partial"}, None),
         ({"is_stopped": True}, Trouble.STOPPED),
+        ({"is_closed": True}, Trouble.CLOSED),
         ({"lag": None}, Trouble.SILENT),
         ({"lag": timedelta(minutes=16)}, Trouble.SILENT),
         ({"lag": timedelta(minutes=3)}, Trouble.SLOW),
@@ -64,6 +66,7 @@ def test_a_network_has_the_trouble_that_it_reports(
         ({"lag": timedelta(minutes=3)}, {}, RouteState.LIMITED),
         ({}, {"liquidity": "none"}, RouteState.NONE),
         ({"is_stopped": True}, {}, RouteState.NONE),
+        ({}, {"is_closed": True}, RouteState.NONE),
         ({}, {"lag": None}, RouteState.NONE),
     ],
 )

@@ -205,7 +205,8 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         "A page that creates a swap on every keystroke.",
     ),
     ErrorCode.PAYOUTS_PAUSED: ErrorHelp(
-        "Payouts to the destination, or for what comes from the source, are stopped or halted.",
+        "Payouts to the destination, or for what comes from the source, are stopped or halted, "
+        "or one of the networks is closed to new swaps.",
         "Try again after `Retry-After`; `GET /api/v2/status` shows both networks. "
         "Swaps that are already paid are paid out afterwards.",
         "`Payouts to Base are paused for the moment; try again later`",

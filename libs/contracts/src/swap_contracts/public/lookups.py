@@ -68,6 +68,7 @@ class NetworkStatusModel(PublicModel):
     lag_seconds: int | None  # how old that block is
     liquidity: Literal["available", "partial", "none"]  # tokens that something can be paid out of
     payouts: Literal["running", "stopped"]
+    new_swaps: Literal["open", "closed"]  # closed by an operator; swaps under way are paid
     stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
     node_providers: int  # whose nodes are asked: with 1, reports are not compared
     deposits_withheld: int  # deep enough, and waiting for a second provider or for room under a cap
@@ -83,6 +84,7 @@ class PublicNetworkStatusModel(PublicModel):
     lag_seconds: int | None  # how old that block is
     liquidity: Literal["available", "partial", "none"]  # tokens that something can be paid out of
     payouts: Literal["running", "stopped"]
+    new_swaps: Literal["open", "closed"]  # closed by an operator; swaps under way are paid
     stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
 
 

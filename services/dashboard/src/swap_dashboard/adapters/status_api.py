@@ -42,5 +42,7 @@ def _to_status(one: Mapping[str, Any]) -> NetworkStatus:
         lag=None if lag is None else timedelta(seconds=lag),
         liquidity=one["liquidity"],
         is_stopped=one["payouts"] == "stopped",
+        # An api of before says nothing of it.
+        is_closed=one.get("new_swaps") == "closed",
         stuck_swaps=one["stuck_swaps"],
     )

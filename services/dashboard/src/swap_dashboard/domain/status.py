@@ -18,6 +18,7 @@ class Trouble(StrEnum):
     """What is bad about a network; the values are stored."""
 
     STOPPED = "stopped"  # nothing is paid there for now
+    CLOSED = "closed"  # no new swap is taken from or to it; those under way are paid
     SILENT = "silent"  # its blocks are not read
     SLOW = "slow"  # its blocks are read late
     DRY = "dry"  # nothing can be paid out there
@@ -42,12 +43,14 @@ class NetworkStatus:
     lag: timedelta | None  # None before the first block
     liquidity: str  # available, partial or none
     is_stopped: bool
+    is_closed: bool
     stuck_swaps: int | None
 
     @property
     def troubles(self) -> frozenset[Trouble]:
         found = {
             Trouble.STOPPED: self.is_stopped,
+            Trouble.CLOSED: self.is_closed,
             Trouble.SILENT: self.lag is None or self.lag > SILENT_AFTER,
             Trouble.SLOW: self.lag is not None and SLOW_AFTER < self.lag <= SILENT_AFTER,
             Trouble.DRY: self.liquidity == "none",
@@ -78,7 +81,7 @@ class StatusDay:
 
 def route_state(source: NetworkStatus, destination: NetworkStatus) -> RouteState:
     """Return what can be swapped from one network to another."""
-    if {Trouble.STOPPED, Trouble.SILENT} & (source.troubles | destination.troubles):
+    if {Trouble.STOPPED, Trouble.CLOSED, Trouble.SILENT} & (source.troubles | destination.troubles):
         return RouteState.NONE
     if destination.liquidity == "none":
         return RouteState.NONE

@@ -33,6 +33,7 @@ BAD_MINUTES: Final = 30  # of a day, from which on it is a bad one
 CACHED: Final = {"cache-control": "public, max-age=10"}
 WORDS: Final = {
     Trouble.STOPPED: "Payouts are stopped",
+    Trouble.CLOSED: "Closed to new swaps",
     Trouble.SILENT: "Blocks are not read",
     Trouble.SLOW: "Blocks are read late",
     Trouble.DRY: "No liquidity",

@@ -31,6 +31,7 @@ def _network(name: str, state: NetworkState, at: datetime) -> dict[str, Any]:
         "lag_seconds": None if head_at is None else max((at - head_at) // SECOND, 0),
         "liquidity": _liquidity(state),
         "payouts": "stopped" if state.is_stopped else "running",
+        "new_swaps": "closed" if state.is_closed else "open",
         "stuck_swaps": state.stuck_swaps,
         "node_providers": state.providers,
         "deposits_withheld": state.withheld,

@@ -25,6 +25,7 @@ class NetworkState:
     payable_tokens: int = 0  # of which something can be paid
     stuck_swaps: int | None = None
     is_stopped: bool = False
+    is_closed: bool = False  # to new swaps; those under way are paid
     providers: int = 1  # independent ones of the nodes that are configured
     withheld: int = 0  # deposits that wait for a second provider, or for room under a cap
     caps: tuple[OneProviderCap, ...] = ()

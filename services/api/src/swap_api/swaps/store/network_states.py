@@ -13,10 +13,11 @@ from swap_runtime.postgres.sql import sql
 
 NETWORK_STATES: Final = sql("""
 SELECT network, progress.block_number, progress.block_time, state.tokens, state.payable_tokens,
-       state.stuck, state.is_stopped OR halt.network IS NOT NULL AS is_stopped,
-       coalesce(withheld.deposits, 0) AS withheld
+       state.stuck, coalesce(state.is_stopped, false) OR halt.network IS NOT NULL AS is_stopped,
+       coalesce(withheld.deposits, 0) AS withheld, closed.network IS NOT NULL AS is_closed
 FROM chain_watcher.progress AS progress
 FULL JOIN settler.network_state AS state USING (network)
+FULL JOIN settler.closed_network AS closed USING (network)
 LEFT JOIN chain_watcher.halted_network AS halt USING (network)
 LEFT JOIN chain_watcher.withheld_deposits AS withheld USING (network)
 """)
@@ -62,6 +63,7 @@ class PostgresNetworkStates:
                 payable_tokens=row.payable_tokens or 0,
                 stuck_swaps=row.stuck,
                 is_stopped=bool(row.is_stopped),
+                is_closed=row.is_closed,
                 providers=self._providers.get(row.network, 1),
                 withheld=row.withheld,
                 caps=tuple(caps[row.network]),

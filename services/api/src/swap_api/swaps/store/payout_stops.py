@@ -11,6 +11,7 @@ from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import Statement, sql
 
 STOPPED_NETWORKS: Final = sql("SELECT network FROM settler.stopped_network")
+CLOSED_NETWORKS: Final = sql("SELECT network FROM settler.closed_network")
 STOPPED_SOURCES: Final = sql("SELECT network FROM settler.stopped_source")
 HALTED_NETWORKS: Final = sql("SELECT network FROM chain_watcher.halted_network")
 
@@ -34,6 +35,13 @@ class PostgresPayoutStops:
         :raises Unavailable: when nobody says so.
         """
         return await self._networks(STOPPED_SOURCES)
+
+    async def closed(self) -> frozenset[str]:
+        """Return the networks from and to which no new swap is taken; the rest are paid.
+
+        :raises Unavailable: when nobody says so.
+        """
+        return await self._networks(CLOSED_NETWORKS)
 
     async def halted(self) -> frozenset[str]:
         """Return the networks where what is final changed: nothing is paid there, nor for it.
