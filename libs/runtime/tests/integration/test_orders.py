@@ -112,9 +112,12 @@ async def port(engine: Engine) -> AsyncIterator[Port]:
     gone = KnownOperator(
         Operator("gus", Role.OPERATOR), token_hash("token of gus"), is_active=False
     )
+    shared = KnownOperator(
+        Operator("shared", Role.OPERATOR, is_shared=True), token_hash("token of shared")
+    )
     internal = internal_port_of(
         engine,
-        [*known, gone],
+        [*known, gone, shared],
         reads=[
             AdminRoute("GET", "/notes", notes.do_nothing),
             AdminRoute("POST", "/nothing", notes.do_nothing),
@@ -281,6 +284,15 @@ class TestApproval:
                     "UPDATE operator_proposal SET outcome = 'approved', ended_at = now(),"
                     " ended_by = 'ann'"
                 )
+
+    async def test_the_shared_token_is_neither_the_first_nor_the_second(self, port: Port) -> None:
+        ordered = await port.ask("shared", f"/notes/{LARGE + 1}", {"reason": "because"})
+        approved = await port.approve(await port.proposed(by="ann"), by="shared")
+
+        assert (ordered[0], approved[0]) == (409, 409), (ordered, approved)
+        assert "two operators" in approved[1]["error"]
+        assert await port.written() == []
+        assert (await port.ask("shared", "/notes/1"))[0] == 200
 
     async def test_of_approvals_at_once_one_counts(self, port: Port) -> None:
         id = await port.proposed()

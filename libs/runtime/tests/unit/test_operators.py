@@ -68,7 +68,16 @@ class TestSettings:
 
         found = self.read().known_operators(clock=lambda: NOON)
 
-        assert found.identify("Bearer old") == Operator("operator", Role.OPERATOR)
+        assert found.identify("Bearer old") == Operator("operator", Role.OPERATOR, is_shared=True)
+
+    def test_do_not_count_the_shared_token_as_an_operator_who_approves(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        entry = f'{{"name": "ann", "role": "operator", "token_sha256": "{token_hash("a").hex()}"}}'
+        monkeypatch.setenv("SWAP_OPERATORS", f"[{entry}]")
+        monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "old")
+
+        assert not self.read().known_operators(clock=lambda: NOON).can_approve
 
     def test_take_an_empty_token_for_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "")

@@ -26,6 +26,7 @@ class Role(StrEnum):
 class Operator:
     name: str
     role: Role
+    is_shared: bool = False  # whoever holds the shared token: not one person
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +66,18 @@ class Operators:
 
     def may_order(self, name: str) -> bool:
         """Whether an identity of this name may still give orders."""
-        return name in set(self._ordering())
+        return name in {one.name for one in self._ordering()}
 
     @property
     def can_approve(self) -> bool:
-        """Whether there are two operators, so that one can approve what the other ordered."""
-        return len(set(self._ordering())) > 1
+        """Whether two named operators exist, so that one can approve what the other ordered."""
+        return len({one.name for one in self._ordering() if not one.is_shared}) > 1
 
-    def _ordering(self) -> Iterator[str]:
+    def _ordering(self) -> Iterator[Operator]:
         now = self._clock()
         for known in self._known:
             if known.operator.role is Role.OPERATOR and known.is_valid(now):
-                yield known.operator.name
+                yield known.operator
 
 
 def token_hash(token: str) -> bytes:

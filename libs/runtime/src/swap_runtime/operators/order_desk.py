@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused, SwapError, Unavailable
 from swap_runtime.operators.admin_routes import AdminRoute, Handler, Order, OrderRoute, operator_of
-from swap_runtime.operators.identities import Operators
+from swap_runtime.operators.identities import Operator, Operators
 from swap_runtime.operators.operator_log import (
     LISTED_MAX,
     LoggedOrder,
@@ -95,6 +95,7 @@ class OrderDesk:
             why = None if route.needs_second is None else await route.needs_second(order)
             if why is None:
                 return await route.carry_out(order)
+            _require_named(logged.operator)
             stored = order if route.add_facts is None else await route.add_facts(order)
             proposal_id = self._new_id()
             logged.proposal_id = proposal_id
@@ -128,6 +129,7 @@ class OrderDesk:
         )
 
         async def work() -> Response:
+            _require_named(logged.operator)
             self._require_approvable(proposal, by=approver)
             return await self._routes[proposal.action].carry_out(order)
 
@@ -223,6 +225,16 @@ async def _show_identity(request: Request) -> Response:
     """Answer whose token it is, for a client that has nothing but the token."""
     operator = operator_of(request)
     return JSONResponse({"name": operator.name, "role": operator.role.value})
+
+
+def _require_named(operator: Operator) -> None:
+    """
+    :raises Refused: for the shared token: one person may hold it beside a token of their own.
+    """
+    if operator.is_shared:
+        raise Refused(
+            "This order needs two operators of SWAP_OPERATORS; the shared token names nobody"
+        )
 
 
 async def _no_such_proposal() -> Response:
