@@ -121,6 +121,41 @@ class TestConsume:
         await relay.stop()
         assert await notes.stored() == [("a", n) for n in range(1, 51)]
 
+    async def test_what_comes_while_a_batch_is_handled_is_the_next_batch(
+        self, broker: Broker, topic: Topic[Note]
+    ) -> None:
+        may_end, sizes = asyncio.Event(), list[int]()
+
+        async def slow(messages: Sequence[Envelope[Note]]) -> None:
+            sizes.append(len(messages))
+            await may_end.wait()
+
+        await publish(broker.settings, topic, in_bytes(a_note()))
+        async with consuming(broker.settings, topic, slow, FakeParking()):
+            await until(lambda: _is(bool(sizes)))
+            others = await publish_to_every_partition(broker.settings, topic)
+            may_end.set()
+            await until(lambda: _is(len(sizes) > 1))
+
+        assert sizes == [1, len(others)]
+
+    async def test_messages_come_again_after_a_batch_that_failed(
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
+    ) -> None:
+        notes, failures = KeepNotes(engine), 1
+
+        async def fails_once(messages: Sequence[Envelope[Note]]) -> None:
+            nonlocal failures
+            if failures:
+                failures -= 1
+                raise Unavailable("postgres")
+            await notes(messages)
+
+        others = await publish_to_every_partition(broker.settings, topic)
+        async with consuming(broker.settings, topic, fails_once, FakeParking()) as subscriptions:
+            await until(lambda: _has(notes, len(others)))
+            await until(lambda: _has_committed(subscriptions, len(others)))
+
     @pytest.mark.fault("K6", "K15")
     async def test_k6_a_handler_that_raises_loses_nothing_and_holds_up_no_partition(
         self, broker: Broker, engine: Engine, topic: Topic[Note]

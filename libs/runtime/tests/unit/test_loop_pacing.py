@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from swap_runtime import loop_pacing
-from swap_runtime.loop_pacing import PAUSE_SECONDS_MAX, LoopPacing
+from swap_runtime.loop_pacing import BATCH_WANTED, GATHER_SECONDS, PAUSE_SECONDS_MAX, LoopPacing
 
 
 @pytest.fixture
@@ -55,3 +55,22 @@ class TestResting:
         await loop.pause()
 
         assert rests == []
+
+    @pytest.mark.parametrize(
+        ("received", "seconds"),
+        [
+            (1, 0.04),  # 25 a second: as long as it worked
+            (2, GATHER_SECONDS),  # 50 a second
+            (10, BATCH_WANTED * 0.04 / 10),
+            (100, 0.04),
+        ],
+    )
+    async def test_rests_longer_while_messages_come_quickly(
+        self, rests: list[float], received: int, seconds: float
+    ) -> None:
+        loop = LoopPacing()
+        loop.begin()  # 40 ms after the batch before it
+
+        await loop.pause(received)
+
+        assert rests == [seconds]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
@@ -18,6 +19,7 @@ from faststream.security import BaseSecurity, SASLPlaintext, SASLScram512
 
 from swap_contracts.envelope import Body, Topic
 from swap_runtime.errors import Unavailable
+from swap_runtime.loop_pacing import LoopPacing
 from swap_runtime.messaging.batches import Batches, TooManyParked, UseCase
 from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.messaging.kafka_security import connection_options
@@ -29,7 +31,8 @@ from swap_runtime.telemetry.logging import use_json_output
 RETRY_PAUSE_SECONDS: Final = 1
 RECORDS_MAX: Final = 500
 # How long a poll without messages takes, and how long FastStream sleeps after it.
-POLL_MS: Final = 20
+POLL_MS: Final = 100
+HURRIED_POLL_MS: Final = 20
 # A batch that takes longer to stop is cancelled and delivered again.
 STOP_SECONDS: Final = 5
 BIGINT_MAX: Final = 2**63 - 1
@@ -76,8 +79,8 @@ def consume(
 
     :param group: the consumer's name in the inbox. Its Kafka group is of this topic alone, so
         that a rebalance of one topic does not stop the others.
-    :param rest: the pause after each batch that is not full, so that batches are few and large;
-        zero where a payout waits for what is handled.
+    :param rest: the pause after each batch that is not full, longer while messages come quickly,
+        so that batches are few and large; zero where a payout waits for what is handled.
     """
     consumer = Consumer(topic, group, Batches(topic, usecase, parking, consumer=group))
     subscriber = to.broker.subscriber(
@@ -85,7 +88,7 @@ def consume(
         group_id=f"{group}.{topic.name}",
         batch=True,
         max_records=RECORDS_MAX,
-        batch_timeout_ms=POLL_MS,
+        batch_timeout_ms=POLL_MS if rest else HURRIED_POLL_MS,
         auto_offset_reset="earliest",
         ack_policy=AckPolicy.NACK_ON_ERROR,
         no_reply=True,  # a header of the sender would name the topic of a reply
@@ -96,20 +99,43 @@ def consume(
         fetch_max_wait_ms=to.kafka.fetch_max_wait_ms,
     )
 
+    pacing = LoopPacing(rest)
+
     @subscriber
     async def on_batch(records: Sequence[Record]) -> None:
-        try:
-            await consumer.receive(records)
-        except Unavailable as error:
-            log.warning("batch waits for a dependency", topic=topic.name, reason=str(error))
-            await asyncio.sleep(RETRY_PAUSE_SECONDS)  # the nack seeks back at once
-            raise
-        except TooManyParked as error:
-            raise StopConsume from error  # not acknowledged; the watchdog ends the process
-        if len(records) < RECORDS_MAX:
-            await asyncio.sleep(rest.total_seconds())
+        pacing.begin()
+        with _paused_fetching(subscriber.consumer):
+            try:
+                await consumer.receive(records)
+            except Unavailable as error:
+                log.warning("batch waits for a dependency", topic=topic.name, reason=str(error))
+                await asyncio.sleep(RETRY_PAUSE_SECONDS)  # the nack seeks back at once
+                raise
+            except TooManyParked as error:
+                raise StopConsume from error  # not acknowledged; the watchdog ends the process
+            if len(records) < RECORDS_MAX:
+                await pacing.pause(len(records))
 
     to.consumers.append((consumer, subscriber))
+
+
+@contextmanager
+def _paused_fetching(client: Any) -> Iterator[None]:
+    """Fetch nothing meanwhile, so that the next batch is everything that came.
+
+    aiokafka fetches ahead once: the first messages that come after a poll. The next poll would
+    return these few at once.
+
+    :param client: aiokafka's consumer; FastStream's test broker has none.
+    """
+    if client is None:
+        yield
+        return
+    client.pause(*client.assignment())
+    try:
+        yield
+    finally:
+        client.resume(*client.paused())
 
 
 def _security(kafka: KafkaSettings) -> BaseSecurity:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import asyncio
 import select
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
-from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg import AsyncRawCursor
 from psycopg.pq import PipelineStatus
 from psycopg.rows import namedtuple_row
 from psycopg.types.array import ListBinaryDumper
 from psycopg_pool import AsyncConnectionPool
+
+from swap_runtime.postgres.pipelining import ReusedCursors
 
 # More than a service has, times the types that the parameters of one come with.
 PREPARED_MAX: Final = 1000
@@ -35,8 +37,9 @@ class ConnectionPool:
         :param timeout: how long `acquire` waits.
         :param options: settings of the server, as libpq passes them.
         """
-        self._pool: AsyncConnectionPool[AsyncConnection[Any]] = AsyncConnectionPool(
+        self._pool: AsyncConnectionPool[ReusedCursors] = AsyncConnectionPool(
             url,
+            connection_class=ReusedCursors,
             min_size=0,
             max_size=size,
             timeout=timeout.total_seconds(),
@@ -59,7 +62,7 @@ class ConnectionPool:
         )
         self._is_opened = False
 
-    async def acquire(self) -> AsyncConnection[Any]:
+    async def acquire(self) -> ReusedCursors:
         """Return a connection that the server had not closed; `release` must follow.
 
         :raises psycopg.OperationalError: when none is free or can be made in time.
@@ -74,7 +77,7 @@ class ConnectionPool:
             await connection.close()
             await self.release(connection)
 
-    async def release(self, connection: AsyncConnection[Any]) -> None:
+    async def release(self, connection: ReusedCursors) -> None:
         """Give it back; the pool replaces one that is closed or still works on something."""
         # A cancelled task must not take the connection with it.
         await asyncio.shield(self._put(connection))
@@ -83,7 +86,7 @@ class ConnectionPool:
         """Close all connections, those in use when they are released."""
         await self._pool.close()
 
-    async def _get(self) -> AsyncConnection[Any]:
+    async def _get(self) -> ReusedCursors:
         task = asyncio.current_task()
         assert task is not None
         requests_before = task.cancelling()
@@ -93,19 +96,19 @@ class ConnectionPool:
             raise asyncio.CancelledError
         return connection
 
-    async def _put(self, connection: AsyncConnection[Any]) -> None:
+    async def _put(self, connection: ReusedCursors) -> None:
         if connection.pgconn.pipeline_status != PipelineStatus.OFF:
             await connection.close()  # answers are left that nobody waits for
         await self._pool.putconn(connection)
 
 
-async def _configure(connection: AsyncConnection[Any]) -> None:
+async def _configure(connection: ReusedCursors) -> None:
     connection.prepared_max = PREPARED_MAX
     # As text, each byte of a document would be escaped. psycopg takes the dumper registered last.
     connection.adapters.register_dumper(list, ListBinaryDumper)
 
 
-def _is_closed_by_server(connection: AsyncConnection[Any]) -> bool:
+def _is_closed_by_server(connection: ReusedCursors) -> bool:
     """Without a round trip: nothing is under way, so bytes to read mean its end."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from swap_runtime.errors import Unavailable
 from swap_runtime.handling import forbid_in_handler
 from swap_runtime.postgres.connection_pool import ConnectionPool
-from swap_runtime.postgres.pipelining import BoundStatement, exchange, is_outdated
+from swap_runtime.postgres.pipelining import BoundStatement, ReusedCursors, exchange, is_outdated
 from swap_runtime.postgres.sql import Rows, Statement
 
 # Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
@@ -76,7 +76,7 @@ class Connection:
 
     def __init__(
         self,
-        connection: psycopg.AsyncConnection[Any],
+        connection: ReusedCursors,
         statement_listener: StatementListener | None,
     ) -> None:
         self._connection = connection
@@ -109,7 +109,7 @@ class Connection:
             self._statement_listener(text)
         if isinstance(statement, Statement):
             return BoundStatement(text, statement.ordered(values or {}))
-        return BoundStatement(text, prepare=False)
+        return BoundStatement(text, is_prepared=False)
 
     async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:
         """Send everything that waits and what is asked, and return the answers to the latter."""
@@ -142,7 +142,7 @@ class Transaction(Connection):
 
     def __init__(
         self,
-        connection: psycopg.AsyncConnection[Any],
+        connection: ReusedCursors,
         statement_listener: StatementListener | None,
     ) -> None:
         super().__init__(connection, statement_listener)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from socket import IPPROTO_TCP, TCP_CORK, socket
 from typing import Any, Final, NamedTuple
 
 from psycopg import AsyncConnection, AsyncCursor
@@ -13,6 +15,10 @@ from swap_runtime.postgres.sql import Rows
 
 # In PostgreSQL's plancache.c: "cached plan must not change result type".
 REPLANNING: Final = "RevalidateCachedQuery"
+# More than a service has. Statements whose text is built for one execution are few.
+CURSORS_MAX: Final = 500
+# A cursor keeps the rows of its last execution.
+KEPT_ROWS_MAX: Final = 100
 
 
 class ConcurrentExchange(Exception):
@@ -24,11 +30,35 @@ class BoundStatement(NamedTuple):
 
     text: str
     values: Sequence[Any] = ()
-    prepare: bool | None = None  # None: once it was executed often enough
+    is_prepared: bool = True
+
+
+class ReusedCursors(AsyncConnection[Any]):
+    """A connection with one cursor for each statement.
+
+    psycopg finds the converters of parameters and columns once for a cursor that executes the
+    same statement again.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._unused: dict[str, AsyncCursor[Any]] = {}
+
+    def take_cursor(self, text: str) -> AsyncCursor[Any]:
+        """Return a cursor that nothing else uses until it is put back."""
+        return self._unused.pop(text, None) or self.cursor(binary=True)
+
+    def put_cursor(self, text: str, cursor: AsyncCursor[Any]) -> None:
+        """Take back a cursor whose rows were read."""
+        if cursor.rowcount > KEPT_ROWS_MAX:
+            return
+        if len(self._unused) >= CURSORS_MAX:
+            self._unused.clear()
+        self._unused[text] = cursor
 
 
 async def exchange(
-    connection: AsyncConnection[Any], statements: Sequence[BoundStatement]
+    connection: ReusedCursors, statements: Sequence[BoundStatement]
 ) -> Sequence[Rows]:
     """Run the statements in this order and return the rows of each, after one round trip.
 
@@ -42,19 +72,45 @@ async def exchange(
             cursors = [await _execute(connection, *statements)]
         else:
             async with connection.pipeline():
-                cursors = [await _execute(connection, each) for each in statements]
+                with _one_packet(connection):
+                    cursors = [await _execute(connection, each) for each in statements]
     except Error as error:
         cause = _cause(error)
         # psycopg would use again what it believes to be prepared; a new connection has nothing.
         if is_outdated(cause) or (len(statements) > 1 and _is_idle(connection)):
             await connection.close()
         raise cause from None
-    return [await _rows(cursor) for cursor in cursors]
+    answers = [await _rows(cursor) for cursor in cursors]
+    for statement, cursor in zip(statements, cursors, strict=True):
+        connection.put_cursor(statement.text, cursor)
+    return answers
 
 
-async def _execute(connection: AsyncConnection[Any], statement: BoundStatement) -> AsyncCursor[Any]:
-    cursor = connection.cursor(binary=True)
-    return await cursor.execute(statement.text, statement.values, prepare=statement.prepare)
+@contextmanager
+def _one_packet(connection: ReusedCursors) -> Iterator[None]:
+    """Let the kernel hold back what is written until the end.
+
+    psycopg writes each statement of a pipeline by itself, and each would wake the server.
+    """
+    tcp = socket(fileno=connection.fileno())
+    try:
+        _cork(tcp, is_on=True)
+        yield
+    finally:
+        _cork(tcp, is_on=False)
+        tcp.detach()
+
+
+def _cork(tcp: socket, *, is_on: bool) -> None:
+    with suppress(OSError):  # not TCP, or the connection was lost
+        tcp.setsockopt(IPPROTO_TCP, TCP_CORK, is_on)
+
+
+async def _execute(connection: ReusedCursors, statement: BoundStatement) -> AsyncCursor[Any]:
+    cursor = connection.take_cursor(statement.text)
+    return await cursor.execute(
+        statement.text, statement.values, prepare=None if statement.is_prepared else False
+    )
 
 
 async def _rows(cursor: AsyncCursor[Any]) -> Rows:
@@ -72,7 +128,7 @@ def is_outdated(error: Error) -> bool:
     )
 
 
-def _is_idle(connection: AsyncConnection[Any]) -> bool:
+def _is_idle(connection: ReusedCursors) -> bool:
     """Whether no transaction is open, which would be rolled back and clear what was prepared."""
     return connection.info.transaction_status == TransactionStatus.IDLE
 
