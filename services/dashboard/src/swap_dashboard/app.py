@@ -16,6 +16,7 @@ from swap_dashboard.adapters.accounts import PostgresAccounts
 from swap_dashboard.adapters.api import HttpApi, to_token
 from swap_dashboard.adapters.bench import HttpBench
 from swap_dashboard.adapters.device_codes import TimeCodes
+from swap_dashboard.adapters.oidc import OpenIdProvider
 from swap_dashboard.adapters.passwords import Argon2Passwords
 from swap_dashboard.adapters.second_factors import (
     PostgresPendingSignIns,
@@ -32,6 +33,7 @@ from swap_dashboard.http.home import HomePages
 from swap_dashboard.http.keys import KeyPages
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.oidc import CALLBACK, OidcPages
 from swap_dashboard.http.organization import OrganizationPages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.second_factor import SecondFactorPages
@@ -41,7 +43,7 @@ from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
 from swap_dashboard.pay_wiring import Pay, build_pay
-from swap_dashboard.ports import Api, Bench, Passwords
+from swap_dashboard.ports import Api, Bench, Clock, Passwords
 from swap_dashboard.settings import DashboardGroup, DashboardSettings
 from swap_dashboard.status_wiring import Status, build_status
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
@@ -58,6 +60,7 @@ from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
 from swap_dashboard.usecases.sign_in import FinishSignIn, SignIn, SignInByLink
 from swap_dashboard.usecases.sign_in_by_code import SignInByCode
+from swap_dashboard.usecases.sign_in_by_provider import SignInByProvider
 from swap_runtime.process.service import Service, run
 from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
@@ -95,6 +98,8 @@ async def build(service: Service) -> None:
     if bench is not None:
         service.on_stop(bench.close)
     service.on_stop(parts.pay.close)
+    if parts.provider is not None:
+        service.on_stop(parts.provider.close)
     service.every("record-status", STATUS_INTERVAL, parts.status.record)
     service.on_stop(parts.status.close)
 
@@ -109,6 +114,7 @@ class Parts:
     make_sign_in_link: MakeSignInLink
     pay: Pay
     status: Status
+    provider: OpenIdProvider | None
 
 
 class Building:
@@ -163,6 +169,7 @@ class Building:
             self._cookies,
             trusted_proxies=group.trusted_proxies,
         )
+        self._provider = build_provider(group, clock=clock)
         self._status = build_status(service.engine, group, pages, clock=clock)
         self._pay = build_pay(group, pages, address_of=self._visitors.address, clock=clock)
 
@@ -171,7 +178,7 @@ class Building:
         member_forms = MemberForms(visitors, self._forms)
         sections: tuple[Section, ...] = (
             HomePages(layout, visitors),
-            self._sign_in_pages(),
+            *self._sign_in_sections(),
             self._account_pages(),
             self._second_factor_pages(),
             SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),
@@ -207,6 +214,7 @@ class Building:
             make_sign_in_link=make_sign_in_link,
             pay=self._pay,
             status=self._status,
+            provider=self._provider,
         )
 
     def _bench_pages(self, member_forms: MemberForms) -> Sequence[Section]:
@@ -222,7 +230,7 @@ class Building:
         )
         return (pages,)
 
-    def _sign_in_pages(self) -> SignInPages:
+    def _sign_in_sections(self) -> Sequence[Section]:
         finish = FinishSignIn(
             self._factors,
             self._pending,
@@ -230,7 +238,7 @@ class Building:
             clock=self._clock,
             new_token=new_token,
         )
-        return SignInPages(
+        pages = SignInPages(
             self._layout,
             self._visitors,
             self._forms,
@@ -253,7 +261,25 @@ class Building:
             accept_invitation=self._accept_invitation,
             open_session=self._open_session,
             sessions=self._sessions,
+            provider_name=self._group.oidc_name if self._provider else "",
         )
+        if self._provider is None:
+            return (pages,)
+        by_provider = SignInByProvider(
+            self._provider,
+            self._accounts,
+            self._accept_invitation,
+            finish,
+            new_token=new_token,
+        )
+        oidc_pages = OidcPages(
+            self._visitors,
+            self._cookies,
+            pages,
+            issuer=self._group.oidc_issuer,
+            sign_in_by_provider=by_provider,
+        )
+        return (pages, oidc_pages)
 
     def _account_pages(self) -> AccountPages:
         return AccountPages(
@@ -285,6 +311,20 @@ class Building:
                 new_code=new_recovery_code,
             ),
         )
+
+
+def build_provider(group: DashboardGroup, *, clock: Clock) -> OpenIdProvider | None:
+    """Return the identity provider; None where none is configured."""
+    if not group.oidc_issuer:
+        return None
+    return OpenIdProvider(
+        group.oidc_issuer,
+        client_id=group.oidc_client_id,
+        client_secret=group.oidc_client_secret.get_secret_value(),
+        redirect_uri=group.public_url + CALLBACK,
+        answer_seconds=group.api_timeout.total_seconds(),
+        clock=clock,
+    )
 
 
 def new_recovery_code() -> str:

@@ -33,6 +33,14 @@ def sign_in_blocked() -> None:
     SIGN_INS.labels("blocked").inc()
 
 
+def provider_away(reason: str) -> None:
+    log.warning("the identity provider does not answer", reason=reason)
+
+
+def provider_refused(reason: str) -> None:
+    log.warning("the identity provider's answer is refused", reason=reason)
+
+
 def account_added(account_id: UUID, organization_id: UUID) -> None:
     log.info("account added", account_id=account_id, organization_id=organization_id)
 

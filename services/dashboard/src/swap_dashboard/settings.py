@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from swap_runtime.settings import (
     IDLE_TIMEOUT,
@@ -20,6 +20,7 @@ from swap_runtime.settings import (
 
 # A name, an IPv4 or a bracketed IPv6 address, with a port or without: no character of a policy.
 HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 class DashboardGroup(ServiceGroup):
@@ -47,6 +48,18 @@ class DashboardGroup(ServiceGroup):
         description="Where a program plays the users of test apps, such as the one of the "
         "development stack. Without it no test bench is offered",
     )
+    oidc_issuer: str = Field(
+        default="",
+        description="The OpenID provider that members may sign in with, such as "
+        "https://login.example. Without it only passwords and links sign in",
+    )
+    oidc_client_id: str = Field(default="", description="What the provider calls this dashboard")
+    oidc_client_secret: SecretStr = Field(
+        default=SecretStr(""), description="Its secret there; better by OIDC_CLIENT_SECRET_FILE"
+    )
+    oidc_name: str = Field(
+        default="single sign-on", max_length=60, description="What the button calls the provider"
+    )
     idle_timeout: timedelta = Field(
         default=IDLE_TIMEOUT,
         gt=timedelta(0),
@@ -67,6 +80,21 @@ class DashboardGroup(ServiceGroup):
     api_timeout: timedelta = Field(
         default=timedelta(seconds=10), description="How long the api may take to answer"
     )
+
+    @model_validator(mode="after")
+    def _names_a_whole_provider(self) -> Self:
+        settings = (
+            self.oidc_issuer,
+            self.oidc_client_id,
+            self.oidc_client_secret.get_secret_value(),
+        )
+        if any(settings) and not all(settings):
+            raise ValueError("OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET belong together")
+        parts = urlsplit(self.oidc_issuer)
+        is_here = parts.scheme == "http" and parts.hostname in LOOPBACK
+        if self.oidc_issuer and not is_here and parts.scheme != "https":
+            raise ValueError("OIDC_ISSUER must be https://")
+        return self
 
     @field_validator("public_url")
     @classmethod

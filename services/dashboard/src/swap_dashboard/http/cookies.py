@@ -1,4 +1,6 @@
-"""The cookies: a session's token, what forms before a sign-in are bound to, and the last app."""
+"""The cookies: a session, what forms before a sign-in are bound to, the last app, and a sign-in
+at an identity provider that has begun.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,20 @@ import hmac
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from swap_dashboard.domain.oidc import OidcRequest
+
 NAME: Final = "swap"
-KINDS: Final = ("session", "form", "app")
+KINDS: Final = ("session", "form", "app", "oidc")
 APP_SECONDS: Final = 365 * 86400
 TOKEN_MAX: Final = 128
+OIDC_SECONDS: Final = 600
+OIDC_MAX: Final = 3072
+OIDC_FIELDS: Final = ("secret", "target", "invitation")
 
 
 class Cookies:
@@ -24,7 +32,7 @@ class Cookies:
         :param name: what theirs begin with. Ports of one host share their cookies.
         """
         self._is_https = is_https
-        self._session, self._form, self._app = (f"{name}_{kind}" for kind in KINDS)
+        self._session, self._form, self._app, self._oidc = (f"{name}_{kind}" for kind in KINDS)
         self._prefix = "__Host-" if is_https else ""
 
     def session(self, request: Request) -> str:
@@ -47,17 +55,35 @@ class Cookies:
         self._write(response, self._form, secret)
 
     def remove_session(self, response: Response) -> None:
+        self._remove(response, self._session)
+
+    def oidc(self, request: Request) -> OidcRequest | None:
+        """Return the sign-in at a provider that this browser began."""
+        text = self._read(request, self._oidc, length_max=OIDC_MAX)
+        fields = dict(parse_qsl(text, keep_blank_values=True))
+        if set(fields) != set(OIDC_FIELDS) or not fields["secret"]:
+            return None
+        return OidcRequest(**fields)
+
+    def write_oidc(self, response: Response, started: OidcRequest) -> None:
+        fields = {name: getattr(started, name) for name in OIDC_FIELDS}
+        self._write(response, self._oidc, urlencode(fields), max_age=OIDC_SECONDS)
+
+    def remove_oidc(self, response: Response) -> None:
+        self._remove(response, self._oidc)
+
+    def _remove(self, response: Response, name: str) -> None:
         response.delete_cookie(
-            self._prefix + self._session,
+            self._prefix + name,
             path="/",
             secure=self._is_https,
             httponly=True,
             samesite="lax",
         )
 
-    def _read(self, request: Request, name: str) -> str:
+    def _read(self, request: Request, name: str, *, length_max: int = TOKEN_MAX) -> str:
         value = request.cookies.get(self._prefix + name, "")
-        return value if len(value) <= TOKEN_MAX else ""
+        return value if len(value) <= length_max else ""
 
     def _write(
         self, response: Response, name: str, value: str, *, max_age: int | None = None

@@ -49,7 +49,11 @@ class SignInPages:
         accept_invitation: AcceptInvitation,
         open_session: OpenSession,
         sessions: Sessions,
+        provider_name: str = "",
     ) -> None:
+        """
+        :param provider_name: of the identity provider; empty where none is configured.
+        """
         self._layout = layout
         self._visitors = visitors
         self._forms = forms
@@ -60,6 +64,7 @@ class SignInPages:
         self._accept_invitation = accept_invitation
         self._open_session = open_session
         self._sessions = sessions
+        self._provider_name = provider_name
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
@@ -90,7 +95,7 @@ class SignInPages:
         except SignInBlocked as blocked:
             problem, status = str(blocked), 429
         else:
-            return await self._go_on(request, step, target)
+            return await self.go_on(request, step, target)
         values = {"next": target, "email": email, "problem": problem}
         return self._form(request, "sign_in.html", values, title="Sign in", status=status)
 
@@ -109,7 +114,7 @@ class SignInPages:
             step = await self._sign_in_by_link(fields.get("token", ""), browser)
         except SignInRefused:
             return self._link_ended()
-        return await self._go_on(request, step, "/")
+        return await self.go_on(request, step, "/")
 
     async def submit_code(self, request: Request) -> Response:
         fields = await self._forms.read(request, self._cookies.form(request))
@@ -187,7 +192,13 @@ class SignInPages:
         values = {"status": 410, "text": LINK_ENDED, "request_id": None}
         return self._layout.plain("error.html", values, title="Link ended", status=410)
 
-    async def _go_on(self, request: Request, step: SignInStep, target: str) -> Response:
+    def refuse(self, request: Request, problem: str, *, status: int = 401) -> Response:
+        """Show the form with the reason why a sign-in failed."""
+        values = {"next": "/", "problem": problem}
+        return self._form(request, "sign_in.html", values, title="Sign in", status=status)
+
+    async def go_on(self, request: Request, step: SignInStep, target: str) -> Response:
+        """Begin the session of a sign-in, or ask for the code that it waits for."""
         if step.pending:
             return self._code_form(request, step.pending, target, problem=step.notice)
         return await self._begin(request, step.session, target)
@@ -225,7 +236,7 @@ class SignInPages:
         """Render a form that is bound to the form cookie of the browser."""
         secret = self._cookies.form(request)
         fresh = "" if secret else secrets.token_urlsafe(SECRET_BYTES)
-        empty = {"problem": None, "email": ""}
+        empty = {"problem": None, "email": "", "provider_name": self._provider_name}
         response = self._layout.plain(
             page,
             {**empty, **values},

@@ -1,0 +1,36 @@
+"""One sign-in at an identity provider, from the button to the way back."""
+
+from __future__ import annotations
+
+import hmac
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+
+
+@dataclass(frozen=True, slots=True)
+class OidcRequest:
+    """What the browser keeps in a cookie. The provider sees what is derived from the secret."""
+
+    secret: str
+    target: str  # where the browser goes afterwards
+    invitation: str = ""  # that is accepted with it
+
+    @property
+    def state(self) -> str:
+        return self._derived(b"state")
+
+    @property
+    def nonce(self) -> str:
+        return self._derived(b"nonce")
+
+    @property
+    def code_verifier(self) -> str:
+        return self._derived(b"code verifier")
+
+    def has_state(self, text: str) -> bool:
+        return hmac.compare_digest(self.state.encode(), text.encode(errors="replace"))
+
+    def _derived(self, purpose: bytes) -> str:
+        made = hmac.digest(self.secret.encode(), purpose, sha256)
+        return urlsafe_b64encode(made).decode().rstrip("=")

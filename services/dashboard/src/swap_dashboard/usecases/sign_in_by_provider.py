@@ -1,0 +1,70 @@
+"""Signs a person in by an identity provider."""
+
+from __future__ import annotations
+
+from swap_dashboard import observe
+from swap_dashboard.domain.accounts import AccountRefused, to_email
+from swap_dashboard.domain.oidc import OidcRequest
+from swap_dashboard.oidc_ports import IdentityProvider, ProviderRefused
+from swap_dashboard.ports import Accounts, NewToken
+from swap_dashboard.usecases.accept_invitation import AcceptInvitation
+from swap_dashboard.usecases.open_session import Browser
+from swap_dashboard.usecases.sign_in import FinishSignIn, SignInRefused, SignInStep
+
+NO_ACCOUNT = "No account has the email of this sign-in. Open the link of your invitation first."
+
+
+class SignInByProvider:
+    """Sign in the account of a verified email; an invitation makes one, or joins with it.
+
+    An account's second factor is asked for all the same: the provider's own is not known here.
+    """
+
+    def __init__(
+        self,
+        provider: IdentityProvider,
+        accounts: Accounts,
+        accept_invitation: AcceptInvitation,
+        finish: FinishSignIn,
+        *,
+        new_token: NewToken,
+    ) -> None:
+        self._provider = provider
+        self._accounts = accounts
+        self._accept_invitation = accept_invitation
+        self._finish = finish
+        self._new_token = new_token
+
+    async def begin(self, request: OidcRequest) -> str:
+        """Return where the browser is sent.
+
+        :raises ProviderAway: when the provider does not answer.
+        """
+        return await self._provider.authorization_url(request)
+
+    async def __call__(self, request: OidcRequest, code: str, browser: Browser) -> SignInStep:
+        """Return a new session, or what a code is asked for.
+
+        :raises SignInRefused: when the provider signs nobody in, or no account has the email.
+        :raises ProviderAway: when the provider does not answer.
+        :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
+        :raises ApiAway: when the api does not answer.
+        """
+        try:
+            email = to_email(await self._provider.verified_email(request, code))
+        except (ProviderRefused, AccountRefused) as error:
+            observe.provider_refused(str(error))
+            observe.sign_in_failed()
+            raise SignInRefused from None
+        account = await self._accounts.find(email)
+        if account is None and not request.invitation:
+            observe.sign_in_failed()
+            raise SignInRefused(NO_ACCOUNT)
+        if account is None:
+            # Nobody knows this password: the account signs in by the provider or by a link.
+            account = await self._accept_invitation.with_new_account(
+                request.invitation, email, self._new_token()
+            )
+        elif request.invitation:
+            await self._accept_invitation.for_account(request.invitation, account.id)
+        return await self._finish(account, browser, by="provider")

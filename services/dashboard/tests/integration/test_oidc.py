@@ -1,0 +1,316 @@
+"""Signing in by a real OpenID provider, and what an attacker tries on the way back."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import httpx
+import pyotp
+import pytest
+
+from services.dashboard.tests.conftest import ADDRESS, TABLES
+from services.dashboard.tests.shop import PASSWORD, Api, Browser, Dashboard
+from swap_dashboard.domain.oidc import OidcRequest
+from swap_dashboard.oidc_ports import ProviderRefused
+from swap_dashboard.settings import DashboardSettings
+from swap_runtime.postgres.sql import sql
+from tests.plugins.postgres import Database, emptying
+from tests.plugins.processes import Program, accepts, free_port
+
+NODE_TOOLS: Final = Path(__file__).parents[4] / "tools/node"
+NODE: Final = shutil.which("node")
+NO_PROVIDER: Final = "oidc-provider is not installed (make install-node-tools)"
+pytestmark = [
+    pytest.mark.connected,
+    pytest.mark.skipif(
+        NODE is None or not (NODE_TOOLS / "node_modules/oidc-provider").exists(),
+        reason=NO_PROVIDER,
+    ),
+]
+ADA: Final = "ada@shop.example"
+CLIENT: Final = {
+    "oidc_client_id": "dashboard",
+    "oidc_client_secret": "a client's secret for tests",
+    "oidc_name": "Shop <login>",
+}
+CALLBACK: Final = f"{ADDRESS}/sign-in/provider/callback"
+FORM: Final = re.compile(r'<form[^>]*action="([^"]+)"')
+SECRET: Final = re.compile(r"<code>([A-Z2-7]{32})</code>")
+
+
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port = free_port()
+    program = Program(
+        [str(NODE), str(NODE_TOOLS / "oidc_provider.mjs"), str(port), CALLBACK],
+        log=tmp_path_factory.mktemp("provider") / "provider.log",
+        ready=lambda: accepts(port),
+    )
+    program.start()
+    yield f"http://127.0.0.1:{port}"
+    program.stop()
+
+
+@pytest.fixture
+async def dashboard(database: Database, api: Api, issuer: str) -> AsyncIterator[Dashboard]:
+    made = Dashboard(database, api, public_url=ADDRESS, oidc_issuer=issuer, **CLIENT)
+    async with made.service.engine.begin() as connection:
+        await connection.execute(sql(emptying(TABLES)))
+    yield made
+    await made.close()
+    assert made.parts.provider is not None
+    await made.parts.provider.close()
+
+
+async def _way_back(url: str, login: str) -> str:
+    """Sign in at the provider as a person does, and return where it sends the browser."""
+    async with httpx.AsyncClient(trust_env=False) as person:
+        answer = await person.get(url)
+        for _ in range(12):
+            if answer.is_redirect:
+                url = urljoin(url, answer.headers["location"])
+                if url.startswith(ADDRESS):
+                    return url
+                answer = await person.get(url)
+                continue
+            form = FORM.search(answer.text)
+            assert form is not None, answer.text
+            prompt = "login" if 'name="login"' in answer.text else "consent"
+            url = urljoin(url, form[1])
+            answer = await person.post(
+                url, data={"prompt": prompt, "login": login, "password": "any"}
+            )
+    raise AssertionError("the provider did not send the browser back")
+
+
+async def _begin(browser: Browser, query: str = "") -> str:
+    answer = await browser.get(f"/sign-in/provider{query}")
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+async def _by_provider(browser: Browser, login: str, query: str = "") -> httpx.Response:
+    return await browser.get(await _way_back(await _begin(browser, query), login))
+
+
+async def _a_member(dashboard: Dashboard, api: Api, email: str = ADA) -> Browser:
+    browser = dashboard.browser()
+    await browser.join(api.invite(api.an_organization("Shop")), email)
+    return browser
+
+
+def _session(browser: Browser) -> str | None:
+    return browser.client.cookies.get("swap_session")
+
+
+class TestSignIn:
+    async def test_opens_a_session_of_the_account_with_the_verified_email(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        await _a_member(dashboard, api)
+        browser = dashboard.browser()
+
+        answer = await _by_provider(browser, "Ada@Shop.example", "?next=/organization")
+
+        assert (answer.status_code, answer.headers["location"]) == (303, "/organization")
+        assert ADA in (await browser.get("/account")).text
+
+    async def test_needs_an_account_or_an_invitation(self, dashboard: Dashboard) -> None:
+        browser = dashboard.browser()
+
+        answer = await _by_provider(browser, "nobody@shop.example")
+
+        assert answer.status_code == 401
+        assert "Open the link of your invitation first" in answer.text
+        assert _session(browser) is None
+
+    async def test_makes_an_account_by_an_invitation(self, dashboard: Dashboard, api: Api) -> None:
+        invitation = api.invite(api.an_organization("Shop"))
+        browser = dashboard.browser()
+
+        answer = await _by_provider(browser, "new@shop.example", f"?invitation={invitation}")
+
+        assert answer.status_code == 303
+        assert "new@shop.example" in (await browser.get("/account")).text
+
+    async def test_joins_another_organization_by_an_invitation(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        await _a_member(dashboard, api)
+        invitation = api.invite(api.an_organization("Second"))
+        browser = dashboard.browser()
+
+        await _by_provider(browser, ADA, f"?invitation={invitation}")
+
+        assert "Second" in (await browser.get("/account")).text
+
+    async def test_asks_for_the_second_factor_of_the_account(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        ada = await _a_member(dashboard, api)
+        page = "/account/second-factor"
+        shown = await ada.submit(f"{page}/begin", {"password": PASSWORD}, page=page)
+        secret = SECRET.search(shown.text)
+        assert secret is not None, shown.text
+        code = pyotp.TOTP(secret[1]).at(dashboard.clock())
+        await ada.submit(f"{page}/confirm", {"code": code}, page=page)
+        browser = dashboard.browser()
+
+        answer = await _by_provider(browser, ADA)
+
+        assert answer.status_code == 200
+        assert "Enter a code" in answer.text
+        assert _session(browser) is None
+
+    async def test_ends_the_session_that_the_browser_came_with(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        browser = await _a_member(dashboard, api)
+        before = _session(browser)
+
+        await _by_provider(browser, ADA)
+
+        assert _session(browser) not in (None, before)
+        browser.client.cookies.set("swap_session", str(before), domain="dashboard.test")
+        fixed = dashboard.browser()
+        fixed.client.cookies.set("swap_session", str(before))
+        assert (await fixed.get("/account")).status_code == 303
+
+
+class TestRefusals:
+    async def test_of_an_email_that_is_not_verified(self, dashboard: Dashboard, api: Api) -> None:
+        email = "unverified@shop.example"
+        await _a_member(dashboard, api, email)
+        browser = dashboard.browser()
+
+        answer = await _by_provider(browser, email)
+
+        assert answer.status_code == 401
+        assert _session(browser) is None
+
+    async def test_of_a_way_back_that_another_browser_began(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        await _a_member(dashboard, api)
+        back = await _way_back(await _begin(dashboard.browser()), ADA)
+        fresh, began = dashboard.browser(), dashboard.browser()
+        await _begin(began)
+
+        answers = [await browser.get(back) for browser in (fresh, began)]
+
+        assert [answer.status_code for answer in answers] == [401, 401]
+        assert _session(fresh) is None
+        assert _session(began) is None
+
+    async def test_of_a_way_back_that_was_used(self, dashboard: Dashboard, api: Api) -> None:
+        await _a_member(dashboard, api)
+        browser = dashboard.browser()
+        back = await _way_back(await _begin(browser), ADA)
+
+        first, again = await browser.get(back), await browser.get(back)
+
+        assert (first.status_code, again.status_code) == (303, 401)
+
+    async def test_of_a_code_of_another_sign_in(self, dashboard: Dashboard, api: Api) -> None:
+        """The nonce and the code verifier are those of the sign-in that the code was made for."""
+        await _a_member(dashboard, api)
+        back = await _way_back(await _begin(dashboard.browser()), ADA)
+        browser = dashboard.browser()
+        own = parse_qs(urlsplit(await _begin(browser)).query)
+        code = parse_qs(urlsplit(back).query)["code"][0]
+
+        answer = await browser.get(
+            "/sign-in/provider/callback", params={"code": code, "state": own["state"][0]}
+        )
+
+        assert answer.status_code == 401
+        assert _session(browser) is None
+
+    async def test_of_another_nonce(self, dashboard: Dashboard) -> None:
+        provider = dashboard.parts.provider
+        assert provider is not None
+        began = OidcRequest(secret="the browser's", target="/")
+        url = await provider.authorization_url(began)
+        forged = url.replace(began.nonce, "another")
+        code = parse_qs(urlsplit(await _way_back(forged, ADA)).query)["code"][0]
+
+        with pytest.raises(ProviderRefused, match="ID token"):
+            await provider.verified_email(began, code)
+
+    @pytest.mark.parametrize(
+        "query", ["", "&error=access_denied", "&code=x&iss=https://evil.example", "&code="]
+    )
+    async def test_of_an_answer_without_what_it_needs(
+        self, dashboard: Dashboard, query: str
+    ) -> None:
+        browser = dashboard.browser()
+        state = parse_qs(urlsplit(await _begin(browser)).query)["state"][0]
+
+        answer = await browser.get(f"/sign-in/provider/callback?state={state}{query}")
+
+        assert answer.status_code == 401
+
+    @pytest.mark.parametrize(
+        "target", ["https://evil.example", "//evil.example", "/\\evil.example"]
+    )
+    async def test_of_another_site_as_the_target(
+        self, dashboard: Dashboard, api: Api, target: str
+    ) -> None:
+        await _a_member(dashboard, api)
+
+        answer = await _by_provider(dashboard.browser(), ADA, f"?next={target}")
+
+        assert answer.headers["location"] == "/"
+
+
+class TestTheButton:
+    async def test_shows_only_where_a_provider_is_configured(
+        self, database: Database, api: Api, dashboard: Dashboard
+    ) -> None:
+        without = Dashboard(database, api, public_url=ADDRESS)
+
+        shown = (await dashboard.browser().get("/sign-in")).text
+        hidden = await without.browser().get("/sign-in")
+        route = await without.browser().get("/sign-in/provider")
+        await without.close()
+
+        assert "Sign in with Shop &lt;login&gt;" in shown
+        assert "/sign-in/provider" not in hidden.text
+        assert route.status_code == 404
+
+    async def test_says_when_the_provider_is_away(self, database: Database, api: Api) -> None:
+        away = Dashboard(
+            database, api, public_url=ADDRESS, oidc_issuer="http://127.0.0.1:1", **CLIENT
+        )
+
+        answer = await away.browser().get("/sign-in/provider")
+        await away.close()
+
+        assert answer.status_code == 503
+
+    @pytest.mark.parametrize(
+        "group",
+        [
+            {"oidc_issuer": "https://login.example"},
+            {"oidc_issuer": "http://login.example", **CLIENT},
+            {"oidc_client_id": "dashboard"},
+        ],
+    )
+    def test_needs_whole_settings(self, group: dict[str, str], database: Database) -> None:
+        needed = {
+            "database_url": database.url("dashboard"),
+            "internal_port": 0,
+            "port": 0,
+            "public_url": ADDRESS,
+            "api_url": "http://127.0.0.1:1",
+            "secret_keys": ["a" * 43 + "="],
+        }
+        with pytest.raises(ValueError, match="OIDC_ISSUER"):
+            DashboardSettings.model_validate(
+                {"operator": {"token": "t"}, "dashboard": {**needed, **group}}
+            )
