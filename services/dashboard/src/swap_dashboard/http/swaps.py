@@ -17,6 +17,7 @@ from swap_dashboard.domain.search import Searched, classify
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.rendering import STATUS_ORDER
 from swap_dashboard.http.swap_events import last_event_id, timeline_of, until_away
+from swap_dashboard.http.swap_export import ROWS_MAX, csv_of
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import Answered, ApiAway, ApiRefused
 
@@ -38,6 +39,7 @@ class SwapPages:
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/apps/{app_id}/swaps", self.list_all),
+            Route("/apps/{app_id}/swaps.csv", self.export),
             Route("/apps/{app_id}/swaps/{swap_id}", self.show),
             Route("/apps/{app_id}/swaps/{swap_id}/live", self.follow),
         ]
@@ -62,11 +64,22 @@ class SwapPages:
             "status_order": STATUS_ORDER,
             "next_link": self._behind(path, filters, swaps) if answered.has_more else None,
             "first_link": _link(path, filters) if filters["starting_after"] else None,
+            "export_link": _link(f"{path}.csv", filters),
+            "export_max": ROWS_MAX,
             "is_filtered": any(filters[name] for name in ("q", "status", "since", "until")),
         }
         return self._layout.of_member(
             "swaps.html", values, member=member, app=app, title="Swaps", section="swaps"
         )
+
+    async def export(self, request: Request) -> Response:
+        """Stream the swaps of the list as a file, in constant memory."""
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        filters = {**read_filters(request), "starting_after": ""}
+        lines = csv_of(member.api, f"/apps/{app['id']}/swaps", query_of(filters))
+        headers = {"content-disposition": 'attachment; filename="swaps.csv"'}
+        return StreamingResponse(lines, media_type="text/csv", headers=headers)
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)

@@ -36,6 +36,39 @@ if (live) {
   window.addEventListener("pagehide", () => source.close());
 }
 
+// A download counts its rows as they come. Without this script the link downloads by itself.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("[data-export]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  if (link.dataset.running) return;
+  link.dataset.running = "1";
+  const state = document.querySelector("[data-export-state]");
+  const total = Number(link.dataset.export);
+  const parts = [];
+  let lines = -1;
+  try {
+    const answer = await fetch(link.href);
+    if (!answer.ok) throw new Error(String(answer.status));
+    const reader = answer.body.getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(part.value);
+      for (const byte of part.value) if (byte === 10) lines += 1;
+      const whole = total && total < 10000 ? ` of ${total.toLocaleString("en")}` : "";
+      state.textContent = `${Math.max(lines, 0).toLocaleString("en")}${whole} rows`;
+    }
+    const file = document.createElement("a");
+    file.href = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
+    file.download = "swaps.csv";
+    file.click();
+    setTimeout(() => URL.revokeObjectURL(file.href), 1000);
+    state.textContent += ", done";
+  } catch {
+    state.textContent = "The download failed. Try again.";
+  }
+  delete link.dataset.running;
+});
+
 // A message that is due changes within seconds; one that is due in hours is not watched.
 const WATCHES_MAX = 20;
 if (document.querySelector("[data-due]")) {
