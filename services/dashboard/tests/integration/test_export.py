@@ -96,8 +96,8 @@ async def test_ends_in_the_middle_when_the_api_refuses(dashboard: Dashboard, api
 async def test_is_not_for_another_tenant(dashboard: Dashboard, api: Api) -> None:
     one, other = await a_tenant(dashboard, api, "one"), await a_tenant(dashboard, api, "other")
 
-    foreign = await one.browser.get(f"/apps/{other.app}/swaps.csv")
-    nobody = await dashboard.browser().get(f"/apps/{one.app}/swaps.csv")
+    outside = await one.browser.get(f"/apps/{other.app}/swaps.csv")
+    signed_out = await dashboard.browser().get(f"/apps/{one.app}/swaps.csv")
 
-    assert foreign.status_code == 404
-    assert nobody.status_code == 303
+    assert outside.status_code == 404
+    assert signed_out.status_code == 303
