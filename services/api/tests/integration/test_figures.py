@@ -12,7 +12,7 @@ from api_harness import Harness
 from people import a_colleague, an_owner
 
 from swap_api.model.members import Role
-from swap_contracts.public.figures import AppFiguresModel
+from swap_contracts.public.figures import AppFiguresModel, DayFiguresModel
 
 pytestmark = pytest.mark.connected
 HOUR = timedelta(hours=1)
@@ -104,3 +104,41 @@ class TestFigures:
 
         assert figures["week"]["created"] == 0
         assert (await outsider.get(f"/apps/{mine}/figures")).status_code == 404
+
+
+class TestDays:
+    async def test_agree_with_the_list_of_each_day(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        for took, ago in ((10, HOUR * 49), (20, HOUR * 49), (90, HOUR * 49), (5, HOUR * 1000)):
+            await completed(api, app_id, ago=ago, took=took)
+        await store(api, app_id, "failed", ago=HOUR * 49)
+
+        days = (await owner.get(f"/apps/{app_id}/figures/days?days=4")).json()["data"]
+
+        assert [DayFiguresModel.model_validate(day).created for day in days].count(0) == 3
+        assert days[-1]["day"] == datetime.now(UTC).date().isoformat()
+        (busy,) = (day for day in days if day["created"])
+        assert busy["statuses"] == {"completed": 3, "failed": 1}
+        assert busy["median_completion_seconds"] == pytest.approx(20, abs=0.5)
+        assert busy["volume_in_usd"] > 0
+        listed = await owner.get(
+            f"/apps/{app_id}/swaps?created_after={busy['day']}T00:00:00Z"
+            f"&created_before={busy['day']}T23:59:59.999999Z"
+        )
+        assert len(listed.json()["data"]) == busy["created"]
+
+    async def test_are_bounded(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+
+        answers = [await owner.get(f"/apps/{app_id}/figures/days?days={n}") for n in (0, 91, 90)]
+
+        assert [answer.status_code for answer in answers] == [400, 400, 200]
+        assert len(answers[2].json()["data"]) == 90
+
+    async def test_are_not_for_another_organization(self, api: Harness) -> None:
+        owner, outsider = await an_owner(api), await an_owner(api)
+        app_id = await owner.an_app()
+
+        assert (await outsider.get(f"/apps/{app_id}/figures/days")).status_code == 404

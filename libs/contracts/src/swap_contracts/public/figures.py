@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -32,6 +32,16 @@ class AppFiguresModel(PublicModel):
     day: PeriodFiguresModel
     week: PeriodFiguresModel
     newest_at: datetime | None
+
+
+class DayFiguresModel(PublicModel):
+    """The swaps that were created on one day, in UTC."""
+
+    day: date
+    created: int
+    statuses: dict[str, int]  # by the status they have now
+    volume_in_usd: float  # of those that are completed, at their quotes' prices
+    median_completion_seconds: float | None
 
 
 class WebhookFiguresModel(PublicModel):

@@ -70,8 +70,9 @@ class HomePages:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         path = f"/apps/{app['id']}"
-        figures, keys, hooks = await asyncio.gather(
+        figures, days, keys, hooks = await asyncio.gather(
             member.api.get(f"{path}/figures"),
+            member.api.get(f"{path}/figures/days"),
             member.api.get(f"{path}/keys", {"page_size": KEYS}),
             _webhooks_of(member, path),
         )
@@ -84,6 +85,7 @@ class HomePages:
                 rows_of(path, figures.data[name], title)
                 for name, title in (("day", "Last 24 hours"), ("week", "Last 7 days"))
             ],
+            "days": [day_of(path, day) for day in days.data],
             "hooks": hooks,
         }
         return self._layout.of_member(
@@ -97,17 +99,39 @@ class HomePages:
 def rows_of(path: str, period: Mapping[str, Any], title: str) -> dict[str, Any]:
     """Return the figures of one period, each with its list."""
     since, statuses = period["since"], period["statuses"]
-    completed = statuses.get(COMPLETED, 0)
-    closed = sum(statuses.get(one, 0) for one in SUCCESS_OF)
-    median = period["median_completion_seconds"]
-    of_completed = _link(path, since=since, status=COMPLETED)
     return {
         "title": title,
-        "created": _swaps(path, period["created"], since=since),
         "ended": [_swaps(path, statuses.get(one, 0), since=since, status=one) for one in ENDED],
+        **_amounts_of(path, period, since=since),
+    }
+
+
+def day_of(path: str, day: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of one day, each with its list, and the values that charts draw."""
+    success, median = _success(day["statuses"]), day["median_completion_seconds"]
+    return {
+        "at": day["day"],
+        "success_value": "" if success is None else f"{success:.2f}",
+        "volume_value": f"{day['volume_in_usd']:.2f}",
+        "median_value": "" if median is None else f"{median:.3f}",
+        **_amounts_of(path, day, since=day["day"], until=day["day"]),
+    }
+
+
+def _success(statuses: Mapping[str, int]) -> float | None:
+    """Return the share of completed swaps in percent; None where none has ended."""
+    closed = sum(statuses.get(one, 0) for one in SUCCESS_OF)
+    return 100 * statuses.get(COMPLETED, 0) / closed if closed else None
+
+
+def _amounts_of(path: str, period: Mapping[str, Any], **when: str) -> dict[str, Figure]:
+    median, success = period["median_completion_seconds"], _success(period["statuses"])
+    of_completed = _link(path, **when, status=COMPLETED)
+    return {
+        "created": _swaps(path, period["created"], **when),
         "success": Figure(
-            f"{100 * completed / closed:.1f} %" if closed else "\N{EN DASH}",
-            _link(path, since=since, status=SUCCESS_OF),
+            "\N{EN DASH}" if success is None else f"{success:.1f} %",
+            _link(path, **when, status=SUCCESS_OF),
         ),
         "volume": Figure(f"${period['volume_in_usd']:,.2f}", of_completed),
         "median": Figure(

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount
@@ -104,7 +105,8 @@ class ErrorPages:
 
 def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -> Starlette:
     errors = ErrorPages(layout)
-    static = Mount("/static", VersionedFiles(directory=str(STATIC)))
+    # Pages are not compressed: their length would tell of the form token in them.
+    static = Mount("/static", GZipMiddleware(VersionedFiles(directory=str(STATIC))))
     routes = [*(route for section in sections for route in section.routes()), static]
     return Starlette(
         routes=routes,

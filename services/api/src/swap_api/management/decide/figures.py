@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,22 @@ class Period:
 
     since: datetime
     statuses: Mapping[str, StatusFigures]
+
+
+@dataclass(frozen=True, slots=True)
+class DayFigures:
+    """The swaps that were created on one day, in UTC."""
+
+    day: date
+    statuses: Mapping[str, StatusFigures]
+
+
+def fill_days(
+    counted: Mapping[date, Mapping[str, StatusFigures]], *, first: date, days: int
+) -> tuple[DayFigures, ...]:
+    """Return every day from the first on, also those without a swap."""
+    every = (first + timedelta(days=number) for number in range(days))
+    return tuple(DayFigures(day, counted.get(day, {})) for day in every)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from typing import Any
 from starlette.responses import Response
 
 from swap_api.http.endpoints import Context
-from swap_api.http.parameters import id_of
+from swap_api.http.parameters import id_of, parse_query
 from swap_api.http.requests import Request
-from swap_api.management.decide.figures import Period
+from swap_api.management.decide.figures import DayFigures, Period, StatusFigures
 from swap_api.management.http.organizations import actor_of, json_response
+from swap_api.management.http.parameters import DaysParameters
 from swap_api.management.usecases.read_figures import ReadFigures
 from swap_contracts.public.figures import completion
 from swap_domain.lifecycle import Status
@@ -32,13 +33,27 @@ class FigureEndpoints:
             }
         )
 
+    async def by_day(self, request: Request, context: Context) -> Response:
+        query = parse_query(DaysParameters, request.query)
+        found = await self._read_figures.by_day(
+            id_of(request, "appId"), query.days, actor=actor_of(context)
+        )
+        return json_response([_day(day) for day in found])
+
+
+def _day(day: DayFigures) -> Mapping[str, Any]:
+    return {"day": day.day, **_counts(day.statuses)}
+
 
 def _period(period: Period) -> Mapping[str, Any]:
-    completed = period.statuses.get(Status.COMPLETED.value)
+    return {"since": period.since, **_counts(period.statuses)}
+
+
+def _counts(statuses: Mapping[str, StatusFigures]) -> Mapping[str, Any]:
+    completed = statuses.get(Status.COMPLETED.value)
     return {
-        "since": period.since,
-        "created": sum(one.number for one in period.statuses.values()),
-        "statuses": {name: one.number for name, one in period.statuses.items()},
+        "created": sum(one.number for one in statuses.values()),
+        "statuses": {name: one.number for name, one in statuses.items()},
         **(
             completion(0, None)
             if completed is None

@@ -25,6 +25,10 @@ Name = Annotated[
 Rate = Annotated[int, Field(gt=0, le=SECONDS_MAX)]
 
 
+class DaysParameters(Parameters):
+    days: int = Field(default=30, ge=1, le=90, description="How many days in UTC, today included")
+
+
 class OrganizationBody(Parameters):
     name: Name = Field(description="What the organization is called", examples=["Shop"])
 

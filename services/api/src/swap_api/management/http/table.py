@@ -21,6 +21,7 @@ from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.parameters import (
     AcceptBody,
     AppBody,
+    DaysParameters,
     ExpiryBody,
     FeeBody,
     InvitationBody,
@@ -38,7 +39,7 @@ from swap_api.management.http.parameters import (
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.public.figures import AppFiguresModel, WebhookFiguresModel
+from swap_contracts.public.figures import AppFiguresModel, DayFiguresModel, WebhookFiguresModel
 from swap_contracts.public.management import (
     AccessTokenModel,
     AppModel,
@@ -146,6 +147,14 @@ def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoi
             figures.figures,
             "Count an app's swaps of the last day and week, with volume and median duration",
             AppFiguresModel,
+            weight=FIGURES_WEIGHT,
+        ),
+        reading(
+            f"{APP}/figures/days",
+            figures.by_day,
+            "Count an app's swaps of each of the last days, with volume and median duration",
+            list[DayFiguresModel],
+            query=DaysParameters,
             weight=FIGURES_WEIGHT,
         ),
         doing(APP, managed.change_app, "Set an app's settings", AppModel, SettingsBody),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -36,6 +36,16 @@ SELECT created_at FROM swap WHERE app_id = :app_id ORDER BY created_at DESC, id 
 """)
 
 
+# By the index `swap_listed`, as above; a day is the one of the list in UTC.
+BY_DAY: Final = sql("""
+SELECT CAST(created_at AT TIME ZONE 'UTC' AS date) AS day, status, count(*) AS number,
+  coalesce(sum(value_usd_micros), 0) AS value,
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY closed_at - created_at) AS median
+FROM swap WHERE app_id = :app_id AND created_at >= :since
+GROUP BY day, status
+""")
+
+
 class PostgresFigures:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -57,6 +67,21 @@ class PostgresFigures:
             week=Period(week, _statuses(rows, "week")),
             newest_at=next((row.created_at for row in newest), None),
         )
+
+    async def by_day(
+        self, app_id: UUID, *, since: datetime
+    ) -> Mapping[date, Mapping[str, StatusFigures]]:
+        """Return the figures of the swaps created on each day; days without one are left out.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(BY_DAY, {"app_id": app_id, "since": since})
+        days: dict[date, dict[str, StatusFigures]] = {}
+        for row in rows:
+            found = StatusFigures(int(row.number), int(row.value), row.median)
+            days.setdefault(row.day, {})[row.status] = found
+        return days
 
 
 def _statuses(rows: list[dict[str, Any]], period: str) -> Mapping[str, StatusFigures]:

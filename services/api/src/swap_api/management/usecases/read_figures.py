@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.management.decide.figures import Figures
+from swap_api.management.decide.figures import DayFigures, Figures, fill_days
 from swap_api.management.store.figures import PostgresFigures
 from swap_api.management.store.partners import PostgresPartners
 from swap_api.model.members import Actor
@@ -32,3 +32,14 @@ class ReadFigures:
         # Whole seconds, so that a list of the same period can be asked for.
         now = self._clock().replace(microsecond=0)
         return await self._figures.of_app(app_id, day=now - DAY, week=now - WEEK)
+
+    async def by_day(self, app_id: UUID, days: int, *, actor: Actor) -> tuple[DayFigures, ...]:
+        """Return the last days in UTC, today included, oldest first.
+
+        :raises NotFound: when there is no such app.
+        """
+        await self._partners.find_app(app_id, actor)
+        first = self._clock().astimezone(UTC).date() - DAY * (days - 1)
+        since = datetime.combine(first, time.min, UTC)
+        counted = await self._figures.by_day(app_id, since=since)
+        return fill_days(counted, first=first, days=days)

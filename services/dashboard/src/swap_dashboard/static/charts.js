@@ -1,0 +1,84 @@
+// Draws the numbers of a table; the table stays, for whoever does not see the chart.
+"use strict";
+
+const HEIGHT = 168;
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+const shown = (value, unit) => {
+  if (unit === "$") return `$${short.format(value)}`;
+  if (unit === "s" && value >= 60) return `${short.format(value / 60)} min`;
+  return `${short.format(value)}${unit ? ` ${unit}` : ""}`;
+};
+
+const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
+const moment = (seconds) => day.format(new Date(seconds * 1000));
+
+const numbers = (rows, column) =>
+  rows.map((row) => {
+    const text = row.cells[column].dataset.value;
+    return text === undefined || text === "" ? null : Number(text);
+  });
+
+// One series for each column that `data-columns` names, as bars on each other or as a line.
+const series = (figure, rows) => {
+  const columns = figure.dataset.columns.split(" ").map((one) => one.split(":"));
+  const values = columns.map(([column]) => numbers(rows, Number(column)));
+  const isBars = figure.dataset.kind === "bars";
+  if (isBars) {
+    for (let one = 1; one < values.length; one += 1) {
+      values[one] = values[one].map((value, at) => (value || 0) + (values[one - 1][at] || 0));
+    }
+  }
+  const drawn = columns.map(([, name]) => ({
+    stroke: color(name),
+    fill: isBars ? color(name) : undefined,
+    width: isBars ? 0 : 2,
+    paths: isBars ? uPlot.paths.bars({ size: [0.7, 32] }) : undefined,
+    points: { show: !isBars, size: 5, fill: color(name) },
+    spanGaps: true,
+  }));
+  // The tallest bar is drawn first, so that the others stand before it.
+  return isBars ? [drawn.reverse(), values.reverse()] : [drawn, values];
+};
+
+const draw = (figure) => {
+  const rows = [...document.getElementById(figure.dataset.chart).tBodies[0].rows];
+  const at = rows.map((row) => Date.parse(row.dataset.at) / 1000);
+  const [drawn, values] = series(figure, rows);
+  const axis = {
+    stroke: color("--muted"),
+    grid: { stroke: color("--line"), width: 1 },
+    ticks: { show: false },
+    font: `11px ${color("--sans")}`,
+  };
+  const unit = figure.dataset.unit || "";
+  const options = {
+    width: figure.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false }, points: { show: false } },
+    scales: {
+      x: { range: (_, low, high) => [low - figure.dataset.step / 2, high + figure.dataset.step / 2] },
+      y: { range: (_, low, high) => [0, Number(figure.dataset.top) || high * 1.1 || 1] },
+    },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+    axes: [
+      { ...axis, grid: { show: false }, size: 28, values: (_, splits) => splits.map(moment) },
+      { ...axis, size: 56, values: (_, splits) => splits.map((value) => shown(value, unit)) },
+    ],
+    padding: [8, 8, 0, 0],
+    series: [{}, ...drawn],
+  };
+  figure.replaceChildren();
+  return new uPlot(options, [at, ...values], figure);
+};
+
+const drawAll = () => document.querySelectorAll("[data-chart]").forEach(draw);
+let width = 0;
+new ResizeObserver(() => {
+  if (document.documentElement.clientWidth === width) return;
+  width = document.documentElement.clientWidth;
+  drawAll();
+}).observe(document.documentElement);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
