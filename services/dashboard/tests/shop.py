@@ -254,6 +254,7 @@ def an_api(database: Database, folder: Path) -> Iterator[Api]:
             "SWAP_API__INTERNAL_PORT": str(internal),
             "SWAP_API__QUOTER_URL": "http://127.0.0.1:1",
             "SWAP_API__KEY_PEPPER": "a pepper for tests",
+            "SWAP_API__PAY_PAGE_URL": "https://pay.example/pay",
             "SWAP_API__LIMITS_LIFTED": "true",
         },
     )

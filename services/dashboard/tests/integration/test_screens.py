@@ -17,7 +17,7 @@ from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
-from tests.support.screens import AXE, LOOKS, look, picture, show, violations
+from tests.support.screens import AXE, LOOKS, WIDE, look, picture, show, violations
 
 BROWSER = find_browser()
 NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
@@ -30,6 +30,7 @@ pytestmark = [
 ]
 BYTES_MAX = 100 * 1024
 REQUESTS_MAX = 10
+CUT = "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
 HOSTILE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
 
 
@@ -143,6 +144,8 @@ async def test_every_screen_is_readable_in_every_look(site: Site, tmp_path: Path
                 found += [(name, scheme, width, one) for one in await violations(page)]
                 if await page.value("document.documentElement.scrollWidth > innerWidth"):
                     wide.append((name, width))
+                if width == WIDE and await page.value(CUT):
+                    wide.append((name, "a table is cut"))
                 await picture(page, f"{name}-{scheme}-{width}")
         title = await page.value("document.title")
         hosts = {urlsplit(url).netloc for url in page.requests if url.startswith("http")}

@@ -238,3 +238,30 @@ class TestTenants:
         assert (page.status_code, page.headers["location"]) == (303, "/account")
         assert "You are in no organization now" in account.text
         assert str(tenant.swap.swap_id) not in account.text
+
+
+class TestPaying:
+    async def test_shows_what_a_partly_paid_swap_lacks(self, api: Api, tenant: Tenant) -> None:
+        part = a_transaction("input", base_units=str(4 * 10**17))
+        swap = a_swap(tenant.app, transactions=(part,))
+        await api.store(swap)
+
+        page = (await tenant.browser.get(f"{tenant.path}/{swap.swap_id}")).text
+
+        assert "Paid in part" in page
+        assert re.search(r"missing .*?0\.6 ", page)
+        assert "Paid in part" not in (await tenant.browser.get(tenant.path)).text
+
+    async def test_gives_the_link_to_the_pay_page(self, tenant: Tenant) -> None:
+        page = (await tenant.browser.get(f"{tenant.path}/{tenant.swap.swap_id}")).text
+
+        link = f"https://pay.example/pay/{tenant.swap.swap_id}?token="
+        assert f'data-copy="{link}' in page
+        assert 'class="qr"' in page
+
+    async def test_links_no_explorer_that_is_no_page(self, tenant: Tenant) -> None:
+        page = (await tenant.browser.get(f"{tenant.path}/{tenant.swap.swap_id}")).text
+
+        assert "javascript:" not in page
+        for link in re.findall(r'<a[^>]*target="_blank"[^>]*>', page):
+            assert 'rel="noopener' in link

@@ -14,7 +14,9 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.search import Searched, classify
+from swap_dashboard.http import swap_view
 from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.pay_view import explorer_link, qr_code
 from swap_dashboard.http.rendering import STATUS_ORDER
 from swap_dashboard.http.swap_events import last_event_id, timeline_of, until_away
 from swap_dashboard.http.swap_export import ROWS_MAX, csv_of
@@ -23,6 +25,7 @@ from swap_dashboard.ports import Answered, ApiAway, ApiRefused
 
 PAGE_SIZE: Final = 25
 SEARCH_MAX: Final = 256
+WEB: Final = ("https://", "http://")
 DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
 
@@ -86,18 +89,25 @@ class SwapPages:
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         path = f"/apps/{app['id']}/swaps/{swap_id}"
-        read, events, ledger, webhooks = await asyncio.gather(
+        read, events, ledger, webhooks, pay_url = await asyncio.gather(
             member.api.get(path),
             member.api.get(f"{path}/events"),
             member.api.get(f"{path}/ledger"),
             _webhooks_of(member, str(app["id"]), path),
+            _pay_url(member, path),
         )
         values = {
             "document": read.data,
             "swap": read.data["swap"],
             "quote": read.data["quote"],
             "timeline": timeline_of(events.data),
-            "ledger": ledger.data,
+            "ledger": swap_view.with_sums(ledger.data),
+            "deposited": swap_view.deposited_of(read.data["swap"]),
+            "delivered": swap_view.delivered_of(read.data["swap"], read.data["quote"]),
+            "refund_fees": swap_view.refund_fees_of(read.data["swap"]),
+            "explorer_link": explorer_link,
+            "pay_url": pay_url,
+            "pay_qr": pay_url and qr_code(pay_url),
             **webhooks,
             "curl": f"curl -H 'Authorization: Bearer TOKEN' {self._api_url}/management/v1{path}",
         }
@@ -174,6 +184,16 @@ async def _find_by_identity(member: Member, path: str, text: str) -> str | None:
         if error.status == HTTPStatus.NOT_FOUND:
             return None
         raise
+
+
+async def _pay_url(member: Member, path: str) -> str | None:
+    """Return the link to the pay page; None where the deployment or the role has none."""
+    try:
+        link = (await member.api.get(f"{path}/pay_link")).data
+    except ApiRefused:
+        return None
+    url = str(link["url"] or "")
+    return url if url.startswith(WEB) else None
 
 
 async def _webhooks_of(member: Member, app_id: str, path: str) -> dict[str, Any]:

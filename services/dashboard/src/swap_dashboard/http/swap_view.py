@@ -1,0 +1,79 @@
+"""What the page of one swap adds up: what was asked and came, what was quoted and delivered."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+WAITING: Final = "user_transfer_pending"
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Deposited:
+    """A deposit in parts: what the swap was created for, and what came so far."""
+
+    asked: Decimal
+    received: Decimal
+    missing: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What was paid out against the quote."""
+
+    amount: Decimal
+    token: Row
+    difference: Decimal
+    is_below_least: bool
+
+
+def deposited_of(swap: Row) -> Deposited | None:
+    """Return what is missing of a swap that was paid in part; None of every other."""
+    asked = Decimal(str(swap["requested_amount"] or 0))
+    received = _sum(_of_type(swap, "input"), "amount")
+    if swap["status"] != WAITING or not received or received >= asked:
+        return None
+    return Deposited(asked, received, asked - received)
+
+
+def delivered_of(swap: Row, quote: Row) -> Delivered | None:
+    """Return what was paid out; None before a payout."""
+    outputs = _of_type(swap, "output")
+    if not outputs:
+        return None
+    amount = _sum(outputs, "amount")
+    return Delivered(
+        amount,
+        outputs[0]["token"],
+        amount - Decimal(str(quote["receive_amount"])),
+        amount < Decimal(str(quote["min_receive_amount"])),
+    )
+
+
+def refund_fees_of(swap: Row) -> Sequence[Row]:
+    """Return the refunds that gas was deducted from."""
+    return [one for one in _of_type(swap, "refund") if one["fee_amount"] is not None]
+
+
+def with_sums(entries: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the ledger's entries, each with whether its postings add up to zero."""
+    return [{**entry, "is_balanced": _is_balanced(entry["postings"])} for entry in entries]
+
+
+def _is_balanced(postings: Sequence[Row]) -> bool:
+    sums: dict[tuple[str, str], int] = defaultdict(int)
+    for posting in postings:
+        sums[posting["network"], posting["token"]] += int(posting["amount_in_base_units"])
+    return not any(sums.values())
+
+
+def _of_type(swap: Row, kind: str) -> Sequence[Row]:
+    return [one for one in swap["transactions"] if one["type"] == kind]
+
+
+def _sum(transactions: Sequence[Row], member: str) -> Decimal:
+    return sum((Decimal(str(one[member])) for one in transactions), Decimal(0))
