@@ -244,6 +244,9 @@ QUESTIONS: Final = {
         day=datetime(2029, 12, 1, 1, 23, 15, tzinfo=UTC),
         week=datetime(2029, 12, 1, 1, 23, 10, tzinfo=UTC),
     ),
+    "figures.BY_DAY": looked_up(
+        figures.BY_DAY, app_id=APP, since=datetime(2029, 12, 1, 1, 23, 10, tzinfo=UTC)
+    ),
     "figures.NEWEST": looked_up(figures.NEWEST, app_id=APP),
     "hints.ADD": looked_up(
         hints.ADD, swap_id=IDS[0], transaction_hash="another", most=10

@@ -24,7 +24,7 @@ def test_a_part_lacks_the_rest() -> None:
     found = deposited_of(a_swap(("input", 0.1), ("input", 0.2)))
 
     assert found is not None
-    assert (found.asked, found.received, found.missing) == (1, Decimal("0.3"), Decimal("0.7"))
+    assert (found.requested, found.received, found.missing) == (1, Decimal("0.3"), Decimal("0.7"))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 class Deposited:
     """A deposit in parts: what the swap was created for, and what came so far."""
 
-    asked: Decimal
+    requested: Decimal
     received: Decimal
     missing: Decimal
 
@@ -33,11 +33,11 @@ class Delivered:
 
 def deposited_of(swap: Row) -> Deposited | None:
     """Return what is missing of a swap that was paid in part; None of every other."""
-    asked = Decimal(str(swap["requested_amount"] or 0))
+    requested = Decimal(str(swap["requested_amount"] or 0))
     received = _sum(_of_type(swap, "input"), "amount")
-    if swap["status"] != WAITING or not received or received >= asked:
+    if swap["status"] != WAITING or not received or received >= requested:
         return None
-    return Deposited(asked, received, asked - received)
+    return Deposited(requested, received, requested - received)
 
 
 def delivered_of(swap: Row, quote: Row) -> Delivered | None:
