@@ -130,6 +130,7 @@ class FakeWebhooks:
                 "delivered": 0,
                 "undelivered": (waiting := len(self.sent.get(row["id"], []))),
                 "waiting": waiting,
+                "hours": [],
             }
             for row in await self.list_all(app_id)
         ]

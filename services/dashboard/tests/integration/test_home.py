@@ -152,3 +152,15 @@ async def test_shows_nothing_of_another_organization(dashboard: Dashboard, api: 
     assert await other.begins_with() == other.path
     assert "victims" not in page
     assert victim.app not in page
+
+
+async def test_an_endpoint_shows_its_deliveries_by_hour(api: Api, shop: Shop) -> None:
+    hook = api.order(f"{shop.path}/webhooks", {"url": HOOK})["id"]
+    await api.store_message(hook, shop.app, uuid4(), "text")
+
+    page = (await shop.browser.get(f"{shop.path}/webhooks/{hook}")).text
+
+    rows = re.findall(r'data-at="([^"]+)".*?data-value="(\d+)".*?data-value="(\d+)"', page)
+    assert len(rows) == 25
+    assert [(row[1], row[2]) for row in rows if row[1:] != ("0", "0")] == [("1", "0")]
+    assert datetime.fromisoformat(rows[-1][0]) <= datetime.now(UTC)

@@ -157,6 +157,7 @@ QUESTIONS: Final = {
         reach=20,
     ),
     "FIGURES": query_of("FIGURES", app_id=APP, since=NOW),
+    "FIGURES_BY_HOUR": query_of("FIGURES_BY_HOUR", app_id=APP, since=NOW),
     "MESSAGE": query_of("MESSAGE", id="msg_2000"),
     "REPLAY": query_of("REPLAY", id="msg_2000", at=NOW),
     "REPLAY_SINCE": query_of(

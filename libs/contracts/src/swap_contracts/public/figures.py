@@ -44,6 +44,14 @@ class DayFiguresModel(PublicModel):
     median_completion_seconds: float | None
 
 
+class HourFiguresModel(PublicModel):
+    """Messages to one endpoint that ended within one hour, in UTC."""
+
+    hour: datetime
+    delivered: int
+    undelivered: int
+
+
 class WebhookFiguresModel(PublicModel):
     """Messages to one endpoint that ended since a moment, and those that wait."""
 
@@ -52,6 +60,7 @@ class WebhookFiguresModel(PublicModel):
     delivered: int
     undelivered: int  # ended otherwise, or waiting
     waiting: int
+    hours: list[HourFiguresModel]  # oldest first; without those in which nothing ended
 
 
 def completion(value_usd_micros: int, median: timedelta | None) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, timedelta
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -13,11 +16,12 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.paging import Page, page_of
-from swap_dashboard.http.rendering import pretty_json
+from swap_dashboard.http.rendering import pretty_json, to_moment
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import ApiRefused
 
 MESSAGES: Final = 20
+HOURS: Final = 25  # a day begins and ends within an hour
 ORDERS: Final = ("enable", "disable", "remove", "test")
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
@@ -159,12 +163,16 @@ class WebhookPages:
         path = f"/webhooks/{webhook['id']}/messages"
         filters = filters or {}
         query = {**filters, "since": f"{filters['since']}Z"} if "since" in filters else filters
-        sent = await member.api.get(path, {"page": page, "page_size": MESSAGES, **query})
+        sent, figures = await asyncio.gather(
+            member.api.get(path, {"page": page, "page_size": MESSAGES, **query}),
+            member.api.get(f"/apps/{app['id']}/webhooks/figures"),
+        )
         own_path = f"/apps/{app['id']}{path.removesuffix('/messages')}"
         values = {
             "webhook": webhook,
             "messages": sent.data,
             "pager": Page.of(own_path, page, sent, filters),
+            "hours": hours_of(own_path, webhook["id"], figures.data),
             "filters": filters,
             "total": sent.total,
             "secret": secret,
@@ -208,6 +216,25 @@ class WebhookPages:
             title="Webhook message",
             section="webhooks",
         )
+
+
+def hours_of(
+    path: str, webhook_id: str, figures: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the hours of the last day, also those without a message, oldest first."""
+    found = next((one for one in figures if one["endpoint_id"] == webhook_id), None)
+    if found is None:
+        return []  # it was removed meanwhile
+    first = to_moment(found["since"]).astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    counted = {to_moment(one["hour"]): one for one in found["hours"]}
+    hours = []
+    for number in range(HOURS):
+        hour = first + timedelta(hours=number)
+        one = counted.get(hour, {"delivered": 0, "undelivered": 0})
+        at = hour.strftime("%Y-%m-%dT%H:%M:%S")
+        link = f"{path}?{urlencode({'since': at})}"
+        hours.append({**one, "at": f"{at}Z", "shown": f"{at[:10]} {at[11:16]}", "link": link})
+    return hours
 
 
 def read_filters(request: Request) -> dict[str, str]:

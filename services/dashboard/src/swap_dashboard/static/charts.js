@@ -12,7 +12,10 @@ const shown = (value, unit) => {
 };
 
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
-const moment = (seconds) => day.format(new Date(seconds * 1000));
+const hour = new Intl.DateTimeFormat("en", {
+  hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC",
+});
+const DAY = 86400;
 
 const numbers = (rows, column) =>
   rows.map((row) => {
@@ -53,6 +56,8 @@ const draw = (figure) => {
     font: `11px ${color("--sans")}`,
   };
   const unit = figure.dataset.unit || "";
+  const format = Number(figure.dataset.step) < DAY ? hour : day;
+  const moment = (seconds) => format.format(new Date(seconds * 1000));
   const options = {
     width: figure.clientWidth,
     height: HEIGHT,

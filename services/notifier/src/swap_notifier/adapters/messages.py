@@ -60,8 +60,14 @@ class PostgresMessages:
         """Return for each endpoint of an app how many messages got through since then."""
         values = {"app_id": app_id, "since": since}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.FIGURES, values)
-        return [{**row._asdict(), "since": since} for row in rows]
+            rows, by_hour = await connection.ask(
+                (statements.FIGURES, values), (statements.FIGURES_BY_HOUR, values)
+            )
+        hours: dict[UUID, list[Mapping[str, Any]]] = {row.endpoint_id: [] for row in rows}
+        for row in by_hour:
+            figures = {"delivered": row.delivered, "undelivered": row.undelivered}
+            hours.setdefault(row.endpoint_id, []).append({"hour": row.hour, **figures})
+        return [{**row._asdict(), "since": since, "hours": hours[row.endpoint_id]} for row in rows]
 
     async def find(self, message_id: str) -> Mapping[str, Any] | None:
         """Return one with its body and its latest attempts: headers and bodies of both sides."""

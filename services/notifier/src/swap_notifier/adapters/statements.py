@@ -324,6 +324,18 @@ FROM endpoint CROSS JOIN LATERAL (
 WHERE endpoint.app_id = :app_id AND endpoint.removed_at IS NULL
 ORDER BY endpoint.created_at, endpoint.id
 """)
+# By the index of what ended, as above; hours in which nothing ended are left out.
+FIGURES_BY_HOUR: Final = sql("""
+SELECT endpoint.id AS endpoint_id, date_trunc('hour', e.ended_at, 'UTC') AS hour,
+       count(*) FILTER (WHERE e.state = 'delivered') AS delivered,
+       count(*) FILTER (WHERE e.state <> 'delivered') AS undelivered
+FROM endpoint CROSS JOIN LATERAL (
+  SELECT m.state, m.ended_at FROM webhook_message AS m
+  WHERE m.endpoint_id = endpoint.id AND m.ended_at >= :since
+) AS e
+WHERE endpoint.app_id = :app_id AND endpoint.removed_at IS NULL
+GROUP BY endpoint.id, hour ORDER BY hour
+""")
 COUNT_MESSAGES_OF_ENDPOINT: Final = sql(f"""
 SELECT count(*) FROM (SELECT FROM ({_LISTED}) AS listed LIMIT :reach) AS counted
 """)
