@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,6 +33,7 @@ pytestmark = [
 BYTES_MAX = 100 * 1024
 REQUESTS_MAX = 10
 CUT = "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
+GUIDE = os.environ.get("GUIDE_PICTURES")
 HOSTILE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
 
 
@@ -194,3 +197,68 @@ async def test_the_keyboard_reaches_everything_and_shows_where_it_is(
 
     assert names[0] == "Skip to content"
     assert {"q", "since", "until", "status", "Filter"} <= set(names)
+
+
+async def _guide(page: Page, name: str, *, top: str = "main", height: int = 620) -> None:
+    """Store a picture for docs/dashboard.md: a part of the page, from an element on."""
+    if not GUIDE:
+        return
+    at = await page.value(f"document.querySelector({top!r}).getBoundingClientRect().y + scrollY")
+    area = {"x": 0, "y": max(at - 16, 0), "width": WIDE, "height": height, "scale": 1}
+    shot = await page.send(
+        "Page.captureScreenshot",
+        format="webp",
+        quality=60,
+        clip=area,
+        captureBeyondViewport=True,
+    )
+    (Path(GUIDE) / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
+
+
+async def _a_month(api: Api, app: str) -> str:
+    """Store a month of swaps, and one that is paid in part."""
+    now, swaps = datetime.now(UTC), []
+    for day in range(1, 30):
+        for number in range(2 + (day * 7) % 5):
+            at = now - timedelta(days=day, minutes=number)
+            status = "refunded" if (day + number) % 6 == 0 else "completed"
+            closed = at + timedelta(seconds=30 + (day * 13) % 40 + number)
+            swaps.append(a_swap(app, status=status, created_at=at, closed_at=closed))
+    part = a_transaction("input", base_units=str(4 * 10**17))
+    partly = a_swap(app, reference_id="order-1008", transactions=(part,))
+    await api.store(*swaps, partly)
+    return str(partly.swap_id)
+
+
+async def test_charts_exports_and_parts_are_shown(api: Api, site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    swap = await _a_month(api, site.app)
+    path = f"{site.url}/apps/{site.app}"
+    async with opened(BROWSER, tmp_path, site.link) as page:
+        await sign_in(page, site)
+        await look(page, "light", WIDE)
+        await show(page, path)
+        await page.until("document.querySelectorAll('[data-chart] canvas').length === 3")
+        await _guide(page, "charts", top="#by-day", height=340)
+        await page.value("document.querySelector('main details summary').focus()")
+        await page.send("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter",
+                        text="\r", windowsVirtualKeyCode=13)  # fmt: skip
+        await page.until("document.querySelector('main details').open")
+        found = await violations(page)
+        await show(page, f"{path}/swaps")
+        await _guide(page, "swaps", height=800)
+        await page.value("document.querySelector('[data-export]').click()")
+        await page.until(
+            "document.querySelector('[data-export-state]').textContent.includes('done')"
+        )
+        exported = await page.value("document.querySelector('[data-export-state]').textContent")
+        total = await page.value("document.querySelector('.page-head .num').textContent")
+        await show(page, f"{path}/swaps/{swap}")
+        found += await violations(page)
+        await _guide(page, "part", height=800)
+        complaints = list(page.complaints)
+
+    assert found == []
+    assert complaints == []
+    count = total.split()[0]
+    assert exported == f"{count} of {count} rows, done"
