@@ -82,7 +82,7 @@ def give_back(swap: Swap, reason: FailReason, at: datetime) -> Settled:
     """Refund what the main leg holds, or end the swap where nobody said where to."""
     if swap.terms.refund_address is None:
         return fail(swap, reason, at)
-    pending = replace(swap.after(Trigger.GAVE_UP_REFUNDABLE), fail_reason=reason)
+    pending = replace(swap.after(Trigger.ABANDONED_REFUNDABLE), fail_reason=reason)
     return Settled(pending, refunds_due=(None,))
 
 
@@ -96,7 +96,7 @@ def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> Settled:
 
 def fail(swap: Swap, reason: FailReason, at: datetime) -> Settled:
     """End the swap; what its main leg holds is claimable."""
-    failed = replace(swap.after(Trigger.GAVE_UP_UNREFUNDABLE), fail_reason=reason, closed_at=at)
+    failed = replace(swap.after(Trigger.ABANDONED_UNREFUNDABLE), fail_reason=reason, closed_at=at)
     held = failed.refundable_base_units
     return Settled(failed, entries=(ledger.claimable(failed, held),) if held else ())
 
