@@ -39,7 +39,7 @@ GWEI = 10**9
 OWNER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 OPERATOR_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 USER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
-STRANGER = codec.checksum_address("0x" + "5a" * 20)
+EXTERNAL_ACCOUNT = codec.checksum_address("0x" + "5a" * 20)
 FUNDS = 10**24
 KINDS = ("d1", "7e", "70", "3a", "fa")  # of the fake's contracts
 MULTI_SEND_ADDRESS = codec.checksum_address("0x9641d764fc13c8b624c04430c7356c1c7c8102e2")
@@ -139,7 +139,7 @@ class ChainHarness:
         data = codec.encode_pay(payments[0]) if one else codec.encode_pay_batch(payments)
         return Call(self.treasury, 0, data, 600_000)
 
-    def native_payment(self, intent: int, base_units: int, to: str = STRANGER) -> Payment:
+    def native_payment(self, intent: int, base_units: int, to: str = EXTERNAL_ACCOUNT) -> Payment:
         return Payment(intent, ZERO_ADDRESS, to, base_units)
 
     async def sign(
@@ -221,8 +221,8 @@ def make_fake() -> ChainHarness:
     async def mine(count: int) -> None:
         chain.mine(count)
 
-    async def reorg(depth: int, kept: Sequence[tuple[SignedTransaction, int]]) -> None:
-        chain.reorg(depth, kept)
+    async def reorg(depth: int, reincluded: Sequence[tuple[SignedTransaction, int]]) -> None:
+        chain.reorg(depth, reincluded)
 
     async def drop(transaction: SignedTransaction) -> None:
         chain.drop(transaction.transaction_hash)
@@ -348,8 +348,8 @@ async def anvil(anvil_url: str, contracts: Addresses) -> AsyncIterator[ChainHarn
         async def mine(count: int) -> None:
             await ask("anvil_mine", hex(count))
 
-        async def reorg(depth: int, kept: Sequence[tuple[SignedTransaction, int]]) -> None:
-            pairs = [["0x" + t.raw.hex(), place] for t, place in kept]
+        async def reorg(depth: int, reincluded: Sequence[tuple[SignedTransaction, int]]) -> None:
+            pairs = [["0x" + t.raw.hex(), place] for t, place in reincluded]
             await ask("anvil_reorg", depth, pairs)
 
         async def drop(transaction: SignedTransaction) -> None:

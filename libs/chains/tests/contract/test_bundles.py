@@ -22,7 +22,7 @@ from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.wallet_calls import ENTRY_POINTS
 from swap_chains.ports import Call
 
-from .conftest import ARTIFACTS, FUNDS, OWNER_KEY, STRANGER, Addresses, ChainHarness
+from .conftest import ARTIFACTS, EXTERNAL_ACCOUNT, FUNDS, OWNER_KEY, Addresses, ChainHarness
 
 pytestmark = pytest.mark.connected
 
@@ -36,12 +36,12 @@ GAS = 1_500_000
 
 def bundle(*operations: tuple[str, Call]) -> bytes:
     """Encode the operations as an EntryPoint is called with them: bytes within bytes."""
-    told = [
+    packed_operations = [
         (wallet, 0, b"", call.data, bytes(32), 0, bytes(32), b"", b"s" * 65)
         for wallet, call in operations
     ]
     name = function_signature_to_4byte_selector(f"handleOps({OPERATION}[],address)")
-    return name + encode([f"{OPERATION}[]", "address"], [told, ENTRY_POINT])
+    return name + encode([f"{OPERATION}[]", "address"], [packed_operations, ENTRY_POINT])
 
 
 def to_entry_point(*operations: tuple[str, Call]) -> Call:
@@ -86,7 +86,7 @@ def pulled(chain: ChainHarness, owner: str, base_units: int) -> Call:
     return Call(chain.token, 0, data, 100_000)
 
 
-async def told(chain: ChainHarness, call: Call) -> list[tuple[str, int, bytes]]:
+async def reported_movements(chain: ChainHarness, call: Call) -> list[tuple[str, int, bytes]]:
     start = await chain.reader.head()
     await chain.send_and_mine(chain.user, call)
     moved = await chain.movements_after(start)
@@ -102,7 +102,7 @@ async def test_w20_two_wallets_of_one_bundle_have_the_memo_that_each_signed(anvi
         through(theirs, anvil.transfer(anvil.treasury, 5, THEIRS)),
     )
 
-    assert await told(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
+    assert await reported_movements(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
 
 
 @pytest.mark.fault("W20")
@@ -114,7 +114,7 @@ async def test_w20_coins_of_a_bundle_have_theirs_too(anvil, wallets):
         through(theirs, anvil.send_native(5, THEIRS)),
     )
 
-    assert await told(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
+    assert await reported_movements(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
 
 
 @pytest.mark.fault("W21")
@@ -126,7 +126,7 @@ async def test_w21_an_operation_that_fails_leaves_the_others_as_they_are(anvil, 
         through(theirs, anvil.transfer(anvil.treasury, 5, THEIRS)),
     )
 
-    assert await told(anvil, call) == [(theirs, 5, THEIRS)]
+    assert await reported_movements(anvil, call) == [(theirs, 5, THEIRS)]
 
 
 @pytest.mark.fault("W21")
@@ -142,7 +142,7 @@ async def test_w21_the_memo_of_an_operation_that_fails_takes_no_transfer_of_anot
         through(owner, allowed, pulled(anvil, owner, 5)),
     )
 
-    assert await told(anvil, call) == [(owner, 5, b"")]
+    assert await reported_movements(anvil, call) == [(owner, 5, b"")]
 
 
 async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo(anvil, wallets):
@@ -150,21 +150,23 @@ async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo
     wallet, _ = wallets
     allowed = Call(anvil.token, 0, codec.encode_approve(wallet, 5), 100_000)
     await anvil.send_and_mine(anvil.user, allowed)
-    words = Call(STRANGER, 0, anvil.transfer(anvil.treasury, 5, MINE).data, 0)
+    words = Call(EXTERNAL_ACCOUNT, 0, anvil.transfer(anvil.treasury, 5, MINE).data, 0)
 
     call = anvil.through_wallet(pulled(anvil, anvil.user.address, 5), words)
 
-    assert await told(anvil, call) == [(anvil.user.address, 5, b"")]
+    assert await reported_movements(anvil, call) == [(anvil.user.address, 5, b"")]
 
 
 async def test_a_bundle_within_a_strangers_contract_is_nobodys(anvil, wallets, ask):
     """It could carry a wallet's real operation where nobody sees it, and another's memo here."""
     _, owner = wallets
     real = bundle(through(owner, anvil.transfer(anvil.treasury, 5, THEIRS)))
-    said = bundle(through(owner, anvil.transfer(anvil.treasury, 5, MINE)))
+    unexecuted_bundle = bundle(through(owner, anvil.transfer(anvil.treasury, 5, MINE)))
     await ask("anvil_setCode", REPLAYER, "0x" + replaying(real).hex())
 
-    assert await told(anvil, Call(REPLAYER, 0, said, GAS)) == [(owner, 5, b"")]
+    assert await reported_movements(anvil, Call(REPLAYER, 0, unexecuted_bundle, GAS)) == [
+        (owner, 5, b"")
+    ]
 
 
 def replaying(data: bytes) -> bytes:

@@ -21,7 +21,7 @@ from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
 from swap_chains.ports import Call, Holding
 
-STRANGER = codec.checksum_address("0x" + "5a" * 20)
+EXTERNAL_ACCOUNT = codec.checksum_address("0x" + "5a" * 20)
 
 
 class TestFollow:
@@ -88,7 +88,7 @@ class TestFollow:
         base = start.number * 1000
         payments = [
             chain.native_payment(base + 1, 10),
-            Payment(base + 2, chain.token, STRANGER, 20),
+            Payment(base + 2, chain.token, EXTERNAL_ACCOUNT, 20),
         ]
         await chain.send_and_mine(chain.operator, chain.pay(*payments))
 
@@ -96,15 +96,15 @@ class TestFollow:
 
         assert all(isinstance(m, Paid) for m in movements)
         assert [(m.intent_id, m.token, m.to_address, m.base_units) for m in movements] == [
-            (base + 1, ZERO_ADDRESS, STRANGER, 10),
-            (base + 2, chain.token, STRANGER, 20),
+            (base + 1, ZERO_ADDRESS, EXTERNAL_ACCOUNT, 10),
+            (base + 2, chain.token, EXTERNAL_ACCOUNT, 20),
         ]
 
     async def test_tells_what_the_owner_takes_out(self, chain):
         start = await chain.reader.head()
         calls = (
-            chain.withdraw(chain.token, STRANGER, 7),
-            chain.withdraw(ZERO_ADDRESS, STRANGER, 8),
+            chain.withdraw(chain.token, EXTERNAL_ACCOUNT, 7),
+            chain.withdraw(ZERO_ADDRESS, EXTERNAL_ACCOUNT, 8),
         )
         await chain.send_and_mine(chain.owner, *calls)
 
@@ -112,15 +112,15 @@ class TestFollow:
 
         assert all(isinstance(m, Withdrawn) for m in movements)
         assert [(m.token, m.to_address, m.base_units) for m in movements] == [
-            (chain.token, STRANGER, 7),
-            (ZERO_ADDRESS, STRANGER, 8),
+            (chain.token, EXTERNAL_ACCOUNT, 7),
+            (ZERO_ADDRESS, EXTERNAL_ACCOUNT, 8),
         ]
 
     async def test_follows_watched_addresses_and_no_others(self, chain):
         start = await chain.reader.head()
         watched = codec.checksum_address("0x" + "ad" * 20)
         chain.watched.add(watched.lower())
-        calls = (chain.transfer(watched, 3), chain.transfer(STRANGER, 4))
+        calls = (chain.transfer(watched, 3), chain.transfer(EXTERNAL_ACCOUNT, 4))
         await chain.send_and_mine(chain.user, *calls)
 
         (transfer,) = await chain.movements_after(start)
@@ -212,11 +212,11 @@ class TestFollow:
         start = await chain.reader.head()
         await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 8))
         await chain.mine(1)
-        told = [e.block for e in await chain.blocks_until_head(after=start)]
+        blocks = [e.block for e in await chain.blocks_until_head(after=start)]
 
         await chain.reorg(2, [])
         await chain.mine(2)
-        recent, after = [start, told[0]], told[1]
+        recent, after = [start, blocks[0]], blocks[1]
         head = await chain.reader.head()
         events = await chain.until(
             lambda seen: isinstance(seen[-1], BlockAdded) and seen[-1].block == head,
@@ -225,7 +225,7 @@ class TestFollow:
         )
 
         events = [e for e in events if not isinstance(e, BlocksFinalized)]
-        assert events[0] == BlocksReverted(ancestor=start, reverted=tuple(told))
+        assert events[0] == BlocksReverted(ancestor=start, reverted=tuple(blocks))
         assert [e.block.number for e in events[1:]] == [start.number + n for n in (1, 2, 3, 4)]
 
     async def test_raises_when_the_reorg_reaches_below_finality(self, chain):
@@ -235,18 +235,18 @@ class TestFollow:
         await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 9))
         await chain.mine(4)
         final = start.number + 4
-        told = []
+        received = []
 
         async def follow():
             async for event in chain.reader.follow(after=start):
-                told.append(event)
+                received.append(event)
                 if isinstance(event, BlocksFinalized) and event.upto.number == final:
                     await chain.reorg(5, [])
 
         with pytest.raises(ReorgBeyondFinality) as caught:
             await follow()
 
-        assert isinstance(told[-1], BlocksFinalized)
+        assert isinstance(received[-1], BlocksFinalized)
         assert caught.value.network == chain.reader.network
 
     async def test_raises_when_the_reorg_leaves_none_of_the_given_blocks(self, chain):
@@ -312,7 +312,7 @@ class TestState:
 
     async def test_native_and_token_balances_come_together(self, chain):
         head = await chain.reader.head()
-        holdings = [Holding(STRANGER, chain.token), Holding(chain.treasury, ZERO_ADDRESS)]
+        holdings = [Holding(EXTERNAL_ACCOUNT, chain.token), Holding(chain.treasury, ZERO_ADDRESS)]
 
         balances = await chain.reader.balances(holdings, at=head)
 
@@ -321,7 +321,7 @@ class TestState:
 
     async def test_each_provider_reports_balances(self, chain):
         head = await chain.reader.head()
-        holdings = [Holding(chain.treasury, ZERO_ADDRESS), Holding(STRANGER, chain.token)]
+        holdings = [Holding(chain.treasury, ZERO_ADDRESS), Holding(EXTERNAL_ACCOUNT, chain.token)]
 
         reports = await chain.reader.balances_of_each_provider(holdings, at=head)
 
@@ -455,11 +455,15 @@ class TestState:
         (sent,) = await chain.send_and_mine(chain.user, chain.send_native(3))
         unknown = "0x" + "cd" * 32
 
-        told = await chain.reader.receipts_of_each_node([sent.transaction_hash, unknown])
+        receipts_by_hash = await chain.reader.receipts_of_each_node(
+            [sent.transaction_hash, unknown]
+        )
 
         receipts = await chain.reader.receipts([sent.transaction_hash])
-        assert [t.receipt for t in told[sent.transaction_hash]] == list(receipts.values())
-        assert [(t.has_answered, t.receipt) for t in told[unknown]] == [(True, None)]
+        assert [t.receipt for t in receipts_by_hash[sent.transaction_hash]] == list(
+            receipts.values()
+        )
+        assert [(t.has_answered, t.receipt) for t in receipts_by_hash[unknown]] == [(True, None)]
 
     async def test_a_transaction_is_found_waiting_and_mined(self, chain):
         (sent,) = await chain.send(chain.user, chain.send_native(3, b"memo"))

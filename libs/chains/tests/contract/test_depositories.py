@@ -16,13 +16,13 @@ from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.depositories import IS_NOT_LISTED, IS_PAUSED, depository_findings
 from swap_chains.evm.rpc import Rpc, open_session
 
-from .conftest import ARTIFACTS, OWNER_KEY, STRANGER
+from .conftest import ARTIFACTS, EXTERNAL_ACCOUNT, OWNER_KEY
 
 pytestmark = pytest.mark.connected
 
 CHAIN_ID = 31337
 OWNER = str(Account.from_key(OWNER_KEY).address)
-NOBODY = "http://127.0.0.1:1"
+UNREACHABLE_URL = "http://127.0.0.1:1"
 
 
 @dataclass
@@ -43,13 +43,13 @@ class World:
         assert receipt["status"] == "0x1"
 
     async def found(self, **changes: Any) -> Sequence[str]:
-        asked = {
+        expected = {
             "chain_id": CHAIN_ID,
             "depository": self.depository,
             "treasury": self.treasury,
             **changes,
         }
-        return await depository_findings(asked.pop("rpc", self.rpc), **asked)
+        return await depository_findings(expected.pop("rpc", self.rpc), **expected)
 
 
 @pytest_asyncio.fixture
@@ -58,7 +58,7 @@ async def world(anvil_url: str) -> AsyncIterator[World]:
         depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[])
     async with open_session() as session:
         # The first is down, so that every answer comes from the next one.
-        urls = [NOBODY, anvil_url]
+        urls = [UNREACHABLE_URL, anvil_url]
         rpc = Rpc.to_urls("ETHEREUM_DEVNET", urls, session, timeout_seconds=30, rounds=1)
         yield World(rpc, rpc.nodes[1].call, depository, treasury)
 
@@ -108,7 +108,7 @@ class TestWhatIsNoAnswer:
     @pytest.mark.fault("G17")
     async def test_g17_an_address_without_code_says_nothing(self, world: World) -> None:
         with pytest.raises(ChainUnavailable, match="nothing of"):
-            await world.found(depository=STRANGER)
+            await world.found(depository=EXTERNAL_ACCOUNT)
 
     @pytest.mark.fault("G17")
     async def test_g17_a_contract_that_refuses_the_question_says_nothing(
@@ -120,7 +120,7 @@ class TestWhatIsNoAnswer:
     @pytest.mark.fault("G17")
     async def test_g17_a_node_that_is_away_says_nothing(self, world: World) -> None:
         async with open_session() as session:
-            away = Rpc.to_urls("ETHEREUM_DEVNET", [NOBODY], session, rounds=1)
+            away = Rpc.to_urls("ETHEREUM_DEVNET", [UNREACHABLE_URL], session, rounds=1)
 
             with pytest.raises(ChainUnavailable):
                 await world.found(rpc=away)

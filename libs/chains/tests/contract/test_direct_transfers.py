@@ -121,9 +121,9 @@ class TestThroughAWallet:
     async def test_of_one_amount_leave_open_whose_memo_it_is(self, chain, other):
         calls = (chain.transfer(chain.treasury, 5, m) for m in (MEMO, other))
 
-        told = await sent(chain, chain.through_wallet(*calls))
+        transfers = await sent(chain, chain.through_wallet(*calls))
 
-        assert [t.memo for t in told] == [b"", b""]
+        assert [t.memo for t in transfers] == [b"", b""]
 
     @pytest.mark.fault("W16")
     async def test_w16_a_deposit_beside_them_claims_only_what_it_caused(self, chain):
@@ -142,16 +142,18 @@ class TestThroughAWallet:
 
     @pytest.mark.fault("W21")
     async def test_w21_that_only_stand_in_the_call_data_are_no_movement(self, chain):
-        said = chain.transfer(chain.treasury, 5, MEMO)
-        to_nobody = type(said)("0x" + "5a" * 20, 0, said.data, said.gas_limit)
+        to_treasury = chain.transfer(chain.treasury, 5, MEMO)
+        to_external_account = type(to_treasury)(
+            "0x" + "5a" * 20, 0, to_treasury.data, to_treasury.gas_limit
+        )
 
-        assert await sent(chain, chain.through_wallet(to_nobody)) == []
+        assert await sent(chain, chain.through_wallet(to_external_account)) == []
 
     @pytest.mark.fault("W16")
     async def test_w16_a_memo_in_a_deposits_call_data_credits_nobody_else(self, chain):
         deposit = chain.deposit_token(11, 5)
-        said = chain.transfer(chain.treasury, 5, MEMO).data
-        call = type(deposit)(deposit.to, 0, deposit.data + said, deposit.gas_limit)
+        transfer_data = chain.transfer(chain.treasury, 5, MEMO).data
+        call = type(deposit)(deposit.to, 0, deposit.data + transfer_data, deposit.gas_limit)
 
         claimed, deposited = await sent(chain, call)
 
@@ -163,10 +165,10 @@ class TestOfAnyToken:
     async def test_are_read_from_their_transaction_whether_followed_or_not(self, chain):
         (sent_one,) = await chain.send_and_mine(chain.user, chain.transfer(chain.wallet, 7))
 
-        told = await chain.reader.reported_transfers(sent_one.transaction_hash)
+        reported = await chain.reader.reported_transfers(sent_one.transaction_hash)
 
-        (transfer,) = told.transfers
-        assert (told.succeeded, told.block) == (True, await chain.reader.head())
+        (transfer,) = reported.transfers
+        assert (reported.succeeded, reported.block) == (True, await chain.reader.head())
         assert (transfer.token, transfer.base_units) == (chain.token, 7)
         assert (transfer.from_address, transfer.to_address) == (chain.user.address, chain.wallet)
 

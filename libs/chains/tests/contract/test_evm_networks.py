@@ -18,7 +18,7 @@ from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.ports import Call
 
 pytestmark = pytest.mark.connected
-NOBODY = codec.checksum_address("0x" + "a0" * 20)
+UNUSED_ADDRESS = codec.checksum_address("0x" + "a0" * 20)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ async def test_many_blocks_are_read_by_ranges_and_say_the_same(anvil, rpc):
     await anvil.send_and_mine(anvil.user, anvil.deposit_token(84, 4))
     head = await anvil.reader.head()
 
-    told = await anvil.blocks_until_head(after=start)
+    received = await anvil.blocks_until_head(after=start)
     careful = reader_of(anvil, rpc, pace=Pace(gap_blocks_max=10**9))
     every: list[BlockAdded] = []
     async with aclosing(careful.follow(after=start)) as events:
@@ -98,14 +98,14 @@ async def test_many_blocks_are_read_by_ranges_and_say_the_same(anvil, rpc):
                     break
 
     assert len(every) == head.number - start.number
-    assert [e for e in told if e.movements] == [e for e in every if e.movements]
-    assert [m.base_units for e in told for m in e.movements if isinstance(m, Deposited)] == [
+    assert [e for e in received if e.movements] == [e for e in every if e.movements]
+    assert [m.base_units for e in received for m in e.movements if isinstance(m, Deposited)] == [
         1,
         2,
         3,
         4,
     ]
-    assert len(told) < 50
+    assert len(received) < 50
 
 
 async def test_a_new_head_wakes_a_reader_that_hardly_polls(anvil, anvil_url, rpc, session):
@@ -158,11 +158,11 @@ class TestStartupCheck:
 
     @pytest.mark.fault("M12")
     async def test_an_address_without_code_is_named(self, anvil, rpc):
-        with pytest.raises(ChainMismatch, match=f"no contract at {NOBODY}"):
+        with pytest.raises(ChainMismatch, match=f"no contract at {UNUSED_ADDRESS}"):
             await check_chain(
                 rpc,
                 chain_id=31337,
-                depository=NOBODY,
+                depository=UNUSED_ADDRESS,
                 treasury=anvil.treasury,
                 decimals={},
             )

@@ -26,7 +26,7 @@ from swap_chains.evm.signatures import normalised
 from swap_chains.ports import Call, Simulated
 from swap_domain.gasless import Gasless, GaslessStandard, TokenDomain
 
-from .conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER, USER_KEY
+from .conftest import ARTIFACTS, EXTERNAL_ACCOUNT, OPERATOR_KEY, OWNER_KEY, USER_KEY
 
 pytestmark = pytest.mark.connected
 
@@ -83,7 +83,7 @@ class World:
 
     async def view(self, to: str, data: bytes) -> int:
         head = await self.reader.head()
-        returned = await self.reader.call(Call(to, 0, data, GAS), sender=STRANGER, at=head)
+        returned = await self.reader.call(Call(to, 0, data, GAS), sender=EXTERNAL_ACCOUNT, at=head)
         return codec.decode_uint(returned)
 
     async def tried(self, data: bytes, *, to: str | None = None, sender: str) -> Simulated:
@@ -148,72 +148,72 @@ async def world(anvil_url: str, deployed: Deployed) -> AsyncIterator[World]:
         await ask("evm_revert", snapshot)
 
 
-def signed(asked: RelayedDeposit, key: str = USER_KEY) -> bytes:
-    made = Account.sign_typed_data(key, full_message=asked.typed_data())
+def signed(relay: RelayedDeposit, key: str = USER_KEY) -> bytes:
+    made = Account.sign_typed_data(key, full_message=relay.typed_data())
     return normalised(bytes(made.signature))
 
 
 @pytest.mark.parametrize("standard", GaslessStandard)
 class TestEachStandard:
     async def test_what_was_signed_is_deposited_for_the_swap(self, world, standard):
-        asked = await world.relayed(standard)
-        before = await world.balance(asked.token, USER)
+        relay = await world.relayed(standard)
+        before = await world.balance(relay.token, USER)
 
-        assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
+        assert await world.sent(relay.call_data(signed(relay)), sender=OPERATOR)
 
-        assert await world.balance(asked.token, world.treasury) == AMOUNT
-        assert await world.balance(asked.token, USER) == before - AMOUNT
-        assert await world.balance(asked.token, world.paymaster) == 0
+        assert await world.balance(relay.token, world.treasury) == AMOUNT
+        assert await world.balance(relay.token, USER) == before - AMOUNT
+        assert await world.balance(relay.token, world.paymaster) == 0
 
     @pytest.mark.fault("G3")
     async def test_g3_a_signature_from_the_mempool_cannot_pay_for_the_thiefs_swap(
         self, world, standard
     ):
-        asked = await world.relayed(standard)
-        signature = signed(asked)
-        theirs = replace(asked, key=codec.depository_id(ANOTHER_SWAP))
+        relay = await world.relayed(standard)
+        signature = signed(relay)
+        theirs = replace(relay, key=codec.depository_id(ANOTHER_SWAP))
 
-        stolen = await world.tried(theirs.call_data(signature), sender=STRANGER)
-        copied = await world.tried(asked.call_data(signature), sender=STRANGER)
+        stolen = await world.tried(theirs.call_data(signature), sender=EXTERNAL_ACCOUNT)
+        copied = await world.tried(relay.call_data(signature), sender=EXTERNAL_ACCOUNT)
 
         assert (stolen.is_revert, stolen.data[:4]) == (True, NOT_OPERATOR)
         assert (copied.is_revert, copied.data[:4]) == (True, NOT_OPERATOR)
-        assert (await world.tried(asked.call_data(signature), sender=OPERATOR)).succeeded
+        assert (await world.tried(relay.call_data(signature), sender=OPERATOR)).succeeded
 
     @pytest.mark.fault("G3")
     async def test_g3_a_stolen_try_in_an_earlier_block_leaves_the_deposit_as_it_was(
         self, world, standard
     ):
-        asked = await world.relayed(standard)
-        signature = signed(asked)
-        theirs = replace(asked, key=codec.depository_id(ANOTHER_SWAP))
+        relay = await world.relayed(standard)
+        signature = signed(relay)
+        theirs = replace(relay, key=codec.depository_id(ANOTHER_SWAP))
 
-        assert not await world.sent(theirs.call_data(signature), sender=STRANGER)
+        assert not await world.sent(theirs.call_data(signature), sender=EXTERNAL_ACCOUNT)
 
-        assert await world.balance(asked.token, USER) >= AMOUNT
-        assert await world.sent(asked.call_data(signature), sender=OPERATOR)
-        assert await world.balance(asked.token, world.treasury) == AMOUNT
+        assert await world.balance(relay.token, USER) >= AMOUNT
+        assert await world.sent(relay.call_data(signature), sender=OPERATOR)
+        assert await world.balance(relay.token, world.treasury) == AMOUNT
 
     @pytest.mark.fault("G3")
     async def test_g3_the_money_goes_to_no_other_receiver(self, world, standard):
-        asked = await world.relayed(standard)
-        theirs = replace(asked, receiver=STRANGER)
+        relay = await world.relayed(standard)
+        theirs = replace(relay, receiver=EXTERNAL_ACCOUNT)
 
-        answer = await world.tried(theirs.call_data(signed(asked)), sender=OPERATOR)
+        answer = await world.tried(theirs.call_data(signed(relay)), sender=OPERATOR)
 
         assert answer.is_revert
 
     async def test_one_signature_deposits_once(self, world, standard):
-        asked = await world.relayed(standard)
-        data = asked.call_data(signed(asked))
+        relay = await world.relayed(standard)
+        data = relay.call_data(signed(relay))
         assert await world.sent(data, sender=OPERATOR)
 
         assert (await world.tried(data, sender=OPERATOR)).is_revert
 
     async def test_somebody_elses_signature_is_refused(self, world, standard):
-        asked = await world.relayed(standard)
+        relay = await world.relayed(standard)
 
-        answer = await world.tried(asked.call_data(signed(asked, OPERATOR_KEY)), sender=OPERATOR)
+        answer = await world.tried(relay.call_data(signed(relay, OPERATOR_KEY)), sender=OPERATOR)
 
         assert answer.is_revert
 
@@ -221,8 +221,8 @@ class TestEachStandard:
     async def test_g12_a_signature_is_worth_nothing_after_its_window(self, world, standard):
         head = await world.reader.head()
         soon = int(head.time.timestamp()) + 60
-        asked = replace(await world.relayed(standard), valid_before=soon)
-        data = asked.call_data(signed(asked))
+        relay = replace(await world.relayed(standard), valid_before=soon)
+        data = relay.call_data(signed(relay))
         assert (await world.tried(data, sender=OPERATOR)).succeeded
 
         await world.ask("evm_increaseTime", 61)
@@ -233,15 +233,15 @@ class TestEachStandard:
 
 @pytest.mark.fault("G1")
 async def test_g1_a_copied_authorization_is_worth_nothing_at_the_token(world):
-    asked = await world.relayed(EIP3009)
-    signature = signed(asked)
+    relay = await world.relayed(EIP3009)
+    signature = signed(relay)
     words = (
         codec.address_word(USER)
         + codec.address_word(world.paymaster)
         + codec.uint_word(AMOUNT)
         + codec.uint_word(0)
         + codec.uint_word(FOR_LONG)
-        + codec.uint_word(asked.nonce)
+        + codec.uint_word(relay.nonce)
         + codec.uint_word(signature[-1])
         + signature[:-1]
     )
@@ -249,24 +249,24 @@ async def test_g1_a_copied_authorization_is_worth_nothing_at_the_token(world):
 
     for name in ("receiveWithAuthorization", "transferWithAuthorization"):
         data = selector(name + tail) + words
-        assert not await world.sent(data, to=asked.token, sender=STRANGER)
+        assert not await world.sent(data, to=relay.token, sender=EXTERNAL_ACCOUNT)
 
-    assert await world.sent(asked.call_data(signature), sender=OPERATOR)
+    assert await world.sent(relay.call_data(signature), sender=OPERATOR)
 
 
 @pytest.mark.fault("G3")
 async def test_g3_a_mistaken_operator_cannot_use_an_authorization_for_another_swap(world):
     """The nonce is derived from the swap on chain: not even an operator can bend it."""
-    asked = await world.relayed(EIP3009)
-    bent = replace(asked, key=codec.depository_id(ANOTHER_SWAP))
+    relay = await world.relayed(EIP3009)
+    bent = replace(relay, key=codec.depository_id(ANOTHER_SWAP))
 
-    assert (await world.tried(bent.call_data(signed(asked)), sender=OPERATOR)).is_revert
+    assert (await world.tried(bent.call_data(signed(relay)), sender=OPERATOR)).is_revert
 
 
 @pytest.mark.fault("G2")
 async def test_g2_a_permit_that_somebody_used_first_is_deposited_all_the_same(world):
-    asked = await world.relayed(EIP2612)
-    signature = signed(asked)
+    relay = await world.relayed(EIP2612)
+    signature = signed(relay)
     permit = (
         selector("permit(address,address,uint256,uint256,uint8,bytes32,bytes32)")
         + codec.address_word(USER)
@@ -276,44 +276,44 @@ async def test_g2_a_permit_that_somebody_used_first_is_deposited_all_the_same(wo
         + codec.uint_word(signature[-1])
         + signature[:-1]
     )
-    assert await world.sent(permit, to=asked.token, sender=STRANGER)
+    assert await world.sent(permit, to=relay.token, sender=EXTERNAL_ACCOUNT)
 
-    assert await world.sent(asked.call_data(signature), sender=OPERATOR)
+    assert await world.sent(relay.call_data(signature), sender=OPERATOR)
 
-    assert await world.balance(asked.token, world.treasury) == AMOUNT
+    assert await world.balance(relay.token, world.treasury) == AMOUNT
 
 
 @pytest.mark.fault("G4")
 async def test_g4_the_allowance_of_one_permit_pays_for_no_other_deposit(world):
-    asked = await world.relayed(EIP2612)
-    assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
+    relay = await world.relayed(EIP2612)
+    assert await world.sent(relay.call_data(signed(relay)), sender=OPERATOR)
     allowance = codec.encode_allowance(USER, world.paymaster)
 
-    assert await world.view(asked.token, allowance) == 0
+    assert await world.view(relay.token, allowance) == 0
 
 
 @pytest.mark.fault("G11")
 async def test_g11_a_cancelled_authorization_is_refused(world):
-    asked = await world.relayed(EIP3009)
+    relay = await world.relayed(EIP3009)
     cancel = selector("cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)")
-    told = {
+    typed_data = {
         "types": {
-            "EIP712Domain": asked.typed_data()["types"]["EIP712Domain"],
+            "EIP712Domain": relay.typed_data()["types"]["EIP712Domain"],
             "CancelAuthorization": [
                 {"name": "authorizer", "type": "address"},
                 {"name": "nonce", "type": "bytes32"},
             ],
         },
         "primaryType": "CancelAuthorization",
-        "domain": asked.typed_data()["domain"],
-        "message": {"authorizer": USER, "nonce": asked.nonce_text},
+        "domain": relay.typed_data()["domain"],
+        "message": {"authorizer": USER, "nonce": relay.nonce_text},
     }
-    by_user = bytes(Account.sign_typed_data(USER_KEY, full_message=told).signature)
-    words = codec.address_word(USER) + codec.uint_word(asked.nonce)
+    by_user = bytes(Account.sign_typed_data(USER_KEY, full_message=typed_data).signature)
+    words = codec.address_word(USER) + codec.uint_word(relay.nonce)
     data = cancel + words + codec.uint_word(by_user[-1]) + by_user[:-1]
-    assert await world.sent(data, to=asked.token, sender=STRANGER)
+    assert await world.sent(data, to=relay.token, sender=EXTERNAL_ACCOUNT)
 
-    answer = await world.tried(asked.call_data(signed(asked)), sender=OPERATOR)
+    answer = await world.tried(relay.call_data(signed(relay)), sender=OPERATOR)
 
     assert answer.is_revert
 
@@ -321,8 +321,8 @@ async def test_g11_a_cancelled_authorization_is_refused(world):
 @pytest.mark.fault("G8")
 async def test_g8_the_token_decides_about_an_account_that_delegates(world):
     """A key that signed a delegation (EIP-7702) is recovered here, and refused by the token."""
-    asked = await world.relayed(EIP3009)
-    data = asked.call_data(signed(asked))
+    relay = await world.relayed(EIP3009)
+    data = relay.call_data(signed(relay))
     assert (await world.tried(data, sender=OPERATOR)).succeeded
 
     await world.ask("anvil_setCode", USER, "0xef0100" + world.treasury[2:])
@@ -381,7 +381,7 @@ class TestWhatIsOffered:
 
     @pytest.mark.fault("G5")
     async def test_g5_a_token_that_swallows_every_call_is_not(self, world, gasless_reader):
-        fake = STRANGER
+        fake = EXTERNAL_ACCOUNT
         await world.ask("anvil_setCode", fake, SWALLOWS)
 
         found = await gasless_reader.findings(
@@ -442,15 +442,15 @@ class TestWallets:
     async def test_g9_a_wallet_with_code_deposits_where_the_token_asks_it(
         self, world, gasless_reader
     ):
-        asked = await world.relayed(EIP3009)
+        relay = await world.relayed(EIP3009)
         await world.ask("anvil_setCode", USER, KNOWS_EVERYTHING)
 
-        signer_state = await gasless_reader.signer_state(asked)
-        answer = await gasless_reader.simulate_relay(asked, b"\x77" * 130, operator=OPERATOR)
+        signer_state = await gasless_reader.signer_state(relay)
+        answer = await gasless_reader.simulate_relay(relay, b"\x77" * 130, operator=OPERATOR)
 
         assert signer_state.has_code
         assert answer.succeeded
-        assert await world.sent(asked.call_data(b"\x77" * 130), sender=OPERATOR)
+        assert await world.sent(relay.call_data(b"\x77" * 130), sender=OPERATOR)
 
     @pytest.mark.parametrize("names_its_key", [False, True], ids=["65 bytes", "97 bytes"])
     async def test_a_wallet_that_asks_its_key_deposits_what_that_key_signed(
@@ -459,48 +459,48 @@ class TestWallets:
         """Circle's token asks the wallet (EIP-1271), and the wallet its key."""
         async with Deployer(anvil_url, OWNER_KEY) as deployer:
             wallet = await deployer.deploy(ARTIFACTS / "DevSignerWallet.json", USER)
-        asked = replace(await world.relayed(EIP3009), signer=wallet)
+        relay = replace(await world.relayed(EIP3009), signer=wallet)
         funds = codec.encode_transfer(wallet, AMOUNT)
-        assert await world.sent(funds, to=asked.token, sender=USER)
+        assert await world.sent(funds, to=relay.token, sender=USER)
         form = codec.address_word(USER) if names_its_key else b""
-        theirs, other = form + signed(asked), form + signed(asked, OPERATOR_KEY)
+        theirs, other = form + signed(relay), form + signed(relay, OPERATOR_KEY)
 
-        assert (await gasless_reader.signer_state(asked)).has_code
-        assert (await gasless_reader.simulate_relay(asked, other, operator=OPERATOR)).is_revert
-        assert (await gasless_reader.simulate_relay(asked, theirs, operator=OPERATOR)).succeeded
-        assert await world.sent(asked.call_data(theirs), sender=OPERATOR)
+        assert (await gasless_reader.signer_state(relay)).has_code
+        assert (await gasless_reader.simulate_relay(relay, other, operator=OPERATOR)).is_revert
+        assert (await gasless_reader.simulate_relay(relay, theirs, operator=OPERATOR)).succeeded
+        assert await world.sent(relay.call_data(theirs), sender=OPERATOR)
 
-        assert await world.balance(asked.token, world.treasury) == AMOUNT
-        assert await world.balance(asked.token, wallet) == 0
+        assert await world.balance(relay.token, world.treasury) == AMOUNT
+        assert await world.balance(relay.token, wallet) == 0
 
     @pytest.mark.fault("G9")
     async def test_g9_a_wallet_that_burns_all_gas_is_refused_within_the_cap(
         self, world, gasless_reader
     ):
-        asked = await world.relayed(EIP3009)
+        relay = await world.relayed(EIP3009)
         await world.ask("anvil_setCode", USER, BURNS_GAS)
 
-        answer = await gasless_reader.simulate_relay(asked, b"\x77" * 130, operator=OPERATOR)
+        answer = await gasless_reader.simulate_relay(relay, b"\x77" * 130, operator=OPERATOR)
 
         assert not answer.succeeded
 
     async def test_a_signer_whom_the_token_blocks_is_refused(self, world, gasless_reader):
-        asked = await world.relayed(EIP3009)
+        relay = await world.relayed(EIP3009)
         block = selector("blacklist(address)") + codec.address_word(USER)
-        assert await world.sent(block, to=asked.token, sender=OWNER)
+        assert await world.sent(block, to=relay.token, sender=OWNER)
 
-        answer = await gasless_reader.simulate_relay(asked, signed(asked), operator=OPERATOR)
+        answer = await gasless_reader.simulate_relay(relay, signed(relay), operator=OPERATOR)
 
         assert answer.is_revert
 
     @pytest.mark.parametrize("standard", GaslessStandard)
     async def test_a_nonce_that_was_used_is_seen(self, world, gasless_reader, standard):
-        asked = await world.relayed(standard)
-        assert not (await gasless_reader.signer_state(asked)).is_nonce_used
+        relay = await world.relayed(standard)
+        assert not (await gasless_reader.signer_state(relay)).is_nonce_used
 
-        assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
+        assert await world.sent(relay.call_data(signed(relay)), sender=OPERATOR)
 
-        assert (await gasless_reader.signer_state(asked)).is_nonce_used
+        assert (await gasless_reader.signer_state(relay)).is_nonce_used
 
 
 class TestABridgedToken:
@@ -536,25 +536,25 @@ class TestABridgedToken:
 
     async def test_is_deposited_by_what_was_signed(self, world, gasless_reader, bridged):
         listed = await world.relayed(EIP2612)
-        asked = replace(listed, token=bridged, domain=self.DOMAIN, nonce=0)
-        told = asked.typed_data()
-        assert told["domain"] == {
+        relay = replace(listed, token=bridged, domain=self.DOMAIN, nonce=0)
+        typed_data = relay.typed_data()
+        assert typed_data["domain"] == {
             "name": "Bridged Dollar",
             "version": "1",
             "verifyingContract": bridged,
             "salt": self.SALT,
         }
-        data = asked.call_data(signed(asked))
+        data = relay.call_data(signed(relay))
 
-        assert (await gasless_reader.signer_state(asked)).next_nonce == 0
+        assert (await gasless_reader.signer_state(relay)).next_nonce == 0
         assert (
-            await gasless_reader.simulate_relay(asked, signed(asked), operator=OPERATOR)
+            await gasless_reader.simulate_relay(relay, signed(relay), operator=OPERATOR)
         ).succeeded
         start = await world.reader.head()
         assert await world.sent(data, sender=OPERATOR)
 
         assert await world.balance(bridged, world.treasury) == AMOUNT
-        assert (await gasless_reader.signer_state(asked)).is_nonce_used
+        assert (await gasless_reader.signer_state(relay)).is_nonce_used
         head = await world.reader.head()
         moved = await world.reader.movements(first=start.number + 1, last=head)
         [deposited] = [m for added in moved for m in added.movements if isinstance(m, Deposited)]
@@ -566,8 +566,8 @@ class TestABridgedToken:
     ):
         elsewhere = replace(self.DOMAIN, salt="0x" + f"{137:064x}")
         listed = await world.relayed(EIP2612)
-        asked = replace(listed, token=bridged, domain=elsewhere, nonce=0)
+        relay = replace(listed, token=bridged, domain=elsewhere, nonce=0)
 
         assert (
-            await gasless_reader.simulate_relay(asked, signed(asked), operator=OPERATOR)
+            await gasless_reader.simulate_relay(relay, signed(relay), operator=OPERATOR)
         ).is_revert

@@ -37,22 +37,22 @@ class TestUpperBound:
     async def test_s26_is_what_the_oracle_asks_for_so_many_bytes(
         self, anvil_url: str, rpc: Rpc, fee_per_byte: int
     ) -> None:
-        told = await an_oracle(anvil_url, fee_per_byte)
-        assert await l1_data_fees(rpc, told).upper_bound() == 700 * fee_per_byte
+        oracle = await an_oracle(anvil_url, fee_per_byte)
+        assert await l1_data_fees(rpc, oracle).upper_bound() == 700 * fee_per_byte
 
     @pytest.mark.fault("S26")
     async def test_s26_of_more_than_anybody_believes_is_no_answer(
         self, anvil_url: str, rpc: Rpc
     ) -> None:
-        told = await an_oracle(anvil_url, 10**13)
+        oracle = await an_oracle(anvil_url, 10**13)
         with pytest.raises(ChainUnavailable, match="L1 data fee"):
-            await l1_data_fees(rpc, told).upper_bound()
+            await l1_data_fees(rpc, oracle).upper_bound()
 
     @pytest.mark.fault("S26")
     async def test_s26_of_what_is_no_oracle_is_no_answer(
         self, rpc: Rpc, contracts: Addresses
     ) -> None:
         for address in (contracts[0], "0x" + "00" * 19 + "0F"):
-            told = L1DataFee("op_stack", address, transaction_bytes=700, max_wei=10**15)
+            l1_data_fee = L1DataFee("op_stack", address, transaction_bytes=700, max_wei=10**15)
             with pytest.raises(ChainUnavailable):
-                await l1_data_fees(rpc, told).upper_bound()
+                await l1_data_fees(rpc, l1_data_fee).upper_bound()

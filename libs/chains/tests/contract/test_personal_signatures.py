@@ -14,7 +14,7 @@ from swap_chains.evm.deploy import Deployer
 from swap_chains.evm.personal_signatures import WalletAnswer, ask_wallet, personal_digest
 from swap_chains.evm.rpc import Rpc, open_session
 
-from .conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER, USER_KEY, Addresses
+from .conftest import ARTIFACTS, EXTERNAL_ACCOUNT, OPERATOR_KEY, OWNER_KEY, USER_KEY, Addresses
 
 pytestmark = pytest.mark.connected
 
@@ -101,22 +101,22 @@ class TestCode:
         ],
     )
     async def test_that_says_anything_but_yes_says_no(self, rpc, code):
-        await rpc.nodes[0].call("anvil_setCode", STRANGER, code)
+        await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, code)
         try:
-            answer = await ask_wallet(rpc, STRANGER, personal_digest(TEXT), signed())
+            answer = await ask_wallet(rpc, EXTERNAL_ACCOUNT, personal_digest(TEXT), signed())
             assert answer is WalletAnswer.REFUSED
         finally:
-            await rpc.nodes[0].call("anvil_setCode", STRANGER, "0x")
+            await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, "0x")
 
     async def test_that_says_yes_to_everything_signs_for_its_own_money_alone(self, rpc):
-        await rpc.nodes[0].call("anvil_setCode", STRANGER, JUST_YES)
+        await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, JUST_YES)
         try:
-            answer = await ask_wallet(rpc, STRANGER, personal_digest(TEXT), b"")
+            answer = await ask_wallet(rpc, EXTERNAL_ACCOUNT, personal_digest(TEXT), b"")
             assert answer is WalletAnswer.ACCEPTED
         finally:
-            await rpc.nodes[0].call("anvil_setCode", STRANGER, "0x")
+            await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, "0x")
 
     async def test_that_is_not_there_signs_nothing(self, rpc):
-        answer = await ask_wallet(rpc, STRANGER, personal_digest(TEXT), signed())
+        answer = await ask_wallet(rpc, EXTERNAL_ACCOUNT, personal_digest(TEXT), signed())
 
         assert answer is WalletAnswer.NO_CODE

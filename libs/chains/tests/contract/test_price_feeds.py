@@ -41,9 +41,9 @@ class TestLatest:
         ether = await a_feed(anvil_url, 3000_12345678, at=seconds)
         dollar = await a_feed(anvil_url, 10**18, at=seconds, decimals=18)
 
-        told = await feeds.latest([ether, dollar, ether])
+        answers = await feeds.latest([ether, dollar, ether])
 
-        assert told == {
+        assert answers == {
             ether: FeedAnswer(3000_12345678, 8, NOON),
             dollar: FeedAnswer(10**18, 18, NOON),
         }
@@ -97,9 +97,9 @@ class TestLatest:
                     head if method == "eth_getBlockByNumber" and params[0] == "latest" else result
                 )
 
-                told = await feeds.latest([ether])
+                answers = await feeds.latest([ether])
 
-        assert told == {ether: FeedAnswer(3000 * 10**8, 8, NOON)}
+        assert answers == {ether: FeedAnswer(3000 * 10**8, 8, NOON)}
 
     async def test_leaves_out_what_is_no_feed(
         self, feeds: EvmPriceFeeds, contracts: Addresses

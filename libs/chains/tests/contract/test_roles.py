@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 from eth_account import Account
 
-from libs.chains.tests.contract.conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER
+from libs.chains.tests.contract.conftest import ARTIFACTS, EXTERNAL_ACCOUNT, OPERATOR_KEY, OWNER_KEY
 from swap_chains.errors import ChainMismatch
 from swap_chains.evm.check_roles import (
     ContractRoles,
@@ -76,16 +76,16 @@ async def test_m12_another_owner_or_a_pending_one_is_named(
     deployed: Deployed, contract: str
 ) -> None:
     governed: GovernedContract = getattr(deployed.roles, contract.lower())
-    expected = replace(governed, owner=STRANGER)
+    expected = replace(governed, owner=EXTERNAL_ACCOUNT)
 
     finding = await deployed.findings(**{contract.lower(): expected})
     assert finding == (
-        f"the {contract} {governed.address} is owned by {OWNER}, expected {STRANGER}"
+        f"the {contract} {governed.address} is owned by {OWNER}, expected {EXTERNAL_ACCOUNT}"
     )
 
-    await deployed.order(contract, "transferOwnership", STRANGER)
+    await deployed.order(contract, "transferOwnership", EXTERNAL_ACCOUNT)
     assert await deployed.findings() == (
-        f"the {contract} {governed.address} has the pending owner {STRANGER}, expected none"
+        f"the {contract} {governed.address} has the pending owner {EXTERNAL_ACCOUNT}, expected none"
     )
 
 
@@ -95,10 +95,12 @@ async def test_m12_a_signer_must_operate_and_another_operator_is_returned(
     deployed: Deployed, contract: str
 ) -> None:
     governed: GovernedContract = getattr(deployed.roles, contract.lower())
-    await deployed.order(contract, "addOperator", STRANGER)
+    await deployed.order(contract, "addOperator", EXTERNAL_ACCOUNT)
 
-    assert await check_roles(deployed.rpc, deployed.roles) == [UnknownOperator(contract, STRANGER)]
-    known = replace(deployed.roles, operators=frozenset({OPERATOR, STRANGER}))
+    assert await check_roles(deployed.rpc, deployed.roles) == [
+        UnknownOperator(contract, EXTERNAL_ACCOUNT)
+    ]
+    known = replace(deployed.roles, operators=frozenset({OPERATOR, EXTERNAL_ACCOUNT}))
     assert await check_roles(deployed.rpc, known) == []
 
     await deployed.order(contract, "removeOperator", OPERATOR)
@@ -111,13 +113,13 @@ async def test_m12_the_depository_lists_the_expected_receivers_only(deployed: De
     depository, treasury = deployed.roles.depository, deployed.roles.treasury
     assert depository is not None
     assert treasury is not None
-    await deployed.order("Depository", "addToWhitelist", STRANGER)
+    await deployed.order("Depository", "addToWhitelist", EXTERNAL_ACCOUNT)
 
     assert await deployed.findings() == (
-        f"the Depository {depository.address} lists {STRANGER}, "
+        f"the Depository {depository.address} lists {EXTERNAL_ACCOUNT}, "
         "which the catalogue does not name as a receiver"
     )
-    both = frozenset({treasury.address, STRANGER})
+    both = frozenset({treasury.address, EXTERNAL_ACCOUNT})
     assert await check_roles(deployed.rpc, replace(deployed.roles, receivers=both)) == []
 
     await deployed.order("Depository", "removeFromWhitelist", treasury.address)
@@ -131,9 +133,9 @@ async def test_m12_the_paymaster_uses_the_depository_of_the_catalogue(deployed: 
     assert paymaster is not None
     assert depository is not None
 
-    assert await deployed.findings(deposits_through=STRANGER) == (
+    assert await deployed.findings(deposits_through=EXTERNAL_ACCOUNT) == (
         f"the Paymaster {paymaster.address} deposits through {depository.address}, "
-        f"expected {STRANGER}"
+        f"expected {EXTERNAL_ACCOUNT}"
     )
 
 
@@ -148,7 +150,7 @@ async def test_m12_a_contract_without_these_views_is_refused(deployed: Deployed)
 
 @pytest.mark.fault("M12")
 async def test_m12_what_the_catalogue_does_not_name_is_not_checked(deployed: Deployed) -> None:
-    await deployed.order("Treasury", "transferOwnership", STRANGER)
+    await deployed.order("Treasury", "transferOwnership", EXTERNAL_ACCOUNT)
     nothing = replace(deployed.roles, treasury=None, depository=None, paymaster=None)
 
     assert await check_roles(deployed.rpc, nothing) == []

@@ -164,19 +164,21 @@ class ScriptedNode:
         self.requests += 1
         if self.stream is not None:
             return await self.stream(request)
-        asked = orjson.loads(await request.read())
-        answers = [self._one(a) for a in (asked if isinstance(asked, list) else [asked])]
-        body = answers if isinstance(asked, list) else answers[0]
+        requested = orjson.loads(await request.read())
+        answers = [
+            self._one(a) for a in (requested if isinstance(requested, list) else [requested])
+        ]
+        body = answers if isinstance(requested, list) else answers[0]
         if self.reply is not None:
             return await self.reply(body)
         return web.Response(body=orjson.dumps(body))
 
-    def _one(self, asked: dict[str, Any]) -> dict[str, Any]:
-        method, params = asked["method"], asked["params"]
+    def _one(self, request: dict[str, Any]) -> dict[str, Any]:
+        method, params = request["method"], request["params"]
         self.methods.append(method)
         answer = self.change(method, params, self.chain.answer(method, params))
         key = "error" if isinstance(answer, dict) and "code" in answer else "result"
-        return {"jsonrpc": "2.0", "id": asked["id"], key: answer}
+        return {"jsonrpc": "2.0", "id": request["id"], key: answer}
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def saying(dollars, *, before=None):
     return change
 
 
-def told(dollars):
+def price_of(dollars):
     return {FEED: FeedAnswer(dollars * 10**8, 8, NOON)}
 
 
@@ -61,7 +61,7 @@ async def nodes(serve):
 @pytest.mark.parametrize("liar", [0, 1])
 async def test_one_of_two_nodes_that_lies_gives_no_price(session, nodes, liar):
     feeds = feeds_of(session, *nodes[:2])
-    assert await feeds.latest([FEED]) == told(3000)
+    assert await feeds.latest([FEED]) == price_of(3000)
 
     nodes[liar].change = saying(1)
 
@@ -72,7 +72,7 @@ async def test_one_of_two_nodes_that_lies_gives_no_price(session, nodes, liar):
 async def test_one_of_three_that_lies_changes_nothing(session, nodes):
     nodes[0].change = saying(1)
 
-    assert await feeds_of(session, *nodes).latest([FEED]) == told(3000)
+    assert await feeds_of(session, *nodes).latest([FEED]) == price_of(3000)
 
 
 async def test_a_price_of_a_minute_ago_is_not_passed_off_as_the_newest(session, nodes):
@@ -92,7 +92,7 @@ async def test_a_provider_that_is_a_block_behind_closes_nothing(session, nodes):
     common = behind.chain.blocks[-1]
     ahead.change = saying(3001, before=(common, 3000))
 
-    assert await feeds_of(session, ahead, behind).latest([FEED]) == told(3000)
+    assert await feeds_of(session, ahead, behind).latest([FEED]) == price_of(3000)
 
 
 async def test_one_of_two_is_not_enough(session, nodes):
@@ -111,5 +111,5 @@ async def test_a_poll_is_two_requests_to_each_provider(session, nodes):
 
 
 async def test_the_only_provider_is_asked_once_at_its_head(session, nodes):
-    assert await feeds_of(session, nodes[0]).latest([FEED]) == told(3000)
+    assert await feeds_of(session, nodes[0]).latest([FEED]) == price_of(3000)
     assert nodes[0].requests == 1

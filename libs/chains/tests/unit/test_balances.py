@@ -29,10 +29,10 @@ class Node:
     refuses_calls: bool = False
     is_pruned: bool = False
     is_short: bool = False
-    asked: list[str] = field(default_factory=list)
+    requested_methods: list[str] = field(default_factory=list)
 
     async def batch(self, requests):  # type: ignore[no-untyped-def]
-        self.asked += [request.method for request in requests]
+        self.requested_methods += [request.method for request in requests]
         return [self._answer(*request.params, method=request.method) for request in requests]
 
     def _answer(self, what, place, *, method):  # type: ignore[no-untyped-def]
@@ -59,13 +59,13 @@ async def test_many_accounts_take_few_calls(count: int, calls: int) -> None:
     balances = await read_balances(node, coins(count), BLOCK)  # type: ignore[arg-type]
 
     assert list(balances.values()) == list(range(1, count + 1))
-    assert node.asked == ["eth_call"] * calls
+    assert node.requested_methods == ["eth_call"] * calls
 
 
 async def test_few_accounts_are_asked_for_one_by_one() -> None:
     node = Node()
     await read_balances(node, coins(TOGETHER_MIN - 1), BLOCK)  # type: ignore[arg-type]
-    assert set(node.asked) == {"eth_getBalance"}
+    assert set(node.requested_methods) == {"eth_getBalance"}
 
 
 async def test_a_node_that_takes_no_such_call_is_asked_one_by_one() -> None:
@@ -82,7 +82,7 @@ async def test_a_node_without_the_state_is_not_asked_for_every_account() -> None
     with pytest.raises(NodeRefused, match="missing trie node"):
         await read_balances(node, coins(2000), BLOCK)  # type: ignore[arg-type]
 
-    assert node.asked.count("eth_getBalance") == 1
+    assert node.requested_methods.count("eth_getBalance") == 1
 
 
 async def test_an_answer_of_another_length_is_no_answer() -> None:

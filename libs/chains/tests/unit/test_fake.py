@@ -48,11 +48,11 @@ async def test_a_replacement_needs_a_tenth_more_of_both_fees():
     await submit(chain, pay(PAYMENT))
 
     _, refused = await submit(chain, pay(PAYMENT), fees=BARELY_HIGHER)
-    _, taken = await submit(chain, pay(PAYMENT), fees=HIGHER)
+    _, replaced = await submit(chain, pay(PAYMENT), fees=HIGHER)
 
     assert refused.is_refused
     assert "underpriced" in refused.text
-    assert taken.is_out
+    assert replaced.is_out
     assert len(chain.pool) == 1
 
 

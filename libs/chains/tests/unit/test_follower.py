@@ -331,14 +331,14 @@ class TestFinality:
         node = await serve()
         node.chain.grow(6)
         node.chain.finality_depth = 2
-        told = []
+        received = []
 
         async def run():
             reader = reader_of(session, node)
             async with aclosing(reader.follow(after=block(node.chain, 0))) as events:
                 async for event in events:
                     if isinstance(event, BlocksFinalized):
-                        told.append(event.upto.number)
+                        received.append(event.upto.number)
                         node.chain.finality_depth = 5
                         node.chain.grow(1)
                     elif event.block.number == 9:
@@ -348,7 +348,7 @@ class TestFinality:
 
         async with asyncio.timeout(5):
             await run()
-        assert told == [4]
+        assert received == [4]
 
     async def test_a_claim_ahead_of_the_end_is_told_when_the_end_gets_there(self):
         blocks = [Block(n, f"0x{n}", f"0x{n - 1}", None) for n in range(6)]
@@ -416,12 +416,12 @@ class TestCatchingUp:
         node.chain.grow(60)
         for number in range(1, 61):
             node.chain.add_transfer(number, number)
-        asked = Counter()
+        requests = Counter()
 
         # As Geth does: it answers until the answers together are large, and refuses the others.
         def refuse_many(this, params, answer):
-            asked[node.requests, this] += 1
-            if asked[node.requests, method] > 10:
+            requests[node.requests, this] += 1
+            if requests[node.requests, method] > 10:
                 return {"code": -32003, "message": "response too large"}
             return answer
 
@@ -457,11 +457,11 @@ class TestCatchingUp:
             node.chain.add_transfer(number, number)
 
         # As Geth does with many headers at once.
-        asked = Counter()
+        requests = Counter()
 
         def refuse_many(method, params, answer):
-            asked[node.requests, method] += 1
-            if asked[node.requests, "eth_getBlockByNumber"] > 20:
+            requests[node.requests, method] += 1
+            if requests[node.requests, "eth_getBlockByNumber"] > 20:
                 return {"code": -32003, "message": "response too large"}
             return answer
 

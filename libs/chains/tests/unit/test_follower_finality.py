@@ -94,11 +94,11 @@ class TestNearTheHead:
     async def test_becomes_final_when_the_second_provider_is_back(self, session, two):
         followed, other = two
         followed.chain.finality_depth = other.chain.finality_depth = 1
-        asked = []
+        requested = []
 
         def back_later(method, params, answer):
-            asked.append(method)
-            return away(method, params, answer) if len(asked) < 4 else answer
+            requested.append(method)
+            return away(method, params, answer) if len(requested) < 4 else answer
 
         other.change = back_later
 
@@ -183,11 +183,11 @@ class TestCatchingUp:
         """A chain that is forged below the height at which finality was compared."""
         liar, honest = far
         end, forged = 35, "0x" + "ab" * 32
-        asked = []
+        requested = []
 
         def forge_once_compared(method, params, answer):
             if method == "eth_getBlockByNumber" and params[0] == hex(end):
-                asked.append(params)
+                requested.append(params)
                 return {**answer, "hash": forged}
             return answer
 
@@ -196,4 +196,4 @@ class TestCatchingUp:
 
         with pytest.raises(FinalBlocksDiffer):
             await until_final(reader_of(session, liar, honest), after=block(liar, 0))
-        assert asked
+        assert requested

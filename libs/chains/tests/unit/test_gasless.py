@@ -48,20 +48,20 @@ def relayed(standard: GaslessStandard, domain: TokenDomain = DOMAINS["usual"]) -
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 @pytest.mark.parametrize("standard", GaslessStandard)
 def test_what_is_signed_is_what_other_wallets_sign(standard, domain):
-    asked = relayed(standard, domain)
+    relay = relayed(standard, domain)
 
-    theirs = encode_typed_data(full_message=asked.typed_data())
+    theirs = encode_typed_data(full_message=relay.typed_data())
 
-    assert asked.digest() == bytes(_hash_eip191_message(theirs))
+    assert relay.digest() == bytes(_hash_eip191_message(theirs))
     assert domain_separator(domain, chain_id=31337, token=TOKEN) == bytes(theirs.header)
 
 
 @pytest.mark.parametrize("standard", GaslessStandard)
 def test_a_key_is_recovered_from_what_it_signed(standard):
-    asked = relayed(standard)
-    signed = Account.sign_typed_data(KEY, full_message=asked.typed_data())
+    relay = relayed(standard)
+    signed = Account.sign_typed_data(KEY, full_message=relay.typed_data())
 
-    assert recover(asked.digest(), bytes(signed.signature)) == SIGNER
+    assert recover(relay.digest(), bytes(signed.signature)) == SIGNER
     assert recover(b"\x01" * 32, bytes(signed.signature)) != SIGNER
 
 
@@ -69,7 +69,7 @@ class TestG7:
     """High s, v of 0 and 1, and 64 bytes are brought into the form that tokens take."""
 
     def forms(self) -> dict[str, bytes]:
-        signed = Account.sign_typed_data(KEY, full_message=self.asked.typed_data())
+        signed = Account.sign_typed_data(KEY, full_message=self.relay.typed_data())
         plain = bytes(signed.signature)
         r, s, v = plain[:32], int.from_bytes(plain[32:64], "big"), plain[64]
         compact = s | (v - 27) << 255
@@ -80,7 +80,7 @@ class TestG7:
             "64 bytes": r + compact.to_bytes(32, "big"),
         }
 
-    asked = relayed(GaslessStandard.EIP3009)
+    relay = relayed(GaslessStandard.EIP3009)
 
     @pytest.mark.parametrize("form", ["as wallets give it", "v of 0 or 1", "high s", "64 bytes"])
     @pytest.mark.fault("G7")
@@ -88,7 +88,7 @@ class TestG7:
         forms = self.forms()
 
         assert normalised(forms[form]) == forms["as wallets give it"]
-        assert recover(self.asked.digest(), normalised(forms[form])) == SIGNER
+        assert recover(self.relay.digest(), normalised(forms[form])) == SIGNER
 
     @pytest.mark.parametrize(
         "signature",
@@ -97,7 +97,7 @@ class TestG7:
     )
     @pytest.mark.fault("G7")
     def test_g7_what_is_no_signature_is_nobodys(self, signature):
-        assert recover(self.asked.digest(), normalised(signature)) is None
+        assert recover(self.relay.digest(), normalised(signature)) is None
 
 
 def test_a_permit_of_a_wallet_with_code_has_no_call():

@@ -35,14 +35,14 @@ class TestSecondLook:
         honest.chain.grow(3)
         failures = []
         last = block(liar, 3)
-        asked = liar.requests
+        requests_before = liar.requests
 
         with pytest.raises(BlockDiffers):
             await reader_of(session, [liar, honest], failures).movements(
                 first=1, last=last, excluded_providers={last.provider}
             )
 
-        assert liar.requests == asked
+        assert liar.requests == requests_before
 
     @pytest.mark.fault("W1")
     async def test_w1_it_waits_while_no_other_provider_answers(self, session, serve):

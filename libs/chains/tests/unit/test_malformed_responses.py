@@ -36,8 +36,8 @@ def reader_of(session, *nodes):
 def with_(method, **changes):
     """Change every mapping among the answers of a method."""
 
-    def change(asked, params, answer):
-        if asked != method:
+    def change(requested_method, params, answer):
+        if requested_method != method:
             return answer
         many = answer if isinstance(answer, list) else [answer]
         changed = [{**one, **changes} if isinstance(one, dict) else one for one in many]
@@ -143,9 +143,9 @@ class TestRefusals:
 
     @pytest.mark.fault("S25")
     async def test_s25_who_refuses_is_no_witness_of_absence(self, session, nodes):
-        told = await reader_of(session, *nodes).receipts_of_each_node([KNOWN])
+        reports = await reader_of(session, *nodes).receipts_of_each_node([KNOWN])
 
-        assert [said.has_answered for said in told[KNOWN]] == [False, True]
+        assert [report.has_answered for report in reports[KNOWN]] == [False, True]
 
     @pytest.mark.parametrize("ask", ["receipts", "transactions"])
     async def test_another_node_is_asked(self, session, nodes, ask):

@@ -44,10 +44,10 @@ def movements(*logs):
 
 def claims(*logs):
     """Say which logs are claimed, by the place of the log that claims them."""
-    told = movements(*logs)
-    deposits = {m.id: place for place, m in enumerate(told) if isinstance(m, Deposited)}
+    found = movements(*logs)
+    deposits = {m.id: place for place, m in enumerate(found) if isinstance(m, Deposited)}
     return [
-        deposits.get(m.claimed_by) for m in told if isinstance(m, TokenTransfer | NativeReceived)
+        deposits.get(m.claimed_by) for m in found if isinstance(m, TokenTransfer | NativeReceived)
     ]
 
 

@@ -39,12 +39,12 @@ async def test_each_node_is_asked_and_named(session, nodes):
     for node, status in zip(nodes, ("0x0", "0x1", None), strict=True):
         saying(node, status)
 
-    told = (await state_of(session, nodes).receipts_of_each_node([HASH]))[HASH]
+    reports = (await state_of(session, nodes).receipts_of_each_node([HASH]))[HASH]
 
-    assert [t.has_answered for t in told] == [True, True, True]
-    assert [t.receipt and t.receipt.succeeded for t in told] == [False, True, None]
-    assert [t.node.partition(":")[0] for t in told] == ["0", "1", "2"]
-    assert all("secret-key" not in t.node for t in told)
+    assert [t.has_answered for t in reports] == [True, True, True]
+    assert [t.receipt and t.receipt.succeeded for t in reports] == [False, True, None]
+    assert [t.node.partition(":")[0] for t in reports] == ["0", "1", "2"]
+    assert all("secret-key" not in t.node for t in reports)
 
 
 async def test_who_does_not_answer_says_nothing(session, nodes):
@@ -52,9 +52,9 @@ async def test_who_does_not_answer_says_nothing(session, nodes):
     nodes[1].change = lambda *_: {"code": -32005, "message": "limit"}
     nodes[2].change = lambda method, params, answer: {"blockNumber": "0x0"}
 
-    told = (await state_of(session, nodes).receipts_of_each_node([HASH]))[HASH]
+    reports = (await state_of(session, nodes).receipts_of_each_node([HASH]))[HASH]
 
-    assert [(t.has_answered, t.receipt is not None) for t in told] == [
+    assert [(t.has_answered, t.receipt is not None) for t in reports] == [
         (True, True),
         (False, False),
         (False, False),
@@ -76,8 +76,8 @@ async def test_s26_the_fee_of_a_networks_data_is_part_of_what_a_transaction_cost
     without = node.change
 
     def change(method, params, answer):
-        told = without(method, params, answer)
-        return {**told, "l1Fee": "0x64"} if method == "eth_getTransactionReceipt" else told
+        changed = without(method, params, answer)
+        return {**changed, "l1Fee": "0x64"} if method == "eth_getTransactionReceipt" else changed
 
     node.change = change
 

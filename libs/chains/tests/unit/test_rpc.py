@@ -37,20 +37,20 @@ def answering(status=200, body=None):
 
 class TestBeforeCall:
     async def test_is_asked_by_who_asks_and_before_every_request(self, session, serve):
-        node, asked = await serve(), []
+        node, calls = await serve(), []
         urls = [node.url]
         rpc = Rpc.to_urls(
             "TESTNET",
             urls,
             session,
             batch_max=2,
-            before_call=lambda: asked.append(node.requests),
+            before_call=lambda: calls.append(node.requests),
         )
 
         await rpc.batch([CHAIN_ID] * 3)
         await rpc.call("eth_chainId")
 
-        assert asked == [0, 0, 1, 2, 2]
+        assert calls == [0, 0, 1, 2, 2]
 
     async def test_what_it_raises_is_no_nodes_failure(self, session, serve):
         def forbid():

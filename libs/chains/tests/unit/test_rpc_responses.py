@@ -142,14 +142,14 @@ class TestSize:
         assert chain_id == "0x7a69"
 
 
-def erigon(limit, asked):
+def erigon(limit, batch):
     text = f"batch limit {limit} exceeded (can increase by --rpc.batch.limit)"
     return {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": text}}
 
 
-def geth(limit, asked):
+def geth(limit, batch):
     error = {"code": -32600, "message": "batch too large"}
-    return [{"jsonrpc": "2.0", "id": asked[0]["id"], "error": error}]
+    return [{"jsonrpc": "2.0", "id": batch[0]["id"], "error": error}]
 
 
 class TestBatchesThatAreTooLong:
@@ -157,7 +157,7 @@ class TestBatchesThatAreTooLong:
         "refusal",
         [
             pytest.param(erigon, id="erigon to 3.3: one error"),
-            pytest.param(lambda *given: [erigon(*given)], id="erigon: a list of one error"),
+            pytest.param(lambda *args: [erigon(*args)], id="erigon: a list of one error"),
             pytest.param(geth, id="geth: the error is the first one's answer"),
         ],
     )
@@ -176,9 +176,9 @@ class TestBatchesThatAreTooLong:
     async def test_a_413_is_such_a_refusal_too(self, session, serve):
         node = await serve()
 
-        async def reply(told):
-            is_long = isinstance(told, list) and len(told) > 10
-            return web.Response(status=413 if is_long else 200, body=orjson.dumps(told))
+        async def reply(responses):
+            is_long = isinstance(responses, list) and len(responses) > 10
+            return web.Response(status=413 if is_long else 200, body=orjson.dumps(responses))
 
         node.reply = reply
 
@@ -231,11 +231,11 @@ class TestBatchesThatAreTooLong:
 def limit_to(node, limit, refusal):
     sizes = []
 
-    async def reply(told):
-        asked = told if isinstance(told, list) else [told]
-        sizes.append(len(asked))
-        body = told if len(asked) <= limit else refusal(limit, asked)
-        if isinstance(body, list) and not isinstance(told, list):
+    async def reply(responses):
+        batch = responses if isinstance(responses, list) else [responses]
+        sizes.append(len(batch))
+        body = responses if len(batch) <= limit else refusal(limit, batch)
+        if isinstance(body, list) and not isinstance(responses, list):
             (body,) = body
         return web.Response(body=orjson.dumps(body))
 

@@ -21,14 +21,14 @@ def sender_of(session, *nodes):
     return EvmSender(rpc, chain_id=31337, private_key=KEY)
 
 
-def pool_node(node, said):
+def pool_node(node, respond):
     """Let a node say something about each transaction, and know those it `has`."""
     node.has = set()
 
     def answer(method, params):
         if method == "eth_getTransactionByHash":
             return {"hash": params[0]} if params[0] in node.has else None
-        return said(node, "0x" + codec.keccak(bytes.fromhex(params[0][2:])).hex())
+        return respond(node, "0x" + codec.keccak(bytes.fromhex(params[0][2:])).hex())
 
     node.chain.answer = answer
 
@@ -39,12 +39,12 @@ def accept(node, transaction_hash):
 
 
 def refuse(text, *, has):
-    def said(node, transaction_hash):
+    def respond(node, transaction_hash):
         if has:
             node.has.add(transaction_hash)
         return {"code": -32000, "message": text}
 
-    return said
+    return respond
 
 
 async def signed_by(sender):

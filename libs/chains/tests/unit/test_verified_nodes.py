@@ -55,27 +55,27 @@ async def hanging(request):
 
 @pytest.mark.fault("S29")
 async def test_another_chains_node_has_no_say(session, serve):
-    foreign, ours = await serve(), await serve()
-    foreign.change = of_chain(1)
-    foreign.chain.grow(5)
+    wrong_node, ours = await serve(), await serve()
+    wrong_node.change = of_chain(1)
+    wrong_node.chain.grow(5)
     failures = []
 
-    head = await rpc_of(session, foreign, ours, on_failure=failures.append).call(*HEAD)
+    head = await rpc_of(session, wrong_node, ours, on_failure=failures.append).call(*HEAD)
 
     assert head["number"] == "0x0"
-    assert set(foreign.methods) == {"eth_chainId"}
+    assert set(wrong_node.methods) == {"eth_chainId"}
     assert "it serves chain 1, not 31337" in str(failures[0])
 
 
 async def test_has_no_say_where_many_ask_together_either(session, serve):
-    foreign, ours = await serve(), await serve()
-    foreign.change = of_chain(1)
-    rpc = rpc_of(session, foreign, ours, coalesces_requests=True)
+    wrong_node, ours = await serve(), await serve()
+    wrong_node.change = of_chain(1)
+    rpc = rpc_of(session, wrong_node, ours, coalesces_requests=True)
 
     heads = await asyncio.gather(*(rpc.call(*HEAD) for _ in range(20)))
 
     assert [head["number"] for head in heads] == ["0x0"] * 20
-    assert foreign.methods == ["eth_chainId"]
+    assert wrong_node.methods == ["eth_chainId"]
     assert ours.methods.count("eth_chainId") == 1
 
 
@@ -123,27 +123,27 @@ async def test_a_node_that_was_away_may_come_back_as_another(session, serve, gon
     assert (await rpc.call(*HEAD))["number"] == "0x0"
 
 
-@pytest.mark.parametrize("said", [None, "many", {"code": -32601, "message": "no such method"}])
-async def test_a_node_that_does_not_say_is_not_believed(session, serve, said):
+@pytest.mark.parametrize("chain_id", [None, "many", {"code": -32601, "message": "no such method"}])
+async def test_a_node_that_does_not_say_is_not_believed(session, serve, chain_id):
     node = await serve()
-    node.change = lambda method, params, answer: said if method == "eth_chainId" else answer
+    node.change = lambda method, params, answer: chain_id if method == "eth_chainId" else answer
 
     with pytest.raises(ChainUnavailable, match="it reports no chain id"):
         await rpc_of(session, node).call(*HEAD)
 
 
 async def test_the_first_check_says_loudly_which_node_is_wrong(session, serve):
-    foreign, ours = await serve(), await serve()
-    foreign.change = of_chain(1)
+    wrong_node, ours = await serve(), await serve()
+    wrong_node.change = of_chain(1)
 
     with pytest.raises(WrongChain, match="serves chain 1, not 31337"):
-        await check_chain_id(rpc_of(session, ours, foreign), CHAIN)
+        await check_chain_id(rpc_of(session, ours, wrong_node), CHAIN)
 
 
 async def test_nothing_is_sent_to_another_chain(session, serve):
-    foreign = await serve()
-    foreign.change = of_chain(1)
-    sender = EvmSender(rpc_of(session, foreign), chain_id=CHAIN, private_key="0x" + "4b" * 32)
+    wrong_node = await serve()
+    wrong_node.change = of_chain(1)
+    sender = EvmSender(rpc_of(session, wrong_node), chain_id=CHAIN, private_key="0x" + "4b" * 32)
     signed = await sender.sign(Call(TREASURY, 1, b"", 21_000), nonce=0, fees=Fees(30, 2))
 
     with pytest.raises(ChainUnavailable):
@@ -151,7 +151,7 @@ async def test_nothing_is_sent_to_another_chain(session, serve):
     with pytest.raises(ChainUnavailable):
         await sender.look_up([signed.transaction_hash])
 
-    assert set(foreign.methods) == {"eth_chainId"}
+    assert set(wrong_node.methods) == {"eth_chainId"}
 
 
 async def next_number(events):

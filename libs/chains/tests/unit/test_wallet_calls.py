@@ -172,9 +172,9 @@ class TestASafe:
 def bundle(*operations, form=PACKED, signature=b"s" * 65, beneficiary=USER):
     """Encode what an EntryPoint is called with: for each wallet what its operation calls."""
     gas = [bytes(32), 0, bytes(32)] if form == PACKED else [0] * 5
-    told = [(w, 0, b"", data, *gas, b"", signature) for w, data in operations]
+    packed_operations = [(w, 0, b"", data, *gas, b"", signature) for w, data in operations]
     return codec.selector(f"handleOps({form}[],address)") + encode(
-        [f"{form}[]", "address"], [told, beneficiary]
+        [f"{form}[]", "address"], [packed_operations, beneficiary]
     )
 
 

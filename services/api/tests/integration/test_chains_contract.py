@@ -15,8 +15,8 @@ from fake_chains import FakeDepositAddresses, FakeDepositories, FakeWallets
 
 from libs.chains.tests.contract.conftest import (
     ARTIFACTS,
+    EXTERNAL_ACCOUNT,
     OWNER_KEY,
-    STRANGER,
     USER_KEY,
     Addresses,
     anvil_url,
@@ -159,7 +159,7 @@ class TestWallets:
         assert await subject.wallets.ask(*arguments, SIGNATURE[::-1]) is WalletAnswer.REFUSED
 
     async def test_without_code_take_no_signature(self, subject: Subject) -> None:
-        arguments = subject.network, STRANGER, DIGEST
+        arguments = subject.network, EXTERNAL_ACCOUNT, DIGEST
         assert await subject.wallets.ask(*arguments, SIGNATURE) is WalletAnswer.NO_CODE
 
     async def test_are_unavailable_without_a_node(self, subject: Subject) -> None:
@@ -174,7 +174,7 @@ class TestWallets:
     ) -> None:
         """It gives a key's account code that accepts everything; the other node has none there."""
         url, catalogue, wallet = on_anvil
-        arguments = catalogue.network(NAME), STRANGER, DIGEST, SIGNATURE
+        arguments = catalogue.network(NAME), EXTERNAL_ACCOUNT, DIGEST, SIGNATURE
         with a_lying_node(url) as liar:
             nodes = {NAME: (liar.url, url) if is_first else (url, liar.url)}
             async with open_session() as session:

@@ -123,14 +123,14 @@ class FakeChain:
     def come_up(self) -> None:
         """Answer again."""
         self.is_reachable = True
-        self._announce()
+        self._notify_followers()
 
     def mine(self, count: int = 1) -> None:
         """Add blocks; the pool goes into the first, each sender's nonces in order."""
         for _ in range(count):
             chosen = sorted(self.pool.values(), key=lambda t: (t.sender, t.nonce))
             self._add_block(chosen)
-        self._announce()
+        self._notify_followers()
 
     def reorg(
         self, depth: int, transactions: Collection[tuple[SignedTransaction, int]] = ()
@@ -146,7 +146,7 @@ class FakeChain:
         self._salt += 1
         for place in range(depth):
             self._add_block([read_transaction(t) for t, nth in transactions if nth == place])
-        self._announce()
+        self._notify_followers()
 
     def drop(self, transaction_hash: str) -> None:
         """Forget a waiting transaction."""
@@ -207,7 +207,7 @@ class FakeChain:
     def _worlds(self) -> list[World]:
         return [mined.world for mined in self._chain]
 
-    def _announce(self) -> None:
+    def _notify_followers(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
