@@ -75,7 +75,7 @@ SELECT 'intent', id::text, state FROM intent WHERE state NOT IN ('confirmed', 'd
 UNION ALL SELECT 'refund', swap_id::text, '' FROM refund_due
 UNION ALL SELECT 'requote', swap_id::text, '' FROM requote_due
 """
-TELL: Final = sql("""
+ADD_OUTBOX_MESSAGE: Final = sql("""
 INSERT INTO outbox (message_id, topic, key, payload)
 VALUES (:message_id, 'deposit.changed.v1', '', '')
 """)
@@ -200,9 +200,9 @@ class Model:
             await world.close_slots()
         body = a_funding(10**6).body.model_copy(update={"base_units": str(funded)})
         here = a_funding(10**6 + 1).body.model_copy(update={"network": SOURCE})
-        for told in (body, here):
+        for fact in (body, here):
             await self.there.settle(
-                DEPOSIT_CHANGED.seal(told, version=told.version, occurred_at=NOW, trace_id="t")
+                DEPOSIT_CHANGED.seal(fact, version=fact.version, occurred_at=NOW, trace_id="t")
             )
 
     # Users
@@ -243,7 +243,7 @@ class Model:
         body = one.body.model_copy(update={"version": one.version, "state": state})
         fact = DEPOSIT_CHANGED.seal(body, version=one.version, occurred_at=NOW, trace_id="t")
         async with self.watcher.begin() as connection:
-            await connection.execute(TELL, {"message_id": fact.message_id})
+            await connection.execute(ADD_OUTBOX_MESSAGE, {"message_id": fact.message_id})
         self.waiting.append(fact)
 
     # Delivery

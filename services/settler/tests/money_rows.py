@@ -52,7 +52,7 @@ HALF: Final = REQUESTED // 2
 WORST_PPM: Final = 900_000  # below what any of these users agreed to
 AFTER: Final = DEADLINE + HOUR
 COST: Final = 190  # of a refund, at what the chain in memory asks
-STRANGER: Final = "0x" + "77" * 20
+OTHER_RECEIVER: Final = "0x" + "77" * 20
 # Why what is not the swap's cannot come by a method.
 BY_SIGNATURE: Final = "its signature names the token, the Paymaster and the swap; nothing else fits"
 BY_ATTACHING: Final = "only what the Treasury got of the swap's own token is ever attached"
@@ -369,7 +369,7 @@ ROWS: Final = (
     ),
     Row(
         "the right token for another receiver",
-        (Comes(overrides={"to_address": STRANGER, "quarantine_reason": "foreign_receiver"}),),
+        (Comes(overrides={"to_address": OTHER_RECEIVER, "quarantine_reason": "foreign_receiver"}),),
         status=Status.DEPOSIT_PENDING,
         not_by={
             "direct": NOT_WATCHED,

@@ -48,12 +48,12 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return the errors that are logged, which a person is called by."""
-    heard: list[dict[str, Any]] = []
+    alarms: list[dict[str, Any]] = []
     for module in (observe_changes, observe_paying, observe_operator):
         monkeypatch.setattr(
-            module.log, "error", lambda event, **more: heard.append({"event": event, **more})
+            module.log, "error", lambda event, **more: alarms.append({"event": event, **more})
         )
-    return heard
+    return alarms
 
 
 def payments_left(world: World) -> float | None:
@@ -61,7 +61,7 @@ def payments_left(world: World) -> float | None:
     return REGISTRY.get_sample_value("swap_settler_signer_payments_left", labels)
 
 
-def in_line() -> tuple[float | None, float | None]:
+def waiting_payments() -> tuple[float | None, float | None]:
     """Return how many payments wait for a cap, and for how long the first of them does."""
     names = "swap_settler_payments_waiting", "swap_settler_payments_waiting_oldest_seconds"
     count, oldest = (REGISTRY.get_sample_value(name, {"network": DESTINATION}) for name in names)
@@ -98,9 +98,9 @@ class TestGas:
         self, world: World, records: list[dict[str, Any]]
     ) -> None:
         closing = world.closing(ALARM)
-        for given, left in ((OF_ONE_PAYMENT, 1), (49 * OF_ONE_PAYMENT, 50)):
+        for received, left in ((OF_ONE_PAYMENT, 1), (49 * OF_ONE_PAYMENT, 50)):
             records.clear()
-            world.chain.give(SIGNER, NATIVE, given)
+            world.chain.give(SIGNER, NATIVE, received)
             world.chain.mine(5)
             await closing(epoch=world.epoch)
 
@@ -152,7 +152,7 @@ class TestTheLineOfACap:
         await world.send_everything()
 
         await caps.report()
-        count, oldest = in_line()
+        count, oldest = waiting_payments()
         assert count == 2
         assert oldest is not None
         assert 0 <= oldest < observe_operator.QUEUE_TOO_SLOW.total_seconds()
@@ -160,7 +160,7 @@ class TestTheLineOfACap:
 
         await has_waited(world, observe_operator.QUEUE_TOO_SLOW)
         await caps.report()
-        count, oldest = in_line()
+        count, oldest = waiting_payments()
         assert count == 2
         assert oldest is not None
         assert oldest >= observe_operator.QUEUE_TOO_SLOW.total_seconds()
@@ -172,7 +172,7 @@ class TestTheLineOfACap:
         await caps.set(self.CAP, CapLimit(3 * PAYOUT, timedelta(days=1)), **self.ORDER)
         await world.send_everything()
         await caps.report()
-        assert in_line() == (0, 0)
+        assert waiting_payments() == (0, 0)
         assert records == []
 
 

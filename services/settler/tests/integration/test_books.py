@@ -68,20 +68,20 @@ async def read(handler: Any, status: int = 200) -> Any:
 
 
 async def test_every_asset_of_the_catalogue_has_a_symbol_and_decimals(world: World) -> None:
-    told = await read(books(world).assets)
+    assets = await read(books(world).assets)
 
-    assert set(told["networks"]) == set(world.catalogue.networks)
-    assert {"network", "token", "symbol", "decimals"} == set(told["assets"][0])
+    assert set(assets["networks"]) == set(world.catalogue.networks)
+    assert {"network", "token", "symbol", "decimals"} == set(assets["assets"][0])
 
 
 async def test_balances_name_what_is_held_and_owed_and_what_waits(world: World) -> None:
     await world.confirmed_swaps(1)
 
-    told = await read(books(world).balances)
+    report = await read(books(world).balances)
 
-    [one] = [row for row in told["balances"] if int(row["owed_base_units"])]
+    [one] = [row for row in report["balances"] if int(row["owed_base_units"])]
     assert (one["network"], one["treasury_base_units"]) == (DESTINATION, None)
-    [waiting] = told["backlogs"]
+    [waiting] = report["backlogs"]
     assert (waiting["network"], waiting["count"]) == (SOURCE, 1)
 
 
@@ -89,21 +89,21 @@ async def test_losses_stand_beside_their_budgets_with_their_swaps(world: World) 
     await lost(world)
     await guarding(world)()
 
-    told = await read(books(world).losses)
+    losses = await read(books(world).losses)
 
-    of_source = next(row for row in told["networks"] if row["network"] == SOURCE)
+    of_source = next(row for row in losses["networks"] if row["network"] == SOURCE)
     assert (of_source["usd_micros"], of_source["is_stopped"]) == (str(3000 * 10**6), True)
-    [entry] = told["entries"]
+    [entry] = losses["entries"]
     assert (entry["kind"], entry["network"], entry["swap_id"] is None) == ("lost", SOURCE, False)
 
 
 async def test_invariants_that_hold_have_no_rows(world: World, views: None) -> None:
-    told = await read(books(world, checking(world)).invariants)
+    report = await read(books(world, checking(world)).invariants)
 
-    assert [row["name"] for row in told["invariants"]] == list(QUERIES)
-    assert {row["failure"] for row in told["invariants"]} == {None}
+    assert [row["name"] for row in report["invariants"]] == list(QUERIES)
+    assert {row["failure"] for row in report["invariants"]} == {None}
     # No watcher wrote the deposits of these tests.
-    assert [row for row in told["invariants"] if row["rows"] and "I-08" not in row["name"]] == []
+    assert [row for row in report["invariants"] if row["rows"] and "I-08" not in row["name"]] == []
 
 
 async def test_the_rows_that_break_an_invariant_are_shown(world: World, views: None) -> None:
@@ -171,9 +171,9 @@ async def test_requests_that_wait_for_a_slow_check_use_its_report(
 async def test_without_views_or_queries_there_is_an_answer_that_says_so(
     world: World, database: Database
 ) -> None:
-    told = await read(books(world).invariants, status=404)
+    answer = await read(books(world).invariants, status=404)
 
-    assert "SWAP_SETTLER__INVARIANT_QUERIES" in told["error"]
+    assert "SWAP_SETTLER__INVARIANT_QUERIES" in answer["error"]
     await world.rows("SELECT 1")
     checked = PostgresInvariants(world.engine, {"one": "SELECT 1"})
     if not await _has_views(world):

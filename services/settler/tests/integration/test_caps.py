@@ -39,7 +39,7 @@ from swap_settler.paying.usecases.send_payouts import SendPayouts
 from tests.support.serving import client_of, get, post
 
 pytestmark = pytest.mark.connected
-SAID = {"by": "ann", "reason": "as agreed"}
+OPERATOR_ORDER = {"by": "ann", "reason": "as agreed"}
 OF_TOKEN = CapName(DESTINATION, "ETH")
 DAY = timedelta(days=1)
 MICROS = 2_700_000_000  # what one payout is worth
@@ -59,7 +59,7 @@ def keeping(world: World) -> ManageCaps:
 
 
 async def cap(world: World, payouts: int, name: CapName = OF_TOKEN, span: timedelta = DAY) -> None:
-    await keeping(world).set(name, CapLimit(payouts * PAYOUT, span), **SAID)
+    await keeping(world).set(name, CapLimit(payouts * PAYOUT, span), **OPERATOR_ORDER)
 
 
 async def pass_time(world: World, duration: timedelta) -> None:
@@ -149,7 +149,7 @@ class TestACap:
     ) -> None:
         units = PAYOUT if token else MICROS
         name = CapName(DESTINATION, token, app_id)
-        await keeping(world).set(name, CapLimit(2 * units, DAY), **SAID)
+        await keeping(world).set(name, CapLimit(2 * units, DAY), **OPERATOR_ORDER)
         await world.confirmed_swaps(3)
 
         await world.send_everything()
@@ -219,12 +219,12 @@ class TestACap:
         await world.confirmed_swaps(3)
         await world.send_everything()
 
-        await keeping(world).lift(OF_TOKEN, **SAID)
+        await keeping(world).lift(OF_TOKEN, **OPERATOR_ORDER)
         await world.send_everything()
 
         assert len(await left(world)) == 3
         with pytest.raises(Refused, match="no such cap"):
-            await keeping(world).lift(OF_TOKEN, **SAID)
+            await keeping(world).lift(OF_TOKEN, **OPERATOR_ORDER)
 
     async def test_of_one_app_does_not_hold_up_the_others_of_its_token(self, world: World) -> None:
         await cap(world, 1, CapName(DESTINATION, "ETH", IDS))
@@ -281,7 +281,7 @@ class TestACap:
     ) -> None:
         await cap(world, 1)
         of_network = CapName(DESTINATION)
-        await keeping(world).set(of_network, CapLimit(MICROS, DAY), **SAID)
+        await keeping(world).set(of_network, CapLimit(MICROS, DAY), **OPERATOR_ORDER)
         await world.confirmed_swaps(2)
         await made_one_after_the_other(world, 1, 2)
 
@@ -296,7 +296,7 @@ class TestACap:
         await world.send_everything()
         assert await left(world) == [1]
 
-        await keeping(world).set(of_network, CapLimit(2 * MICROS, DAY), **SAID)
+        await keeping(world).set(of_network, CapLimit(2 * MICROS, DAY), **OPERATOR_ORDER)
         await world.send_everything()
         assert await left(world) == [1, 2]
         assert await world.rows("SELECT 1 FROM outflow_queue") == []
@@ -350,7 +350,7 @@ class TestTheQueue:
 
         async with _client(world) as http:
             path = f"/admin/payouts/queue/{last}/pass"
-            assert (await http.post(path, json=SAID)).status == 200
+            assert (await http.post(path, json=OPERATOR_ORDER)).status == 200
             assert (await http.post(path, json={})).status == 400
         await world.send_everything()
 
@@ -360,17 +360,17 @@ class TestTheQueue:
         ]
         assert await world.rows("SELECT sum(spent) FROM outflow_spent") == [(2 * PAYOUT,)]
         with pytest.raises(Refused, match="waits for no cap"):
-            await keeping(world).grant_pass(last, **SAID)
+            await keeping(world).grant_pass(last, **OPERATOR_ORDER)
 
     async def test_says_what_is_wrong_with_an_order(self, world: World) -> None:
-        order = {**SAID, "network": DESTINATION, "units": "1", "seconds": 60}
+        order = {**OPERATOR_ORDER, "network": DESTINATION, "units": "1", "seconds": 60}
         wrong: list[dict[str, Any]] = [{"units": "-1"}, {"seconds": 0}, {"reason": ""}]
         async with _client(world) as http:
             for change in wrong:
                 assert (await http.post("/admin/caps", json={**order, **change})).status == 400
         for name in (CapName("NOWHERE"), CapName(DESTINATION, "DOGE")):
             with pytest.raises(Refused):
-                await keeping(world).set(name, CapLimit(1, DAY), **SAID)
+                await keeping(world).set(name, CapLimit(1, DAY), **OPERATOR_ORDER)
 
 
 class TestTheTreasurysOwnLimit:

@@ -28,7 +28,7 @@ from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 
 pytestmark = pytest.mark.connected
 
-SAID = {"by": "ann", "reason": "as agreed"}
+OPERATOR_ORDER = {"by": "ann", "reason": "as agreed"}
 DOLLARS = CapName(SOURCE)
 DAY = timedelta(days=1)
 ONE = 2_700_000_000  # what one unmatched deposit is worth
@@ -65,7 +65,7 @@ async def ordered(world: World, number: int, prices: FixedPrices = PRICED) -> In
         swap_messages=world.swap_messages,
         prices=prices,
     )
-    return await pay(Order(int(row.id), REQUESTED, OWNER, **SAID))
+    return await pay(Order(int(row.id), REQUESTED, OWNER, **OPERATOR_ORDER))
 
 
 async def left(world: World) -> set[object]:
@@ -86,7 +86,7 @@ async def a_day_later(world: World) -> None:
 
 
 async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: World) -> None:
-    await keeping(world).set(DOLLARS, CapLimit(ONE, DAY), **SAID)
+    await keeping(world).set(DOLLARS, CapLimit(ONE, DAY), **OPERATOR_ORDER)
     first = await ordered(world, 5)
     second = await ordered(world, 6)
 
@@ -104,7 +104,7 @@ async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: 
 
 
 async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -> None:
-    await keeping(world).set(DOLLARS, CapLimit(ONE, DAY), **SAID)
+    await keeping(world).set(DOLLARS, CapLimit(ONE, DAY), **OPERATOR_ORDER)
     unpriced = await ordered(world, 5, FixedPrices())
     priced = await ordered(world, 6)
 
@@ -115,7 +115,7 @@ async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -
     assert waits.intent_id == unpriced.id
     assert waits.reason == "it has no price to count under the cap: let the payment through"
 
-    await keeping(world).grant_pass(unpriced.id, **SAID)
+    await keeping(world).grant_pass(unpriced.id, **OPERATOR_ORDER)
     await world.send_everything()
 
     assert await left(world) == {priced.id, unpriced.id}
@@ -125,7 +125,7 @@ async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -
 async def test_a16_a_claim_without_a_price_leaves_where_no_dollars_are_counted(
     world: World,
 ) -> None:
-    await keeping(world).set(CapName(SOURCE, "ETH"), CapLimit(REQUESTED, DAY), **SAID)
+    await keeping(world).set(CapName(SOURCE, "ETH"), CapLimit(REQUESTED, DAY), **OPERATOR_ORDER)
     unpriced = await ordered(world, 5, FixedPrices())
 
     await world.send_everything()

@@ -97,7 +97,7 @@ async def an_unmatched_transfer(world: World) -> int:
     return await the_only_balance(world)
 
 
-async def a_sweep_for_nobody(world: World) -> int:
+async def a_sweep_without_swap(world: World) -> int:
     await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
     await world.book_sweeps()
     return await the_only_balance(world)
@@ -247,7 +247,7 @@ class TestABalance:
     async def test_that_was_swept_from_nobodys_address_is_paid_once_no_swap_can_have_it(
         self, world: World
     ) -> None:
-        id = await a_sweep_for_nobody(world)
+        id = await a_sweep_without_swap(world)
         with pytest.raises(Refused, match="may still come"):
             await ordered(world, id)
 
@@ -267,7 +267,7 @@ class TestABalance:
     async def test_that_was_swept_from_nobodys_address_is_not_paid_when_a_swap_has_it(
         self, world: World
     ) -> None:
-        id = await a_sweep_for_nobody(world)
+        id = await a_sweep_without_swap(world)
 
         await world.addressed(1)
 

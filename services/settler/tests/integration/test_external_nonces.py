@@ -37,10 +37,10 @@ from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.support.locks import until_blocked
 
 pytestmark = pytest.mark.connected
-SAID = {"by": "ann", "reason": "a transfer made by hand"}
+OPERATOR_ORDER = {"by": "ann", "reason": "a transfer made by hand"}
 FEES = Fees(10**13, 10**13)
 FLOAT = 10**18
-TAKEN = 10**17
+STOLEN = 10**17
 THIEF = a_recipient(66)
 
 
@@ -54,7 +54,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 async def a_foreign(
-    world: World, nonce: int, *, call: Call | None = None, value: int = TAKEN
+    world: World, nonce: int, *, call: Call | None = None, value: int = STOLEN
 ) -> str:
     """Send with our key, beside us."""
     call = call or Call(to=THIEF, value=value, data=b"", gas_limit=21_000)
@@ -95,7 +95,7 @@ def paying(paid_id: int, to_address: str) -> Call:
     return Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
 
 
-async def nobody_answers(_: object) -> NoReturn:
+async def no_node_answers(_: object) -> NoReturn:
     raise ChainUnavailable(DESTINATION, ["away"])
 
 
@@ -115,7 +115,7 @@ class TestAForeignNonce:
     ) -> None:
         external = await overtaken(world, count=2)
 
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
 
         assert await world.intent_states() == ["reserved"] * 2
@@ -129,17 +129,20 @@ class TestAForeignNonce:
             " JOIN nonce_slot USING (network, signer, nonce) WHERE nonce = 0"
         )
         assert (slot.transaction_hash, slot.closed_at is not None) == (external, True)
-        [kept] = await world.rows("SELECT * FROM foreign_transaction")
-        assert (kept.named_by, kept.named_because) == (SAID["by"], SAID["reason"])
+        [stored] = await world.rows("SELECT * FROM foreign_transaction")
+        assert (stored.named_by, stored.named_because) == (
+            OPERATOR_ORDER["by"],
+            OPERATOR_ORDER["reason"],
+        )
 
     @pytest.mark.fault("S11")
     async def test_s11_books_what_it_took(self, world: World) -> None:
         external = await overtaken(world)
 
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         [lost] = await world.rows("SELECT balance FROM account WHERE kind = 'loss'")
-        assert lost.balance == fee_of(world, external) + TAKEN
+        assert lost.balance == fee_of(world, external) + STOLEN
         assert await balance_of_signer(world) == FLOAT - lost.balance
 
     @pytest.mark.fault("S11")
@@ -153,7 +156,7 @@ class TestAForeignNonce:
         world.chain.mine(2)
         await halted(world)
 
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert await balance_of_signer(world) == 0
         world.chain.mine(3)
@@ -163,12 +166,12 @@ class TestAForeignNonce:
     @pytest.mark.fault("S11")
     async def test_s11_is_told_twice_without_harm(self, world: World) -> None:
         external = await overtaken(world)
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
         await world.send_everything()
         await world.store.halt("something else")
 
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
 
         assert await world.intent_states() == ["broadcast"]  # on its way, and left there
@@ -184,11 +187,11 @@ class TestAForeignNonce:
         await halted(world)
         resume = world.resuming()
         with pytest.raises(Refused, match="no transaction is named"):
-            await resume(DESTINATION, used_by=used_by[:2], **SAID)
+            await resume(DESTINATION, used_by=used_by[:2], **OPERATOR_ORDER)
         with pytest.raises(Refused, match="--used-by"):
-            await resume(DESTINATION, **SAID)
+            await resume(DESTINATION, **OPERATOR_ORDER)
 
-        await resume(DESTINATION, used_by=used_by, **SAID)
+        await resume(DESTINATION, used_by=used_by, **OPERATOR_ORDER)
         await world.finish_recovery()
 
         await world.send_everything()
@@ -208,7 +211,7 @@ class TestAForeignNonce:
         world.chain.mine(3)
         await world.store.halt("a person must look")
 
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
 
         await world.send_everything()
@@ -220,7 +223,7 @@ class TestAForeignNonce:
         external = await overtaken(world)
         await world.settle(a_deposit(1, version=3, state="reverted"))
 
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["dead"]
         [swap] = await world.rows("SELECT status FROM swap")
@@ -234,7 +237,7 @@ class TestAForeignNonce:
         self, world: World
     ) -> None:
         external = await overtaken(world)
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
         world.chain.refuse(a_recipient(1))
         for _ in range(2):
@@ -251,7 +254,7 @@ class TestAForeignNonce:
         halt_for = world.store.halt_for
 
         async def late(nonces: Collection[int], reason: str) -> None:
-            await world.resuming()(DESTINATION, used_by=[external], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
             await halt_for(nonces, reason)
 
         monkeypatch.setattr(world.store, "halt_for", late)
@@ -273,7 +276,7 @@ class TestTheProof:
         await world.store.halt("a person must look")
 
         with pytest.raises(Refused, match="in no final block"):
-            await world.resuming()(DESTINATION, used_by=[external], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["broadcast"]
         assert await is_halted(world)
@@ -287,7 +290,7 @@ class TestTheProof:
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
 
         with pytest.raises(Refused, match="signed here"):
-            await world.resuming()(DESTINATION, used_by=[ours.transaction_hash], **SAID)
+            await world.resuming()(DESTINATION, used_by=[ours.transaction_hash], **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["broadcast"]
 
@@ -296,7 +299,7 @@ class TestTheProof:
         await overtaken(world)
 
         with pytest.raises(Refused, match="of no halted signer"):
-            await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **SAID)
+            await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **OPERATOR_ORDER)
 
     @pytest.mark.fault("S11")
     async def test_s11_frees_what_the_foreign_transaction_has_not_paid_and_nothing_else(
@@ -310,7 +313,7 @@ class TestTheProof:
         external = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
         await halted(world)
 
-        results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
 
         assert results.paid_externally == [paid_id]
@@ -336,7 +339,7 @@ class TestTheProof:
         await world.confirmed_swaps(1)
         paid_id = await paid_by(world, a_recipient(1))
         if is_signed:
-            monkeypatch.setattr(world.sender, "broadcast", nobody_answers)
+            monkeypatch.setattr(world.sender, "broadcast", no_node_answers)
             await world.send_everything()
             monkeypatch.undo()
         else:
@@ -347,7 +350,7 @@ class TestTheProof:
         await world.store.halt("a person must look")
         assert await world.intent_states() == ["assigned"]
 
-        results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert results.paid_externally == [paid_id]
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
@@ -368,9 +371,9 @@ class TestTheProof:
         world.chain.mine()
 
         with pytest.raises(Refused, match="not final: wait"):
-            await world.resuming()(DESTINATION, used_by=[external], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         world.chain.mine(3)
-        results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert len(results.paid_externally) == 1
         assert await world.intent_states() == ["broadcast"]
@@ -392,8 +395,10 @@ class TestTheProof:
         monkeypatch.setattr(world.reader, "head", head)
         for named in ([0, 1, 3], [0, 1], [0, 2]):
             with pytest.raises(Refused, match="no transaction is named that used nonce"):
-                await world.resuming()(DESTINATION, used_by=[used_by[n] for n in named], **SAID)
-        await world.resuming()(DESTINATION, used_by=used_by, **SAID)
+                await world.resuming()(
+                    DESTINATION, used_by=[used_by[n] for n in named], **OPERATOR_ORDER
+                )
+        await world.resuming()(DESTINATION, used_by=used_by, **OPERATOR_ORDER)
 
         nonces = await world.rows("SELECT nonce FROM nonce_slot ORDER BY nonce")
         assert [row.nonce for row in nonces] == [0, 1, 2, 3]
@@ -406,7 +411,7 @@ class TestTheProof:
         async with transaction(world.engine) as lane:
             await lane.execute(sql("SELECT id FROM intent FOR UPDATE"), {})
             resuming = asyncio.ensure_future(
-                world.resuming()(DESTINATION, used_by=[external], **SAID)
+                world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
             )
             await until_blocked(world.engine)
             await lane.execute(sql("SELECT address FROM signer FOR UPDATE NOWAIT"), {})
@@ -424,9 +429,9 @@ class TestTheProof:
         await world.payout("seen", version=1, transaction_hash=ours.transaction_hash)
 
         with pytest.raises(Refused, match="wait"):
-            await world.resuming()(DESTINATION, used_by=[external], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.payout("reverted", version=2, transaction_hash=ours.transaction_hash)
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
 
         await world.send_everything()
@@ -443,14 +448,14 @@ class TestTheProof:
         close = late._close_external_nonces._close
 
         async def slept(*args: object, **more: object) -> None:
-            await world.resuming()(DESTINATION, used_by=[external], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
             await world.finish_recovery()
             await world.send_everything()
             await close(*args, **more)  # type: ignore[arg-type]
 
         monkeypatch.setattr(late._close_external_nonces, "_close", slept)
         with pytest.raises(Refused, match="changed meanwhile"):
-            await late(DESTINATION, used_by=[external], **SAID)
+            await late(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["broadcast"]
         world.chain.mine()
@@ -471,7 +476,7 @@ async def test_s11_a_sweep_on_a_foreign_nonce_is_tried_again(
         external = await a_foreign(world, 0)
         await halted(world)
 
-        await world.resuming()(SOURCE, used_by=[external], **SAID)
+        await world.resuming()(SOURCE, used_by=[external], **OPERATOR_ORDER)
 
         [sweep] = await world.rows("SELECT state FROM intent WHERE kind = 'sweep'")
         assert sweep.state == "reserved"

@@ -26,7 +26,7 @@ from swap_domain.catalogue import NATIVE
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
 THIEF = a_recipient(66)
-SAID = {"by": "ann", "reason": "a transfer made by hand"}
+OPERATOR_ORDER = {"by": "ann", "reason": "a transfer made by hand"}
 
 
 @pytest.mark.fault("S11")
@@ -34,7 +34,7 @@ async def test_s11_a_robbed_nonce_is_explained_and_its_payment_made_once(here: O
     world = here.world
     external = await here.robbed(Call(THIEF, 10**18, b"", 21_000))
 
-    await world.resuming()(DESTINATION, used_by=[external], **SAID)
+    await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
     await world.finish_recovery()
     await world.send_everything()
     await here.mine(4)
@@ -55,7 +55,7 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     payment = encode_pay(Payment(paid_id, NATIVE, a_recipient(1), PAYOUT))
 
     external = await here.robbed(Call(world.treasury, 0, payment, 300_000))
-    results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+    results = await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
 
     assert results.paid_externally == [paid_id]
     assert await here.held(a_recipient(1)) == PAYOUT
@@ -69,7 +69,7 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     assert answer.is_revert
 
     await record_external_payment(world, external, a_recipient(1))
-    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **OPERATOR_ORDER)
 
     assert (ended.end, await world.intent_states()) == ("made", ["confirmed"])
     [swap] = await world.rows("SELECT status FROM swap")
@@ -83,9 +83,9 @@ async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) 
     theft = encode_pay(Payment(int(intent.paid_id), NATIVE, THIEF, PAYOUT))
 
     external = await here.robbed(Call(world.treasury, 0, theft, 300_000))
-    await world.resuming()(DESTINATION, used_by=[external], **SAID)
+    await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
     await record_external_payment(world, external, THIEF)
-    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **OPERATOR_ORDER)
 
     assert (ended.end, await world.intent_states()) == ("failed", ["dead"])
     [owed] = await world.rows("SELECT balance FROM account WHERE kind = 'claimable'")
@@ -104,7 +104,7 @@ async def test_p6_a_claim_that_the_ledger_has_forgotten_is_explained(here: OnAnv
     external = await here.robbed(Call(world.treasury, 0, claim, 300_000))
     await record_external_payment(world, external, a_recipient(5), REQUESTED, paid_id=paid_id)
     await world.finish_recovery()
-    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **OPERATOR_ORDER)
 
     assert (ended.end, ended.log.paid_id) == ("made", paid_id)
     accounts = "SELECT 1 FROM account WHERE kind IN ('suspense', 'payout_suspense')"

@@ -42,7 +42,7 @@ from swap_settler.operator.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.settling.store.dwelling import PostgresDwelling
 from tests.support.serving import client_of, post
 
-SAID = {"by": "ann", "reason": "another deployment paid it"}
+OPERATOR_ORDER = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 FEES = Fees(10**13, 10**13)
 THIEF = a_recipient(66)
@@ -111,7 +111,7 @@ class TestExplaining:
         await pay_externally(world, a_recipient(1))
 
         for _ in range(2):
-            await world.resuming()(DESTINATION, **SAID)
+            await world.resuming()(DESTINATION, **OPERATOR_ORDER)
             # A recovery would hold it, and cannot be ended before it is explained.
             await world.rows("DELETE FROM recovery RETURNING 1")
             await world.rows("UPDATE intent SET due_at = now() RETURNING 1")
@@ -125,7 +125,7 @@ class TestExplaining:
     ) -> None:
         """No lane may try it meanwhile, as where it stands in a line."""
         await pay_externally(world, a_recipient(1))
-        await world.resuming()(DESTINATION, **SAID)
+        await world.resuming()(DESTINATION, **OPERATOR_ORDER)
 
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
@@ -134,7 +134,7 @@ class TestExplaining:
     async def test_what_another_paid_as_ordered_is_made(self, world: World) -> None:
         external = await pay_externally(world, a_recipient(1))
 
-        [ended] = await explaining(world)(DESTINATION, external, **SAID)
+        [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
         assert (ended.end, await status(world)) == ("made", "completed")
         assert await world.intent_states() == ["confirmed"]
@@ -144,9 +144,12 @@ class TestExplaining:
         assert ended.swap_id is not None
         record = await PostgresRecords(world.engine).find_swap(ended.swap_id)
         assert record is not None
-        [kept] = record["taken"]  # type: ignore[misc]  # rows, as an operator reads them
-        assert (kept["named_by"], kept["named_because"]) == (SAID["by"], SAID["reason"])
-        await world.resuming()(DESTINATION, **SAID)
+        [stored] = record["taken"]  # type: ignore[misc]  # rows, as an operator reads them
+        assert (stored["named_by"], stored["named_because"]) == (
+            OPERATOR_ORDER["by"],
+            OPERATOR_ORDER["reason"],
+        )
+        await world.resuming()(DESTINATION, **OPERATOR_ORDER)
         await world.send_everything()
         assert not await is_halted(world)
 
@@ -154,13 +157,13 @@ class TestExplaining:
         external = await pay_externally(world, THIEF)
         await world.refund_address(1, a_recipient(9))
 
-        [ended] = await explaining(world)(DESTINATION, external, **SAID)
+        [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
         assert (ended.end, await status(world)) == ("failed", "failed")
         assert await world.intent_states() == ["dead"]
         assert await balances(world) == {"claimable": -REQUESTED, "payout_suspense": PAYOUT}
         assert await world.rows("SELECT 1 FROM refund_due") == []
-        await world.resuming()(DESTINATION, **SAID)
+        await world.resuming()(DESTINATION, **OPERATOR_ORDER)
         await world.send_everything()
         assert not await is_halted(world)
 
@@ -173,11 +176,11 @@ class TestExplaining:
         world.chain.mine(4)
         await record_external_payment(world, external, a_recipient(1))
         with pytest.raises(Refused, match="may be in a block"):
-            await explaining(world)(DESTINATION, external, **SAID)
-        await world.resuming()(DESTINATION, used_by=[external], **SAID)
+            await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
+        await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         assert await world.intent_states() == ["broadcast"]
 
-        await explaining(world)(DESTINATION, external, **SAID)
+        await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
         assert await status(world) == "completed"
         assert await balances(world) == {}
@@ -187,7 +190,7 @@ class TestExplaining:
         admin = ReconciliationAdmin(explaining(world))
         async with client_of(post("/", as_operator(admin.reconcile))) as http:
             assert (await http.post("/", json={"network": DESTINATION})).status == 400
-            order = {"network": DESTINATION, "transaction_hash": external, **SAID}
+            order = {"network": DESTINATION, "transaction_hash": external, **OPERATOR_ORDER}
             answer = await http.post("/", json=order)
             [ended] = (await answer.json())["ended"]
 
@@ -195,7 +198,7 @@ class TestExplaining:
 
     async def test_two_operators_tell_it_once(self, world: World) -> None:
         external = await pay_externally(world, a_recipient(1))
-        orders = [explaining(world)(DESTINATION, external, **SAID) for _ in range(2)]
+        orders = [explaining(world)(DESTINATION, external, **OPERATOR_ORDER) for _ in range(2)]
 
         results = await asyncio.gather(*orders, return_exceptions=True)
 
@@ -206,10 +209,10 @@ class TestExplaining:
         await world.confirmed_swaps(1)
         external = await pays(world, a_recipient(1))
         with pytest.raises(Refused, match="in no final block"):
-            await explaining(world)(DESTINATION, external, **SAID)
+            await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
         world.chain.mine(4)
         with pytest.raises(Refused, match="has not heard"):
-            await explaining(world)(DESTINATION, external, **SAID)
+            await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
         assert await world.intent_states() == ["reserved"]
 
@@ -219,9 +222,9 @@ class TestExplaining:
         external = await pay_externally(world, a_recipient(1), PAYOUT - 1)
 
         for _ in range(2):
-            [ended] = await explaining(world)(DESTINATION, external, **SAID)
+            [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
             assert (ended.end, await status(world)) == ("left", "ls_transfer_pending")
-        await world.resuming()(DESTINATION, **SAID)
+        await world.resuming()(DESTINATION, **OPERATOR_ORDER)
         await world.finish_recovery()
         await world.confirmed_swaps(1, first=2)
         await world.send_everything()
@@ -241,7 +244,7 @@ class TestExplaining:
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
 
         with pytest.raises(Refused, match="signed here"):
-            await explaining(world)(DESTINATION, ours.transaction_hash, **SAID)
+            await explaining(world)(DESTINATION, ours.transaction_hash, **OPERATOR_ORDER)
 
 
 class TestExplainingAClaim:
@@ -285,12 +288,12 @@ class TestExplainingAClaim:
     async def test_is_made_or_left_and_stops_nobody(
         self, there: World, external: str, end: str, state: str, left: dict[str, int]
     ) -> None:
-        [ended] = await explaining(there)(SOURCE, external, **SAID)
+        [ended] = await explaining(there)(SOURCE, external, **OPERATOR_ORDER)
 
         assert (ended.end, ended.swap_id) == (end, None)
         assert await there.intent_states() == [state]
         assert await balances(there) == left
-        await there.resuming()(SOURCE, **SAID)
+        await there.resuming()(SOURCE, **OPERATOR_ORDER)
         await there.send_everything()
         assert not await is_halted(there)
 
@@ -328,7 +331,7 @@ class TestPaidByAnother:
         assert await is_halted(world)
         assert await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NULL") == []
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
-        await world.resuming()(DESTINATION, **SAID)
+        await world.resuming()(DESTINATION, **OPERATOR_ORDER)
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
 
 

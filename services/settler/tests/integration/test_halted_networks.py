@@ -378,9 +378,9 @@ async def test_r6_what_is_halted_is_found_by_an_index(
     await world.confirmed_swaps(1)
     many()
     values = {"network": DESTINATION, "limit": 1, "permit": b"\0\0\0\0", "ids": [], "at": NOW}
-    asked = Statement(f"EXPLAIN {statement.text}", statement.names)
+    explained = Statement(f"EXPLAIN {statement.text}", statement.names)
     async with world.engine.connect() as connection:
-        plan = await connection.scalars(asked, {name: values[name] for name in statement.names})
+        plan = await connection.scalars(explained, {name: values[name] for name in statement.names})
 
     assert [line for line in plan if WHOLE_HISTORY.search(line)] == []
     # Of each payment its own swap and what was tried for it, never of all at once.

@@ -91,31 +91,31 @@ ROWS: Final = dict.fromkeys(
     ),
     3000,
 )
-ASKED = [*OPEN, 1001, 1002]
+REQUESTED = [*OPEN, 1001, 1002]
 NEW = [8001, 8002]  # of nobody yet
 NONCES = [*(FIRST_NONCE_OPEN + n for n in OPEN), 1001, 1002]
-HASHES = [f"tx{n} 2" for n in ASKED]
+HASHES = [f"tx{n} 2" for n in REQUESTED]
 NOW = datetime.now(UTC)
 # What a statement is given for each name, unless it is given something else below.
 USUAL: Final[Mapping[str, Any]] = {
     "network": NETWORK,
-    "networks": [NETWORK] * len(ASKED),
+    "networks": [NETWORK] * len(REQUESTED),
     "signer": SIGNER,
     "address": SIGNER,
-    "addresses": [f"at {n}" for n in ASKED],
+    "addresses": [f"at {n}" for n in REQUESTED],
     "token": TOKEN,
-    "tokens": [TOKEN] * len(ASKED),
+    "tokens": [TOKEN] * len(REQUESTED),
     "consumer": "settler",
-    "keys": [f"key {n}" for n in ASKED],
-    "ids": ids("output", ASKED),
-    "swap_ids": ids("swap", ASKED),
-    "intent_ids": ids("output", ASKED),
-    "deposit_ids": ids("nobodys", ASKED),
-    "paid_ids": [str(n) for n in ASKED],
+    "keys": [f"key {n}" for n in REQUESTED],
+    "ids": ids("output", REQUESTED),
+    "swap_ids": ids("swap", REQUESTED),
+    "intent_ids": ids("output", REQUESTED),
+    "deposit_ids": ids("nobodys", REQUESTED),
+    "paid_ids": [str(n) for n in REQUESTED],
     "hashes": HASHES,
     "hash": "paid1001",
     "nonces": NONCES,
-    "signers": [f"user {n}" for n in ASKED],
+    "signers": [f"user {n}" for n in REQUESTED],
     "permit": b"perm",
     "native": "0x" + "00" * 20,
     "limit": 20,
@@ -144,8 +144,8 @@ USUAL: Final[Mapping[str, Any]] = {
         timedelta(minutes=1),
     ),
 }
-SWAPS, OUTPUTS, RELAYS = ids("swap", ASKED), ids("output", ASKED), ids("relay", ASKED)
-SWEEPS, ENTRIES = ids("sweep", ASKED), ids("entry", NEW)
+SWAPS, OUTPUTS, RELAYS = ids("swap", REQUESTED), ids("output", REQUESTED), ids("relay", REQUESTED)
+SWEEPS, ENTRIES = ids("sweep", REQUESTED), ids("entry", NEW)
 PLACES: Final = {
     "network": [NETWORK] * 5,
     "address": [f"at {n}" for n in OPEN],
@@ -154,12 +154,12 @@ PLACES: Final = {
 OF_APP: Final = {"app_id": ids("app", [1])[0], "id": 1}
 MINED: Final = {
     "transaction_hash": HASHES,
-    "is_mined": [True] * len(ASKED),
-    "block_number": ASKED,
-    "block_hash": ["block"] * len(ASKED),
-    "block_time": [NOW] * len(ASKED),
+    "is_mined": [True] * len(REQUESTED),
+    "block_number": REQUESTED,
+    "block_hash": ["block"] * len(REQUESTED),
+    "block_time": [NOW] * len(REQUESTED),
 }
-KEPT_IN_LINE: Final = {"intent_id": OUTPUTS, "cap_id": [1] * len(ASKED)}
+QUEUE_ENTRIES: Final = {"intent_id": OUTPUTS, "cap_id": [1] * len(REQUESTED)}
 SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "backlogs.COVERS": {"networks": [NETWORK], "treasuries": ["treasury"]},
     "blocked.BLOCK": {"addresses": ["new"]},
@@ -176,11 +176,11 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "lane_statements.LOCK_REPLACED": {"nonce": FIRST_NONCE_OPEN + 3},
     "lane_statements.ASSIGN_INTENTS": {"ids": OUTPUTS[1:2]},
     "lane_statements.COUNT_REVERTS": {"besides": OUTPUTS[:1]},
-    "lane_statements.CLOSE_SLOTS": {"witnesses": ["{}"] * len(ASKED)},
+    "lane_statements.CLOSE_SLOTS": {"witnesses": ["{}"] * len(REQUESTED)},
     "lane_statements.POSTPONE": {
         "id": OUTPUTS,
-        "failures": [1] * len(ASKED),
-        "pause": [timedelta(minutes=1)] * len(ASKED),
+        "failures": [1] * len(REQUESTED),
+        "pause": [timedelta(minutes=1)] * len(REQUESTED),
     },
     "lane_statements.SIGNER_BALANCE": {"address": "treasury"},
     "lane_statements.MARK_SENT": {"hash": HASHES, "sent_ago": [timedelta(0)] * len(HASHES)},
@@ -193,11 +193,11 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "outflow_statements.DROP_COUNTED": {"ids": [1]},
     "outflow_statements.DROP_SPENT": {"ids": [1]},
-    "outflow_statements.LEAVE_QUEUES": KEPT_IN_LINE,
+    "outflow_statements.LEAVE_QUEUES": QUEUE_ENTRIES,
     "outflow_statements.JOIN_QUEUES": {
-        **KEPT_IN_LINE,
-        "amount": ["1"] * len(ASKED),
-        "is_too_large": [False] * len(ASKED),
+        **QUEUE_ENTRIES,
+        "amount": ["1"] * len(REQUESTED),
+        "is_too_large": [False] * len(REQUESTED),
     },
     "partner_fees.ASSET": OF_APP,
     "partner_fees.LOCK_FEE": OF_APP,
@@ -206,18 +206,18 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
     **{f"swap_statements.BY_ID {part}": {"ids": SWAPS} for part in Loading._fields},
     **{
-        f"swap_statements.BY_KEY {part}": {"deposit_ids": ids("deposit", ASKED)}
+        f"swap_statements.BY_KEY {part}": {"deposit_ids": ids("deposit", REQUESTED)}
         for part in Loading._fields
     },
     "swap_statements.UNMATCHED": {
-        "ids": ids("nobodys", ASKED),
-        "keys": [f"nobody {n}" for n in ASKED],
+        "ids": ids("nobodys", REQUESTED),
+        "keys": [f"nobody {n}" for n in REQUESTED],
     },
-    "statements.ADD_ATTACHMENT": {"id": ids("deposit", ASKED)[0]},
+    "statements.ADD_ATTACHMENT": {"id": ids("deposit", REQUESTED)[0]},
     "swap_statements.LOCK_STANDALONE_INTENTS": {"ids": ids("claim", [1010, 1020])},
     "swap_statements.PAID_BY": {
         "networks": [NETWORK] * 4,
-        "paid_ids": [str(n) for n in (*ASKED[-2:], 1_001_010, 1_001_020)],
+        "paid_ids": [str(n) for n in (*REQUESTED[-2:], 1_001_010, 1_001_020)],
     },
     "swap_statements.LIVE_STANDALONE_INTENTS": {"deposit_ids": ids("nobodys", [1010, 1020])},
     "due_statements.ADD_REFUNDS_DUE": {
@@ -232,14 +232,14 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "due_statements.ADD_COMPLETIONS_DUE": {"swap_id": SWAPS[:5], "due_at": [NOW] * 5},
     "due_statements.DROP_COMPLETIONS_DUE": {"ids": SWAPS},
     "statements.LEAVE_UNSIGNED": {"ids": RELAYS},
-    "statements.PROVE_DEAD": {"ids": ids("dead", ASKED)},
+    "statements.PROVE_DEAD": {"ids": ids("dead", REQUESTED)},
     "statements.HALT_SIGNERS": {"network": [NETWORK], "reason": ["so"], "at": [NOW]},
     "sweep_orders.ORDER": {"address": "at 1001"},
     "sweep_work.SWEEPS_MINED": MINED,
     "sweep_work.ADD_SWEEPS_DUE": PLACES,
     "sweep_work.MARK_BOOKED": {
-        "id": ids("swept", ASKED),
-        "is_nobodys": [False] * len(ASKED),
+        "id": ids("swept", REQUESTED),
+        "is_nobodys": [False] * len(REQUESTED),
     },
     "sweep_work.DROP_DUE": PLACES,
     "sweep_work.POSTPONE_DUE": PLACES,
@@ -248,13 +248,13 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "lane_sweeps.CLOSE_SWEEPS": {
         "nonce": NONCES,
         "transaction_hash": HASHES,
-        "block_number": ASKED,
-        "block_hash": ["block"] * len(ASKED),
-        "succeeded": [True] * len(ASKED),
+        "block_number": REQUESTED,
+        "block_hash": ["block"] * len(REQUESTED),
+        "succeeded": [True] * len(REQUESTED),
     },
     "external_payments.CLAIMABLE_OF": {"swap_id": SWAPS[-1], "deposit_id": None},
-    "external_payments.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(ASKED)},
-    "withdrawal_work.MARK_BOOKED": {"ids": ids("withdrawal", ASKED)},
+    "external_payments.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(REQUESTED)},
+    "withdrawal_work.MARK_BOOKED": {"ids": ids("withdrawal", REQUESTED)},
 }
 # These are given rows as they are: of the open ones, which they write again.
 GIVEN_ROWS: Final[Mapping[str, str]] = {

@@ -95,10 +95,10 @@ class TestACrash:
 
         original = world.sender.broadcast
 
-        async def nobody(*_: object) -> Any:
+        async def unavailable(*_: object) -> Any:
             raise ChainUnavailable(DESTINATION)
 
-        world.sender.broadcast = nobody  # type: ignore[method-assign]
+        world.sender.broadcast = unavailable  # type: ignore[method-assign]
         await send(epoch=world.epoch)
         world.sender.broadcast = original  # type: ignore[method-assign]
         assert await world.intent_states() == ["assigned"]
@@ -237,24 +237,24 @@ class TestARecipientThatRefuses:
         assert world.paid(1) == PAYOUT
         assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot")] == [0]
 
-    @pytest.mark.parametrize("heard", ["before", "after"])
+    @pytest.mark.parametrize("reported", ["before", "after"])
     @pytest.mark.fault("R4")
     async def test_r4_whose_success_a_reorg_makes_a_failure_is_tried_again_whenever_that_is_heard(
-        self, world: World, heard: str
+        self, world: World, reported: str
     ) -> None:
         """The lane looks at the chain itself, and may be ahead of the watcher or behind it."""
         await world.confirmed_swaps(1)
         await world.send_everything()
         [sent] = world.chain.pool.values()
         world.chain.mine()
-        if heard == "before":
+        if reported == "before":
             await world.payout("seen", version=1, transaction_hash=sent.transaction_hash)
         world.chain.reorg(1)
         world.chain.pool[sent.transaction_hash] = sent
         world.chain.refuse(a_recipient(1))
         world.chain.mine(4)
         await world.close_slots()
-        if heard == "after":
+        if reported == "after":
             await world.payout("seen", version=1, transaction_hash=sent.transaction_hash)
         await world.payout("reverted", version=2, transaction_hash=sent.transaction_hash)
 
@@ -371,9 +371,9 @@ class TestADeathProof:
         assert await world.intent_states() == ["reserved"]
 
 
-def _otherwise(said: NodeReceipt, succeeded: bool) -> NodeReceipt:
+def _otherwise(report: NodeReceipt, succeeded: bool) -> NodeReceipt:
     """Return another node's word: it succeeded, or failed in another block."""
-    receipt = said.receipt
+    receipt = report.receipt
     assert receipt is not None
     block = receipt.block if succeeded else replace(receipt.block, hash="0x" + "ee" * 32)
     results = replace(receipt, succeeded=succeeded, block=block)

@@ -21,7 +21,7 @@ from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.guard_losses import GuardLosses
 
 pytestmark = pytest.mark.connected
-SAID = {"by": "ann", "reason": "it waits for more blocks now"}
+OPERATOR_ORDER = {"by": "ann", "reason": "it waits for more blocks now"}
 ONE = 3000 * 10**6  # what a deposit is worth, in millionths of a dollar
 DAY = timedelta(days=1)
 
@@ -120,7 +120,7 @@ async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again
     await world.confirmed_swaps(1, first=2)
     await world.send_everything()
 
-    assert await guard.lift(SOURCE, **SAID) == []
+    assert await guard.lift(SOURCE, **OPERATOR_ORDER) == []
     await guard()
     await world.rows("UPDATE intent SET due_at = now() WHERE state = 'reserved' RETURNING 1")
     await world.send_everything()
@@ -132,7 +132,7 @@ async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again
     await guard()
     assert await stopped(world) == [SOURCE]
     with pytest.raises(Refused, match="not stopped"):
-        await guard.lift(DESTINATION, **SAID)
+        await guard.lift(DESTINATION, **OPERATOR_ORDER)
 
 
 @pytest.mark.fault("R5")
@@ -143,7 +143,7 @@ async def test_r5_what_is_forgiven_while_it_is_compared_stops_nothing_again(
     losses, guard = PostgresLosses(world.engine), guarding(world)
     await guard()
     [counted] = (await losses.lost(DAY)).values()
-    await guard.lift(SOURCE, **SAID)
+    await guard.lift(SOURCE, **OPERATOR_ORDER)
 
     assert not await losses.stop(SOURCE, because="late", last_lifted=counted.last_lifted)
 

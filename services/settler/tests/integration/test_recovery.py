@@ -36,7 +36,7 @@ from swap_settler.settling.store.dwelling import PostgresDwelling
 from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 
 pytestmark = pytest.mark.connected
-SAID = {"by": "ann", "reason": "the database was restored"}
+OPERATOR_ORDER = {"by": "ann", "reason": "the database was restored"}
 
 
 @pytest.fixture
@@ -137,8 +137,8 @@ async def test_p6_a_forgotten_output_is_explained_and_made_once(world: World) ->
     [shown] = await finish.list_forgotten(now)
     assert (shown.kind, shown.payment.transaction_hash) == ("output", made)
 
-    [ended] = await explaining(world)(DESTINATION, made, **SAID)
-    await world.resuming()(DESTINATION, used_by=[made], **SAID)
+    [ended] = await explaining(world)(DESTINATION, made, **OPERATOR_ORDER)
+    await world.resuming()(DESTINATION, used_by=[made], **OPERATOR_ORDER)
     assert await finish.list_forgotten(now) == []
     await world.finish_recovery()
     await world.send_everything()
@@ -272,8 +272,8 @@ class TestHeld:
         held.chain.mine()
 
         assert held.paid(1) == PAYOUT
-        [kept] = await held.rows("SELECT ended_by, ended_because FROM recovery")
-        assert (kept.ended_by, kept.ended_because) == ("ann", "each payment was looked at")
+        [stored] = await held.rows("SELECT ended_by, ended_because FROM recovery")
+        assert (stored.ended_by, stored.ended_because) == ("ann", "each payment was looked at")
         with pytest.raises(Refused, match="not open"):
             await finish(found.id, by="ann", reason="again")
 

@@ -75,18 +75,18 @@ async def ids_asked(
     monkeypatch: pytest.MonkeyPatch, world: World, here: World, prove: ProveRecovery
 ) -> int:
     """Return how many calls one more round asks of the chains."""
-    asked = 0
+    calls = 0
     for side in (world, here):
 
         async def simulate(*_: Any, **__: Any) -> Any:
-            nonlocal asked
-            asked += 1
+            nonlocal calls
+            calls += 1
             return ()
 
         monkeypatch.setattr(side.reader, "simulate", simulate)
     assert not await prove()
     monkeypatch.undo()
-    return asked
+    return calls
 
 
 @pytest.mark.breaks_invariants("I-27")

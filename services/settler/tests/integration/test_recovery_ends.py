@@ -50,7 +50,7 @@ from swap_settler.recovery.usecases import prove_recovery
 from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
-SAID = {"by": "ann", "reason": "looked at"}
+OPERATOR_ORDER = {"by": "ann", "reason": "looked at"}
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ class TestEnds:
         await fence(world)
         assert not await proven(watcher, world)
 
-        await world.resuming()(DESTINATION, **SAID)
+        await world.resuming()(DESTINATION, **OPERATOR_ORDER)
         await fence(world)
 
         assert await proven(watcher, world)
@@ -209,7 +209,7 @@ class TestEnds:
         nothing = Findings((), has_unknown=False, evidence=found.evidence)
         await world.store.halt("paid elsewhere")
 
-        assert not await recoveries.finish(found.id, nothing, **SAID)
+        assert not await recoveries.finish(found.id, nothing, **OPERATOR_ORDER)
         assert await is_open(world)
 
     @pytest.mark.fault("P6")
@@ -271,9 +271,9 @@ class TestForgotten:
         [retained] = await finishing(world).list_retained()
         assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "output")
         with pytest.raises(Refused, match="explained, not released"):
-            await finishing(world).release(retained.id, **SAID)
+            await finishing(world).release(retained.id, **OPERATOR_ORDER)
 
-        [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **SAID)
+        [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **OPERATOR_ORDER)
         await keep_on(world)
 
         assert ended.end == "made"

@@ -128,13 +128,13 @@ class TestRefund:
         assert await owed(world) == {}
         assert await finishing(world).list_retained() == []
         assert not await is_held(world, 1)
-        told = await world.rows(
+        messages = await world.rows(
             "SELECT convert_from(payload, 'UTF8')::jsonb -> 'body' ->> 'status' AS status "
             "FROM outbox WHERE topic = 'swap.changed.v1' ORDER BY id DESC LIMIT 3"
         )
-        assert [row.status for row in told] == ["refunded", "pending_refund", "pending_refund"]
-        [kept] = await world.rows("SELECT outcome, named_by FROM taken_payment")
-        assert (kept.outcome, kept.named_by) == ("made", SAID["by"])
+        assert [row.status for row in messages] == ["refunded", "pending_refund", "pending_refund"]
+        [stored] = await world.rows("SELECT outcome, named_by FROM taken_payment")
+        assert (stored.outcome, stored.named_by) == ("made", SAID["by"])
 
     async def test_of_a_swap_that_waits_for_another_quote(
         self, world: World, here: World, watcher: Engine

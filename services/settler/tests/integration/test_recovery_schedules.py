@@ -81,7 +81,7 @@ class Restore:
         self._watchers = {side.network: Watcher(side) for side in self.sides}
         self._next = {side.network: 0 for side in self.sides}
         self._late: list[tuple[World, SignedTransaction]] = []
-        self._unheard = list(range(1, SWAPS + 1))
+        self._undelivered = list(range(1, SWAPS + 1))
         self.newer: list[int] = []
 
     async def begin(self) -> None:
@@ -91,7 +91,7 @@ class Restore:
             [a_request(n, refund_address=a_recipient(n)) for n in numbers]
         )
         await self.there.settle(a_funding(10**6))
-        await self._hear(self._random.randint(0, SWAPS))
+        await self._receive(self._random.randint(0, SWAPS))
         fates = [self._random.choice(FATES) for _ in numbers]
         for n, fate in sorted(zip(numbers, fates, strict=True), key=lambda one: "late" in one[1]):
             await self._meet(n, fate)
@@ -145,15 +145,15 @@ class Restore:
 
     async def read(self) -> None:
         """Let the settler have all that the chains call final, and the watcher know that."""
-        await self._hear(len(self._unheard))
+        await self._receive(len(self._undelivered))
         for side in self.sides:
             await self._watchers[side.network].report()
         await has_read(self._watcher, *self.sides)
 
-    async def _hear(self, count: int) -> None:
-        heard, self._unheard = self._unheard[:count], self._unheard[count:]
-        if heard:
-            await self.there.settle(*(a_deposit(n) for n in heard))
+    async def _receive(self, count: int) -> None:
+        received, self._undelivered = self._undelivered[:count], self._undelivered[count:]
+        if received:
+            await self.there.settle(*(a_deposit(n) for n in received))
 
     async def prove(self) -> None:
         await proving(*self.sides)()

@@ -62,16 +62,16 @@ class Service:
 
     def __init__(self) -> None:
         self.blocked: set[tuple[str, str]] = set()
-        self.asked: list[Mapping[str, str]] = []
+        self.screened: list[Mapping[str, str]] = []
         self.status = 200
         self.forgets = False
-        self.is_asked, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.has_request, self.may_answer = asyncio.Event(), asyncio.Event()
         self.may_answer.set()
 
     async def answer(self, request: web.Request) -> web.Response:
         addresses: list[dict[str, str]] = (await request.json())["addresses"]
-        self.asked += addresses
-        self.is_asked.set()
+        self.screened += addresses
+        self.has_request.set()
         await self.may_answer.wait()
         if self.status != 200:
             return web.Response(status=self.status)
@@ -143,12 +143,12 @@ class TestTheService:
         async with service.open() as screening:
             await screening.screen({party})
             await screening.screen({party, Party(DESTINATION, GOOD.lower())})
-        assert len(service.asked) == 1
+        assert len(service.screened) == 1
 
         async with service.open(remembered_for=timedelta(0)) as screening:
             await screening.screen({party})
             await screening.screen({party})
-        assert len(service.asked) == 3
+        assert len(service.screened) == 3
 
     @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 302}, {"forgets": True}])
     @pytest.mark.parametrize("is_open", [True, False])
@@ -187,9 +187,9 @@ class TestTheService:
             others = {Party(DESTINATION, a_recipient(n)) for n in range(3, 9)}
             answers = asyncio.create_task(screening.screen(others))
             async with asyncio.timeout(5):
-                while len(service.asked) < 1 + 1 + len(others):
-                    await service.is_asked.wait()
-                    service.is_asked.clear()
+                while len(service.screened) < 1 + 1 + len(others):
+                    await service.has_request.wait()
+                    service.has_request.clear()
             service.may_answer.set()
             await answers
             assert (await question)[bad] is Verdict.BLOCKED

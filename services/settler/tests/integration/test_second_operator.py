@@ -109,8 +109,8 @@ async def serving(
     world: World, *, above: int, prices: FixedPrices | None = None
 ) -> AsyncIterator[Settler]:
     engine, catalogue = world.engine, world.catalogue
-    weigh = weighing(engine, catalogue, prices=prices or a_dollar_each(catalogue), above=above)
-    second, work = SecondOperator(weigh), PostgresClaimUnitOfWork(engine, consumer="settler")
+    stakes = weighing(engine, catalogue, prices=prices or a_dollar_each(catalogue), above=above)
+    second, work = SecondOperator(stakes), PostgresClaimUnitOfWork(engine, consumer="settler")
     claims = ClaimAdmin(
         pay_claimable=PayClaimable(
             work,
@@ -123,7 +123,9 @@ async def serving(
             work, clock=lambda: NOW, swap_messages=world.swap_messages
         ),
     )
-    caps = CapAdmin(ManageCaps(PostgresCaps(engine, networks=[SOURCE]), catalogue=catalogue), weigh)
+    caps = CapAdmin(
+        ManageCaps(PostgresCaps(engine, networks=[SOURCE]), catalogue=catalogue), stakes
+    )
     stops = StopAdmin(
         StopPayouts(PostgresStops(engine), networks=list(catalogue.networks)),
         guard_losses=GuardLosses(PostgresLosses(engine), budgets={}, span=DAY),

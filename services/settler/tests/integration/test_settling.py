@@ -138,8 +138,10 @@ class TestCost:
         round_trips.clear()
         await run.payouts(
             *(
-                a_payout_message("confirmed", swap=a_swap(number), transaction_hash=told)
-                for number, told in hashes.items()
+                a_payout_message(
+                    "confirmed", swap=a_swap(number), transaction_hash=transaction_hash
+                )
+                for number, transaction_hash in hashes.items()
             )
         )
 

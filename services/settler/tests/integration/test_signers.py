@@ -36,7 +36,7 @@ from tests.plugins.internal_port import internal_port
 pytestmark = pytest.mark.connected
 TOKEN = "operator"
 RESUME = f"/admin/signers/{DESTINATION}/resume"
-SAID = {"by": "ann", "reason": "a payment made by hand"}
+OPERATOR_ORDER = {"by": "ann", "reason": "a payment made by hand"}
 OTHER = a_recipient(99)
 
 Answer = tuple[int, Any]
@@ -145,7 +145,7 @@ class TestResuming:
         await world.send_everything()
         assert await world.intent_states() == ["reserved"]
 
-        answer_document = await port.post(RESUME, SAID)
+        answer_document = await port.post(RESUME, OPERATOR_ORDER)
 
         assert answer_document == (
             200,
@@ -153,14 +153,14 @@ class TestResuming:
         )
         (signer,) = await port.signers()
         assert signer["halted"] is None
-        assert {name: signer["resumed"][name] for name in SAID} == SAID
+        assert {name: signer["resumed"][name] for name in OPERATOR_ORDER} == OPERATOR_ORDER
         await world.finish_recovery()
         await world.send_everything()
         world.chain.mine()
         assert world.paid(1) == PAYOUT
 
     async def test_is_refused_where_nothing_is_halted(self, port: Port) -> None:
-        assert await port.post(RESUME, SAID) == (
+        assert await port.post(RESUME, OPERATOR_ORDER) == (
             409,
             {"error": f"no halted signer of {DESTINATION}"},
         )
@@ -168,7 +168,7 @@ class TestResuming:
     async def test_wants_to_know_why(self, world: World, port: Port) -> None:
         await world.store.halt("a person must look")
 
-        status, answer_document = await port.post(RESUME, {**SAID, "reason": " "})
+        status, answer_document = await port.post(RESUME, {**OPERATOR_ORDER, "reason": " "})
 
         assert status == 400
         assert answer_document["error"].startswith("reason")
@@ -180,7 +180,7 @@ class TestResuming:
         world.chain.world.nonces[SIGNER] = 3
         await world.store.halt("the chain is at nonce 3, the ledger at 0")
 
-        status, answer_document = await port.post(RESUME, SAID)
+        status, answer_document = await port.post(RESUME, OPERATOR_ORDER)
 
         assert status == 409
         assert "nonce 3" in answer_document["error"]
@@ -192,7 +192,7 @@ class TestResuming:
         await world.store.halt("a person must look")
         world.chain.go_down()
 
-        assert (await port.post(RESUME, SAID))[0] == 409
+        assert (await port.post(RESUME, OPERATOR_ORDER))[0] == 409
         assert (await port.signers())[0]["halted"] is not None
 
     async def test_may_be_of_one_signer_of_the_network(self, world: World, port: Port) -> None:
@@ -206,7 +206,7 @@ class TestResuming:
                 {"network": DESTINATION, "address": OTHER},
             )
 
-        answer_document = await port.post(RESUME, {**SAID, "address": SIGNER})
+        answer_document = await port.post(RESUME, {**OPERATOR_ORDER, "address": SIGNER})
 
         assert answer_document == (
             200,
@@ -244,7 +244,7 @@ class TestResuming:
             await close_slots(epoch=world.epoch)
         assert (await port.signers())[0]["halted"] is not None
 
-        assert (await port.post(RESUME, SAID))[0] == 200
+        assert (await port.post(RESUME, OPERATOR_ORDER))[0] == 200
         world.chain.mine()
         await close_slots(epoch=world.epoch)
 

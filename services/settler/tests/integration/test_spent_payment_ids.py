@@ -39,7 +39,7 @@ from swap_settler.paying.decide.slots import Attempt
 from swap_settler.paying.store.lane_store import PostgresLaneStore
 from swap_settler.settling.usecases.complete_swaps import CompleteSwaps
 
-SAID = {"by": "ann", "reason": "another deployment paid it"}
+OPERATOR_ORDER = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 REFUEL = 10**15
 THIEF = a_recipient(66)
@@ -114,17 +114,17 @@ async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -
     """What it paid may come to life here after the first of its payments was explained."""
     await world.confirmed_swaps(1)
     external = await made_by_another(world, output(1), output(2))
-    [first] = await explaining(world)(DESTINATION, external, **SAID)
-    await world.resuming()(DESTINATION, **SAID)
+    [first] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
+    await world.resuming()(DESTINATION, **OPERATOR_ORDER)
     await world.finish_recovery()
     await world.confirmed_swaps(1, first=2)
     await world.new_process()(epoch=world.epoch)
     assert await is_halted(world)
 
-    [second] = await explaining(world)(DESTINATION, external, **SAID)
+    [second] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
     assert (first.end, second.end) == ("made", "made")
-    await world.resuming()(DESTINATION, **SAID)
+    await world.resuming()(DESTINATION, **OPERATOR_ORDER)
     await world.send_everything()
     assert not await is_halted(world)
     assert await world.intent_states() == ["confirmed", "confirmed"]
@@ -136,8 +136,8 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
     """Or the no-op of that nonce is sent only once, and a node that loses it stops the lane."""
     await halted_before_it_signed(world, monkeypatch)
     external = await made_by_another(world, output(1))
-    await explaining(world)(DESTINATION, external, **SAID)
-    await world.resuming()(DESTINATION, **SAID)
+    await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
+    await world.resuming()(DESTINATION, **OPERATOR_ORDER)
     await world.finish_recovery()
     await world.send_everything()
     world.chain.pool.clear()  # the nodes lost it
@@ -154,13 +154,13 @@ async def test_what_was_made_elsewhere_is_not_given_up_for_its_recipient(world: 
     """It would be claimable, and paid twice."""
     await world.confirmed_swaps(1)
     external = await made_by_another(world, output(1))
-    await world.resuming()(DESTINATION, **SAID)
+    await world.resuming()(DESTINATION, **OPERATOR_ORDER)
     await block(world, a_recipient(1))
 
     await world.new_process()(epoch=world.epoch)
 
     assert await world.intent_states() == ["reserved"]
-    [ended] = await explaining(world)(DESTINATION, external, **SAID)
+    [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
     assert ended.end == "made"
 
 
@@ -173,7 +173,7 @@ async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_ha
     await world.new_process()(epoch=world.epoch)
     assert await world.intent_states() == ["assigned"]
 
-    await world.resuming()(DESTINATION, **SAID)
+    await world.resuming()(DESTINATION, **OPERATOR_ORDER)
     await fencing(world)(epoch=world.epoch)
     await world.new_process()(epoch=world.epoch)
     # The recovery holds it: it is put back, its slot gets a no-op, and it waits for the end.
@@ -192,9 +192,9 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
     await world.requesting()([request])
     await world.settle(a_funding(10**24 + 1), a_deposit(1))
     external = await made_by_another(world, output(1), *([refuel] if is_paid else []))
-    await explaining(world)(DESTINATION, external, **SAID)
+    await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
     if is_paid:
-        await world.resuming()(DESTINATION, **SAID)
+        await world.resuming()(DESTINATION, **OPERATOR_ORDER)
 
     later = NOW + timedelta(minutes=3)
     work = PostgresUnitOfWork(world.engine, consumer="settler")
@@ -205,7 +205,7 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
     assert sorted(await world.intent_states()) == ["confirmed", "reserved"]
     assert await world.rows("SELECT 1 FROM account WHERE kind = 'claimable' AND balance <> 0") == []
     if is_paid:
-        [ended] = await explaining(world)(DESTINATION, external, **SAID)
+        [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
         assert ended.end == "made"
 
 
@@ -221,7 +221,7 @@ async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: Worl
     assert await world.rows("SELECT 1 FROM nonce_slot") == []
     external = await made_by_another(world, output(1))
 
-    [ended] = await explaining(world)(DESTINATION, external, **SAID)
+    [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
 
     assert ended.end == "made"
 
@@ -250,7 +250,7 @@ async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
 async def test_what_failed_so_goes_back_to_an_address_that_is_set_later(world: World) -> None:
     await world.confirmed_swaps(1)
     external = await made_by_another(world, replace(output(1), to_address=THIEF))
-    [ended] = await explaining(world)(DESTINATION, external, **SAID)
+    [ended] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
     assert ended.end == "failed"
 
     await world.refund_address(1, a_recipient(9))

@@ -26,7 +26,7 @@ from swap_settler.paying.build import report_unchecked_roles
 
 pytestmark = pytest.mark.connected
 OWNER, SIGNER = (Account.from_key(key).address for key in (OWNER_KEY, SIGNER_KEY))
-STRANGER = a_recipient(66)
+EXTERNAL_ACCOUNT = a_recipient(66)
 
 
 @dataclass
@@ -68,8 +68,8 @@ async def deployed(node: str) -> AsyncIterator[Deployed]:
 async def test_m12_signs_nothing_for_a_treasury_of_another_owner(deployed: Deployed) -> None:
     await deployed.check(treasury=OWNER, depository=OWNER)
 
-    with pytest.raises(ChainMismatch, match=f"owned by {OWNER}, expected {STRANGER}"):
-        await deployed.check(treasury=STRANGER, depository=OWNER)
+    with pytest.raises(ChainMismatch, match=f"owned by {OWNER}, expected {EXTERNAL_ACCOUNT}"):
+        await deployed.check(treasury=EXTERNAL_ACCOUNT, depository=OWNER)
 
     await deployed.check()  # a catalogue that names no owners
 
@@ -78,7 +78,7 @@ async def test_m12_signs_nothing_for_a_treasury_of_another_owner(deployed: Deplo
 async def test_m12_an_operator_that_is_no_signer_is_counted(deployed: Deployed) -> None:
     treasury = deployed.network.contracts.treasury
     artifact = ARTIFACTS / "Treasury.json"
-    await deployed.deployer.transact(artifact, treasury, "addOperator", STRANGER)
+    await deployed.deployer.transact(artifact, treasury, "addOperator", EXTERNAL_ACCOUNT)
 
     await deployed.check(treasury=OWNER)
 
@@ -100,7 +100,7 @@ def test_m12_a_live_contract_without_a_named_owner_is_counted(
     environment: str, owners: Owners, expected: int | None
 ) -> None:
     known = a_catalogue().network(DESTINATION)
-    contracts = replace(known.contracts, depository=STRANGER, paymaster=None, owners=owners)
+    contracts = replace(known.contracts, depository=EXTERNAL_ACCOUNT, paymaster=None, owners=owners)
     name = f"{environment.upper()}_{len(str(owners))}"
     network = replace(known, name=name, contracts=contracts)
     catalogue = replace(a_catalogue(), environment=environment, networks={name: network})

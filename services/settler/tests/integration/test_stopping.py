@@ -41,7 +41,7 @@ from tests.support.locks import until_blocked
 from tests.support.serving import client_of, get, post
 
 pytestmark = pytest.mark.connected
-SAID = {"by": "ann", "reason": "a key leaked"}
+OPERATOR_ORDER = {"by": "ann", "reason": "a key leaked"}
 HERE = pytest.mark.parametrize("where", [DESTINATION, EVERYWHERE])
 
 
@@ -71,7 +71,7 @@ async def stopped_before_its_bytes(world: World) -> SendPayouts:
     send, keep = world.new_process(), world.store.store_attempts
 
     async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:
-        await switch(world).stop(EVERYWHERE, **SAID)
+        await switch(world).stop(EVERYWHERE, **OPERATOR_ORDER)
         return await keep(*arguments, **more)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -89,7 +89,7 @@ class TestTheKillSwitch:
         self, world: World, where: str
     ) -> None:
         await world.confirmed_swaps(2)
-        await switch(world).stop(where, **SAID)
+        await switch(world).stop(where, **OPERATOR_ORDER)
 
         await world.send_everything()
         assert await world.rows("SELECT 1 FROM attempt") == []
@@ -112,7 +112,7 @@ class TestTheKillSwitch:
             expect_other_nonces(monkeypatch)
 
         async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:
-            await switch(world).stop(where, **SAID)
+            await switch(world).stop(where, **OPERATOR_ORDER)
             return await store(*arguments, **more)
 
         monkeypatch.setattr(world.store, storing, stopped_meanwhile)
@@ -131,7 +131,7 @@ class TestTheKillSwitch:
             sending = asyncio.create_task(world.new_process()(epoch=world.epoch))
             await until_blocked(world.engine, "INSERT INTO attempt")
             stop_payouts = switch(world, patience=timedelta(seconds=10))
-            stopping = asyncio.create_task(stop_payouts.stop(EVERYWHERE, **SAID))
+            stopping = asyncio.create_task(stop_payouts.stop(EVERYWHERE, **OPERATOR_ORDER))
             await until_blocked(world.engine, "FOR UPDATE OF lease")
             assert not stopping.done()
 
@@ -151,7 +151,7 @@ class TestTheKillSwitch:
             await require_epoch(hanging, world.lane.lease, world.epoch)
             stop_payouts = switch(world, patience=timedelta(milliseconds=50))
 
-            assert not await stop_payouts.stop(DESTINATION, **SAID)
+            assert not await stop_payouts.stop(DESTINATION, **OPERATOR_ORDER)
 
             assert await stops.rounds_have_ended(SOURCE)
         [stop] = await stop_payouts.list_all()
@@ -164,7 +164,7 @@ class TestTheKillSwitch:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.base_fee *= 10
-        await switch(world).stop(EVERYWHERE, **SAID)
+        await switch(world).stop(EVERYWHERE, **OPERATOR_ORDER)
         replace_it = world.replacing()
         await replace_it(epoch=world.epoch)
         world.chain.mine(2)
@@ -175,7 +175,7 @@ class TestTheKillSwitch:
 
     async def test_of_one_network_leaves_the_others_alone(self, world: World) -> None:
         await world.confirmed_swaps(1)
-        await switch(world).stop(SOURCE, **SAID)
+        await switch(world).stop(SOURCE, **OPERATOR_ORDER)
 
         await world.send_everything()
         world.chain.mine()
@@ -188,7 +188,7 @@ class TestTheKillSwitch:
     ) -> None:
         await world.confirmed_swaps(1)
         send = await stopped_before_its_bytes(world)
-        await switch(world).lift(EVERYWHERE, **SAID)
+        await switch(world).lift(EVERYWHERE, **OPERATOR_ORDER)
 
         for _ in range(2):
             await send(epoch=world.epoch)
@@ -201,8 +201,8 @@ class TestTheKillSwitch:
         await world.confirmed_swaps(2)
         send = await stopped_before_its_bytes(world)
         keep = ManageBlockedAddresses(PostgresBlocked(world.engine), catalogue=world.catalogue)
-        await keep.block(BlockOrder((a_recipient(1),), None, **SAID))
-        await switch(world).lift(EVERYWHERE, **SAID)
+        await keep.block(BlockOrder((a_recipient(1),), None, **OPERATOR_ORDER))
+        await switch(world).lift(EVERYWHERE, **OPERATOR_ORDER)
 
         for _ in range(4):
             await send(epoch=world.epoch)
@@ -221,7 +221,7 @@ class TestTheKillSwitch:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        await switch(world).stop(EVERYWHERE, **SAID)
+        await switch(world).stop(EVERYWHERE, **OPERATOR_ORDER)
 
         await world.rebroadcast()
         world.chain.mine()
@@ -229,16 +229,16 @@ class TestTheKillSwitch:
         assert world.paid(1) == PAYOUT
 
     async def test_asked_twice_is_on_once_and_off_once(self, world: World) -> None:
-        await switch(world).stop(DESTINATION, **SAID)
+        await switch(world).stop(DESTINATION, **OPERATOR_ORDER)
         await switch(world).stop(DESTINATION, by="bob", reason="me too")
         [stop] = await switch(world).list_all()
 
         assert (stop.by, stop.reason) == ("ann", "a key leaked")
-        assert await switch(world).lift(DESTINATION, **SAID) == []
+        assert await switch(world).lift(DESTINATION, **OPERATOR_ORDER) == []
         with pytest.raises(Refused, match="not stopped"):
-            await switch(world).lift(DESTINATION, **SAID)
+            await switch(world).lift(DESTINATION, **OPERATOR_ORDER)
         with pytest.raises(Refused, match="not a network"):
-            await switch(world).stop("NOWHERE", **SAID)
+            await switch(world).stop("NOWHERE", **OPERATOR_ORDER)
 
     async def test_is_thrown_on_the_internal_port(self, world: World) -> None:
         admin = StopAdmin(switch(world), guard_losses=guarding(world))
@@ -249,9 +249,9 @@ class TestTheKillSwitch:
             post("/go", as_operator(admin.lift)),
         ) as http:
             wrong = await http.post("/stop", json={"by": "ann"})
-            on = await (await http.post("/stop", json=SAID)).json()
+            on = await (await http.post("/stop", json=OPERATOR_ORDER)).json()
             listed = await (await http.get("/")).json()
-            off = await (await http.post("/go", json=SAID)).json()
+            off = await (await http.post("/go", json=OPERATOR_ORDER)).json()
 
         assert wrong.status == 400
         assert [stop["network"] for stop in on["stops"]] == ["*"]
@@ -261,13 +261,13 @@ class TestTheKillSwitch:
     async def test_a_stop_that_was_ordered_since_stays(self, world: World) -> None:
         admin = StopAdmin(switch(world), guard_losses=guarding(world))
         routes = post("/stop", as_operator(admin.stop)), post("/go", as_operator(admin.lift))
-        proposed = Order("ann", {}, json.dumps(SAID).encode())
+        proposed = Order("ann", {}, json.dumps(OPERATOR_ORDER).encode())
 
         async with client_of(get("/", admin.list_all), *routes) as http:
-            [first] = (await (await http.post("/stop", json=SAID)).json())["stops"]
+            [first] = (await (await http.post("/stop", json=OPERATOR_ORDER)).json())["stops"]
             bound = await admin.add_stop(proposed)
-            await http.post("/go", json={**SAID, "stopped_at": first["at"]})
-            await http.post("/stop", json=SAID)
+            await http.post("/go", json={**OPERATOR_ORDER, "stopped_at": first["at"]})
+            await http.post("/stop", json=OPERATOR_ORDER)
             with pytest.raises(Refused, match="since"):
                 await admin.lift(bound)
             [second] = (await (await http.get("/")).json())["stops"]
@@ -279,8 +279,8 @@ class TestTheKillSwitch:
         self, world: World
     ) -> None:
         admin = StopAdmin(switch(world), guard_losses=guarding(world))
-        await switch(world).stop(DESTINATION, **SAID)
-        proposed = Order("ann", {}, json.dumps({**SAID, "network": DESTINATION}).encode())
+        await switch(world).stop(DESTINATION, **OPERATOR_ORDER)
+        proposed = Order("ann", {}, json.dumps({**OPERATOR_ORDER, "network": DESTINATION}).encode())
         bound = await admin.add_stop(proposed)
 
         await switch(world).stop(DESTINATION, by="bob", reason="another incident")
@@ -298,8 +298,8 @@ class TestTheKillSwitch:
 
         async with client_of(*routes) as http:
             [listed] = (await (await http.get("/")).json())["stops"]
-            nowhere = await http.post("/go", json={**SAID, "is_of_losses": True})
-            with_losses = {**SAID, "network": SOURCE, "is_of_losses": True}
+            nowhere = await http.post("/go", json={**OPERATOR_ORDER, "is_of_losses": True})
+            with_losses = {**OPERATOR_ORDER, "network": SOURCE, "is_of_losses": True}
             off = await (await http.post("/go", json=with_losses)).json()
 
         assert (listed["network"], listed["reason"]) == (SOURCE, "reorgs")

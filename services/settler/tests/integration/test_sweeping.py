@@ -81,7 +81,7 @@ ON CONFLICT DO NOTHING
     return await world.store.ledger_passed()
 
 
-async def swept_and_told(world: World, *numbers: int) -> None:
+async def finalize_sweep(world: World, *numbers: int) -> None:
     """Mine the sweep that is out, and tell the settler that it is final."""
     sent_hash = await the_only_hash(world)
     world.chain.mine()
@@ -109,7 +109,7 @@ class TestACrash:
         async def swept() -> None:
             await world.sweep()
             await world.rebroadcast()
-            await swept_and_told(world, 1, 2, 3)
+            await finalize_sweep(world, 1, 2, 3)
             await world.book_sweeps()
 
         killed_at(monkeypatch, point, send_sweeps, order_sweeps, book_sweeps)
@@ -160,7 +160,7 @@ class TestASweep:
     async def test_is_confirmed_once_the_ledger_has_passed_it(self, world: World) -> None:
         await funded(world, 1)
         await world.sweep()
-        await swept_and_told(world, 1)
+        await finalize_sweep(world, 1)
         world.chain.mine(5)
         await world.close_slots()
         await world.book_sweeps()

@@ -160,29 +160,29 @@ class TestUnitOfWork:
     @pytest.mark.breaks_invariants("I-22")
     async def test_opens_what_requests_are_about(self, unit_of_work: UnitOfWork) -> None:
         swap, waiting = a_swap(7), a_deposit("seen", number=8)
-        nobodys = a_deposit("seen", number=None, nth=1)
+        unmatched = a_deposit("seen", number=None, nth=1)
         async with unit_of_work() as work:
-            await work.flush([Changes(swap=swap), Changes(deposits=(waiting, nobodys))], [])
+            await work.flush([Changes(swap=swap), Changes(deposits=(waiting, unmatched))], [])
 
         async with unit_of_work() as work:
             opened = await work.open_requests(
                 [MESSAGE],
                 keys={waiting.match_key or ""},
                 swap_ids={swap.id, swap_id(8)},
-                deposit_ids={nobodys.id},
+                deposit_ids={unmatched.id},
             )
 
         assert opened.fresh == {MESSAGE}
         assert {id: plain(one) for id, one in opened.swaps.items()} == {swap.id: plain(swap)}
-        assert opened.waiting == {waiting.id: waiting, nobodys.id: nobodys}
+        assert opened.waiting == {waiting.id: waiting, unmatched.id: unmatched}
 
     async def test_finds_deposits_without_a_swap(self, unit_of_work: UnitOfWork) -> None:
-        waiting, nobodys = a_deposit("seen"), a_deposit("seen", number=None, nth=1)
+        waiting, unmatched = a_deposit("seen"), a_deposit("seen", number=None, nth=1)
         async with unit_of_work() as work:
-            await work.flush([Changes(deposits=(waiting, nobodys))], [])
+            await work.flush([Changes(deposits=(waiting, unmatched))], [])
         async with unit_of_work() as work:
-            both = await work.unmatched_deposits([nobodys.id], [waiting.match_key or ""])
-            assert both == {waiting.id: waiting, nobodys.id: nobodys}
+            both = await work.unmatched_deposits([unmatched.id], [waiting.match_key or ""])
+            assert both == {waiting.id: waiting, unmatched.id: unmatched}
             assert await work.unmatched_deposits([], []) == {}
 
     async def test_makes_inventory_rows_and_moves_them_with_the_bookings(

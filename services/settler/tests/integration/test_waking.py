@@ -33,11 +33,11 @@ WHERE prosrc ILIKE '%notify%'
 
 
 @pytest.fixture
-async def said(engine: Engine) -> AsyncIterator[list[str]]:
+async def woken(engine: Engine) -> AsyncIterator[list[str]]:
     """What commits woke."""
-    said: list[str] = []
-    engine.wake_listener = said.extend
-    yield said
+    woken: list[str] = []
+    engine.wake_listener = woken.extend
+    yield woken
     engine.wake_listener = lambda _: None
 
 
@@ -61,25 +61,25 @@ async def test_no_trigger_of_any_service_notifies(
 
 
 async def test_a_payout_wakes_its_network_s_lanes_and_the_relay(
-    run: Settler, said: list[str]
+    run: Settler, woken: list[str]
 ) -> None:
     await run.deposits(a_deposit_message())
 
-    assert set(said) == {lane_channel(POLYGON), OUTBOX}
+    assert set(woken) == {lane_channel(POLYGON), OUTBOX}
 
 
 async def test_money_that_is_late_wakes_whoever_asks_for_a_new_price(
-    run: Settler, said: list[str]
+    run: Settler, woken: list[str]
 ) -> None:
     run.now = LATER
 
     await run.deposits(a_deposit_message(block_time=LATER))
 
-    assert set(said) == {REQUOTE_DUE, OUTBOX}
+    assert set(woken) == {REQUOTE_DUE, OUTBOX}
 
 
 async def test_a_changed_cap_wakes_the_lanes_before_which_payments_wait(
-    engine: Engine, said: list[str]
+    engine: Engine, woken: list[str]
 ) -> None:
     caps = PostgresCaps(engine, networks=[POLYGON])
     word = {"by": "ann", "reason": "as agreed"}
@@ -88,14 +88,14 @@ async def test_a_changed_cap_wakes_the_lanes_before_which_payments_wait(
     await caps.set_cap(POLYGON, None, None, limit=limit, may_raise=True, **word)
     await caps.lift_cap(POLYGON, None, None, **word)
 
-    assert said == [lane_channel(POLYGON)] * 2
+    assert woken == [lane_channel(POLYGON)] * 2
 
 
 async def test_a_payment_that_waits_for_no_cap_is_let_through_by_nobody(
-    engine: Engine, said: list[str]
+    engine: Engine, woken: list[str]
 ) -> None:
     word = {"by": "ann", "reason": "as agreed"}
 
     assert not await PostgresCaps(engine, networks=[POLYGON]).grant_pass(UUID(int=1), **word)
 
-    assert said == []
+    assert woken == []

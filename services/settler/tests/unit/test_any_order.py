@@ -298,7 +298,7 @@ class AnyOrder(RuleBasedStateMachine):
             deposit.base_units
             for intent in live
             if intent.confirmed_at is None and intent.swap_id
-            for deposit in self.work.swap(intent.swap_id).taken_from(intent.deposit_id)
+            for deposit in self.work.swap(intent.swap_id).reorged_out_of(intent.deposit_id)
         )
         sent_back = sum(i.base_units for i in live if i.confirmed_at and i.network == ETHEREUM)
         held = self.work.balance(AccountKind.CUSTODY, network=ETHEREUM)

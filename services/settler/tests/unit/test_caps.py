@@ -26,7 +26,7 @@ TOKEN, DOLLARS = 1, 2  # two caps
 SECOND: Final = timedelta(seconds=1)
 
 
-def asked(n: int, *, has_pass: bool = False, **amounts: int | None) -> CapRequest:
+def request_of(n: int, *, has_pass: bool = False, **amounts: int | None) -> CapRequest:
     """Return a payment of an age, with what it counts under the caps that are named."""
     by_cap = {{"token": TOKEN, "dollars": DOLLARS}[name]: units for name, units in amounts.items()}
     return CapRequest(UUID(int=n), NOON + n * SECOND, by_cap, has_pass)
@@ -66,44 +66,50 @@ class TestACap:
     def test_lets_leave_up_to_its_units_in_a_span(
         self, units: int | None, spent: int, amount: int | None, *, leaves: bool
     ) -> None:
-        told = among([asked(1, token=amount)], cap(TOKEN, units, spent=spent))
+        admission = among([request_of(1, token=amount)], cap(TOKEN, units, spent=spent))
 
-        assert told.leave == (ids(1) if leaves else set())
-        assert told.refused_by == ({} if leaves else by(_1=[TOKEN]))
+        assert admission.leave == (ids(1) if leaves else set())
+        assert admission.refused_by == ({} if leaves else by(_1=[TOKEN]))
 
     def test_counts_what_leaves_with_the_same_batch(self) -> None:
-        told = among([asked(1, token=60), asked(2, token=60)], cap(TOKEN, 100, spent=10))
+        admission = among(
+            [request_of(1, token=60), request_of(2, token=60)], cap(TOKEN, 100, spent=10)
+        )
 
-        assert (told.leave, told.refused_by) == (ids(1), by(_2=[TOKEN]))
-        assert told.spent == {TOKEN: 60}
+        assert (admission.leave, admission.refused_by) == (ids(1), by(_2=[TOKEN]))
+        assert admission.spent == {TOKEN: 60}
 
     def test_counts_all_that_leaves_with_the_same_batch(self) -> None:
-        told = among([asked(n, token=40) for n in (1, 2, 3)], cap(TOKEN, 100))
+        admission = among([request_of(n, token=40) for n in (1, 2, 3)], cap(TOKEN, 100))
 
-        assert (told.leave, told.spent) == (ids(1, 2), {TOKEN: 80})
+        assert (admission.leave, admission.spent) == (ids(1, 2), {TOKEN: 80})
 
     def test_lets_the_oldest_go_first_and_the_younger_of_one_moment_by_id(self) -> None:
         twin = CapRequest(UUID(int=9), NOON + SECOND, {TOKEN: 60}, has_pass=False)
 
-        told = among([twin, asked(2, token=60), asked(1, token=60)], cap(TOKEN, 60))
+        admission = among([twin, request_of(2, token=60), request_of(1, token=60)], cap(TOKEN, 60))
 
-        assert told.leave == ids(1)
+        assert admission.leave == ids(1)
 
     def test_is_closed_behind_one_that_waits_also_for_less(self) -> None:
-        told = among([asked(1, token=80), asked(2, token=1)], cap(TOKEN, 100, spent=50))
+        admission = among(
+            [request_of(1, token=80), request_of(2, token=1)], cap(TOKEN, 100, spent=50)
+        )
 
-        assert (told.leave, told.refused_by) == (set(), by(_1=[TOKEN], _2=[TOKEN]))
+        assert (admission.leave, admission.refused_by) == (set(), by(_1=[TOKEN], _2=[TOKEN]))
 
     @pytest.mark.parametrize("amount", [101, None])
     def test_is_not_held_up_by_what_can_never_fit(self, amount: int | None) -> None:
-        told = among([asked(1, token=amount), asked(2, token=100)], cap(TOKEN, 100))
+        admission = among([request_of(1, token=amount), request_of(2, token=100)], cap(TOKEN, 100))
 
-        assert (told.leave, told.refused_by) == (ids(2), by(_1=[TOKEN]))
+        assert (admission.leave, admission.refused_by) == (ids(2), by(_1=[TOKEN]))
 
     def test_of_exactly_its_units_may_fit_later_and_keeps_its_place(self) -> None:
-        told = among([asked(1, token=100), asked(2, token=1)], cap(TOKEN, 100, spent=1))
+        admission = among(
+            [request_of(1, token=100), request_of(2, token=1)], cap(TOKEN, 100, spent=1)
+        )
 
-        assert told.leave == set()
+        assert admission.leave == set()
 
     @pytest.mark.parametrize(
         ("first", "leaves"),
@@ -111,68 +117,68 @@ class TestACap:
         ids=["an older one waits", "it is the first", "a younger one waits", "the line is empty"],
     )
     def test_serves_its_line_first(self, first: int | None, *, leaves: bool) -> None:
-        told = among([asked(2, token=1)], cap(TOKEN, 100, first=first))
+        admission = among([request_of(2, token=1)], cap(TOKEN, 100, first=first))
 
-        assert told.leave == (ids(2) if leaves else set())
+        assert admission.leave == (ids(2) if leaves else set())
 
     def test_that_was_lifted_has_no_line(self) -> None:
-        assert among([asked(2, token=1)], cap(TOKEN, None, first=1)).leave == ids(2)
+        assert among([request_of(2, token=1)], cap(TOKEN, None, first=1)).leave == ids(2)
 
 
 class TestTwoCaps:
     def test_both_must_have_room_and_the_refusing_one_is_named(self) -> None:
         caps = cap(TOKEN, 100), cap(DOLLARS, 10)
 
-        told = among([asked(1, token=50, dollars=11)], *caps)
+        admission = among([request_of(1, token=50, dollars=11)], *caps)
 
-        assert (told.leave, told.refused_by) == (set(), by(_1=[DOLLARS]))
-        assert not sum(told.spent.values())
+        assert (admission.leave, admission.refused_by) == (set(), by(_1=[DOLLARS]))
+        assert not sum(admission.spent.values())
 
     def test_both_are_named_where_both_refuse(self) -> None:
-        told = among([asked(1, token=101, dollars=11)], cap(TOKEN, 100), cap(DOLLARS, 10))
+        admission = among([request_of(1, token=101, dollars=11)], cap(TOKEN, 100), cap(DOLLARS, 10))
 
-        assert told.refused_by == by(_1=[TOKEN, DOLLARS])
+        assert admission.refused_by == by(_1=[TOKEN, DOLLARS])
 
     def test_a_line_closes_only_the_cap_it_waits_for(self) -> None:
         caps = cap(TOKEN, 100, spent=90), cap(DOLLARS, 10)
-        first, second = asked(1, token=50, dollars=1), asked(2, dollars=5)
+        first, second = request_of(1, token=50, dollars=1), request_of(2, dollars=5)
 
-        told = among([first, second], *caps)
+        admission = among([first, second], *caps)
 
-        assert (told.leave, told.spent[DOLLARS]) == (ids(2), 5)
+        assert (admission.leave, admission.spent[DOLLARS]) == (ids(2), 5)
 
     def test_each_stays_closed_behind_its_own_line(self) -> None:
         caps = cap(TOKEN, 100, spent=90), cap(DOLLARS, 10, spent=9)
-        lines = [asked(1, token=50), asked(2, dollars=5)]
+        lines = [request_of(1, token=50), request_of(2, dollars=5)]
 
-        told = among([*lines, asked(3, token=1), asked(4, dollars=1)], *caps)
+        admission = among([*lines, request_of(3, token=1), request_of(4, dollars=1)], *caps)
 
-        assert told.leave == set()
+        assert admission.leave == set()
 
     def test_a_line_closes_its_cap_for_those_of_other_caps_too(self) -> None:
         caps = cap(TOKEN, 100, spent=90), cap(DOLLARS, 10)
 
-        told = among([asked(1, token=50), asked(2, token=1, dollars=1)], *caps)
+        admission = among([request_of(1, token=50), request_of(2, token=1, dollars=1)], *caps)
 
-        assert told.refused_by[UUID(int=2)] == {TOKEN}
+        assert admission.refused_by[UUID(int=2)] == {TOKEN}
 
 
 class TestWhatAnOperatorLetThrough:
     def test_leaves_beyond_every_cap_and_counts(self) -> None:
-        through = asked(1, token=500, has_pass=True)
+        through = request_of(1, token=500, has_pass=True)
 
-        told = among([through, asked(2, token=1)], cap(TOKEN, 100))
+        admission = among([through, request_of(2, token=1)], cap(TOKEN, 100))
 
-        assert (told.leave, told.refused_by) == (ids(1), by(_2=[TOKEN]))
-        assert told.spent == {TOKEN: 500}
+        assert (admission.leave, admission.refused_by) == (ids(1), by(_2=[TOKEN]))
+        assert admission.spent == {TOKEN: 500}
 
     def test_without_a_price_counts_nothing(self) -> None:
-        through = asked(1, dollars=None, has_pass=True)
+        through = request_of(1, dollars=None, has_pass=True)
 
-        assert among([through, asked(2, dollars=10)], cap(DOLLARS, 10)).leave == ids(1, 2)
+        assert among([through, request_of(2, dollars=10)], cap(DOLLARS, 10)).leave == ids(1, 2)
 
 
-def payment(n: int, units: int, *, in_line: bool = False, is_too_large: bool = False) -> Payment:
+def payment(n: int, units: int, *, is_queued: bool = False, is_too_large: bool = False) -> Payment:
     return Payment(
         intent_id=UUID(int=n),
         swap_id=None,
@@ -183,7 +189,7 @@ def payment(n: int, units: int, *, in_line: bool = False, is_too_large: bool = F
         failures=0,
         goes_alone=False,
         created_at=NOON + n * SECOND,
-        is_queued=in_line,
+        is_queued=is_queued,
         is_too_large=is_too_large,
     )
 
@@ -191,10 +197,10 @@ def payment(n: int, units: int, *, in_line: bool = False, is_too_large: bool = F
 def refused(
     *payments: Payment, available: int = 100, capacity: int = 1000, queue_length_max: int = 10
 ) -> list[int]:
-    told = beyond_limit(
+    withheld = beyond_limit(
         payments, available=available, capacity=capacity, queue_length_max=queue_length_max
     )
-    return [one.paid_id for one in told]
+    return [one.paid_id for one in withheld]
 
 
 class TestTheTreasurysLimit:
@@ -220,22 +226,22 @@ class TestTheTreasurysLimit:
         assert refused(*reversed(payments)) == waiting
 
     def test_lets_a_newcomer_join_only_where_the_whole_line_is_looked_at(self) -> None:
-        line = [payment(1, 10, in_line=True), payment(2, 10, in_line=True)]
+        line = [payment(1, 10, is_queued=True), payment(2, 10, is_queued=True)]
 
         assert refused(*line, payment(3, 10), queue_length_max=3) == []
         assert refused(*line, payment(3, 10), queue_length_max=2) == [3]
         assert refused(*line, queue_length_max=2) == []
 
     def test_does_not_spend_what_is_available_on_one_that_may_not_join(self) -> None:
-        newcomer, waits = payment(1, 100), payment(2, 100, in_line=True)
+        newcomer, waits = payment(1, 100), payment(2, 100, is_queued=True)
 
         assert refused(newcomer, waits, queue_length_max=1) == [1]
 
     def test_the_too_large_wait_beside_the_line(self) -> None:
         line = [
-            payment(1, 10, in_line=True),
+            payment(1, 10, is_queued=True),
             payment(2, 10),
-            payment(3, 5000, in_line=True, is_too_large=True),
+            payment(3, 5000, is_queued=True, is_too_large=True),
         ]
 
         assert queue_length(line) == 1
@@ -254,7 +260,7 @@ class TestTheTreasurysLimit:
     def test_tells_when_a_payment_changes_its_line(
         self, units: int, stood: bool, was_too_large: bool, expected: tuple[bool, bool]
     ) -> None:
-        one = payment(1, units, in_line=stood, is_too_large=was_too_large)
+        one = payment(1, units, is_queued=stood, is_too_large=was_too_large)
 
         assert withheld_payment(one, capacity=1000) == WithheldPayment(
             UUID(int=1), units, *expected

@@ -47,7 +47,7 @@ MAIN = Claimable(5, ETHEREUM, USDC[ETHEREUM], SWAP.id, None, 900)
 OWN = replace(MAIN, id=6, deposit_id=LEG)
 UNSENT_REFUEL = replace(MAIN, id=7, network=POLYGON, token=NATIVE, base_units=REFUEL)
 DEPOSIT = a_deposit("confirmed")
-NOBODYS = Claimable(8, ETHEREUM, USDC[ETHEREUM], None, DEPOSIT.id, 900)
+WITHOUT_SWAP = Claimable(8, ETHEREUM, USDC[ETHEREUM], None, DEPOSIT.id, 900)
 
 
 def paid(what: Claimable = MAIN, swap: Swap = SWAP) -> Changes:
@@ -153,9 +153,9 @@ def test_a_refund_of_other_money_is_not_in_its_way(what: Claimable, leg: UUID | 
     assert paid(what, refunded(leg)).swap is not None
 
 
-def paid_nobodys(deposit: Deposit = DEPOSIT, *, after: timedelta, **more: Any) -> Changes:
+def pay_without_swap(deposit: Deposit = DEPOSIT, *, after: timedelta, **more: Any) -> Changes:
     return pay_unmatched_deposit(
-        NOBODYS,
+        WITHOUT_SWAP,
         deposit,
         to_address=RECIPIENT,
         at=NOON + after,
@@ -170,11 +170,11 @@ class TestADepositWithoutASwap:
 
     def test_is_paid_in_full_and_needs_no_price(self) -> None:
         for usd_micros in (12, None):
-            change = paid_nobodys(
+            change = pay_without_swap(
                 replace(DEPOSIT, received_at=NOON - HOUR), after=timedelta(0), usd_micros=usd_micros
             )
 
-            intent = expected(NOBODYS, usd_micros=usd_micros)
+            intent = expected(WITHOUT_SWAP, usd_micros=usd_micros)
             assert change == Changes(intents=(intent,), ledger=(ledger.claim_reserved(intent),))
 
     def test_waits_while_its_swap_may_come(self) -> None:
@@ -182,10 +182,10 @@ class TestADepositWithoutASwap:
         words = f"it names a swap that may still come, until {until}"
 
         with pytest.raises(NotClaimable) as refused:
-            paid_nobodys(self.WAITS, after=HOUR - timedelta(microseconds=1))
+            pay_without_swap(self.WAITS, after=HOUR - timedelta(microseconds=1))
 
         assert str(refused.value) == words
-        assert paid_nobodys(self.WAITS, after=HOUR).intents
+        assert pay_without_swap(self.WAITS, after=HOUR).intents
 
     @pytest.mark.parametrize(
         "deposit",
@@ -196,13 +196,13 @@ class TestADepositWithoutASwap:
         ],
     )
     def test_that_no_swap_can_come_for_is_paid_at_once(self, deposit: Deposit) -> None:
-        assert paid_nobodys(deposit, after=MINUTE).intents
+        assert pay_without_swap(deposit, after=MINUTE).intents
 
     def test_waits_where_its_address_may_become_a_swaps(self) -> None:
         swept = replace(self.WAITS, sequence_number=None, quarantine_reason=SWEPT_WITHOUT_SWAP)
 
         with pytest.raises(NotClaimable):
-            paid_nobodys(swept, after=MINUTE)
+            pay_without_swap(swept, after=MINUTE)
 
 
 class TestAReorgOfADepositWithoutASwap:
@@ -211,7 +211,7 @@ class TestAReorgOfADepositWithoutASwap:
     KNOWN = replace(DEPOSIT, state=DepositState.CREDITED, is_booked=True)
     CLAIM = the_intent(
         pay_unmatched_deposit(
-            NOBODYS,
+            WITHOUT_SWAP,
             replace(DEPOSIT, received_at=NOON - HOUR),
             to_address=RECIPIENT,
             at=NOON,
@@ -221,7 +221,7 @@ class TestAReorgOfADepositWithoutASwap:
         )
     )
 
-    def told(self, state: str, claim: Intent | None = None) -> Changes:
+    def decided(self, state: str, claim: Intent | None = None) -> Changes:
         fact = a_deposit_fact(state, version=3)
         return decide_unmatched(self.KNOWN, fact, is_ours=True, claim=claim)
 
@@ -229,7 +229,7 @@ class TestAReorgOfADepositWithoutASwap:
         ("state", "left"), [("reverted", DepositState.REVERTED), ("seen", DepositState.SEEN)]
     )
     def test_is_taken_out_of_the_books(self, state: str, left: DepositState) -> None:
-        change = self.told(state)
+        change = self.decided(state)
 
         newest = a_deposit_fact(state, version=3).deposit
         gone = replace(newest, state=left, is_booked=False)
@@ -246,7 +246,7 @@ class TestAReorgOfADepositWithoutASwap:
         assert change == Changes(deposits=(gone,))
 
     def test_ends_a_payment_that_nothing_was_signed_for(self) -> None:
-        change = self.told("reverted", self.CLAIM)
+        change = self.decided("reverted", self.CLAIM)
 
         dead = self.CLAIM.died("a reorg took the deposit before anything could pay for it")
         assert change.intents == (dead,)
@@ -258,7 +258,7 @@ class TestAReorgOfADepositWithoutASwap:
 
     def test_is_for_an_operator_once_the_payment_was_signed(self) -> None:
         with pytest.raises(NotReversible) as refused:
-            self.told("reverted", signed(self.CLAIM))
+            self.decided("reverted", signed(self.CLAIM))
 
         assert str(refused.value) == f"{DEPOSIT.id}, which was sent to its owner"
 

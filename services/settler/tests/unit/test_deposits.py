@@ -131,9 +131,9 @@ class TestSeen:
         assert deposit.received_at == NOON
 
     def test_of_an_address_that_had_no_swap_is_the_swap_s(self) -> None:
-        kept = replace(a_deposit(number=None), state=DepositState.QUARANTINED)
+        quarantined = replace(a_deposit(number=None), state=DepositState.QUARANTINED)
 
-        change = take(a_swap(), kept, since=NOON, at=NOON, available=PLENTY, paid_id=PAID_ID)
+        change = take(a_swap(), quarantined, since=NOON, at=NOON, available=PLENTY, paid_id=PAID_ID)
 
         assert [(d.state, d.swap_id) for d in change.deposits] == [(DepositState.SEEN, a_swap().id)]
 

@@ -66,9 +66,9 @@ def refunding() -> tuple[Swap, Intent]:
     swap = a_swap(refund_address=USER)
     short = deposits.decide(swap, a_deposit_fact(), at=NOON, available=0, paid_id=1).swap
     assert short is not None
-    begun = start(short, None, at=NOON, cost=10, paid_id=2)
-    assert begun.swap is not None
-    return begun.swap, begun.intents[0]
+    started_refund = start(short, None, at=NOON, cost=10, paid_id=2)
+    assert started_refund.swap is not None
+    return started_refund.swap, started_refund.intents[0]
 
 
 CLAIM = replace(output(reserved()), kind=IntentKind.CLAIM, swap_id=None, state=IntentState.ASSIGNED)
@@ -82,15 +82,15 @@ class TestMadeByAnExternalTransaction:
         change = confirm_external_payment(swap, output(swap), LOG, at=NOON + HOUR, treasury=HERE)
 
         [intent] = change.intents
-        told = replace(LOG, version=output(swap).version + 1)
-        assert (intent.state, intent.version) == (IntentState.CONFIRMED, told.version)
+        fact = replace(LOG, version=output(swap).version + 1)
+        assert (intent.state, intent.version) == (IntentState.CONFIRMED, fact.version)
         assert (intent.slot_at, intent.confirmed_at) == (LOG.block_time, NOON + HOUR)
         assert intent.transaction_hash == LOG.transaction_hash
         assert change.swap is not None
         assert (change.swap.status, change.swap.closed_at) == (Status.COMPLETED, NOON + HOUR)
         assert change.ledger == (
             ledger.payout_final(intent, block_number=500, treasury=HERE),
-            ledger.book_reconciled_payout(told, HERE),
+            ledger.book_reconciled_payout(fact, HERE),
         )
 
     def test_keeps_when_it_had_a_nonce_here(self) -> None:

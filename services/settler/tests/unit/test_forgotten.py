@@ -55,8 +55,8 @@ def swap_of(change: Changes) -> Swap:
     return change.swap
 
 
-def with_deposit(swap: Swap, units: int = REQUESTED, nth: int = 0, **means: int) -> Swap:
-    resources: Any = {"available": PLENTY, "paid_id": 1, "refuel_available": REFUEL} | means
+def with_deposit(swap: Swap, units: int = REQUESTED, nth: int = 0, **more: int) -> Swap:
+    resources: Any = {"available": PLENTY, "paid_id": 1, "refuel_available": REFUEL} | more
     fact = a_deposit_fact(units=units, nth=nth, block_number=100 + nth)
     return swap_of(deposits.decide(swap, fact, at=NOON, **resources))
 
@@ -253,9 +253,9 @@ class TestLeaveOutLater:
     def test_leaves_what_a_reorg_took(self) -> None:
         swap = self.three()
         gone = replace(swap.deposits[self.THIRD], state=DepositState.REVERTED)
-        taken = swap.with_deposit(gone)
+        after_reorg = swap.with_deposit(gone)
 
-        change = leave_out_later(taken, 600, paid_alone=(), at=LATER)
+        change = leave_out_later(after_reorg, 600, paid_alone=(), at=LATER)
 
         assert self.own_legs(change) == {self.SECOND: 300}
 

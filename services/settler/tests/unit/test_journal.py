@@ -79,7 +79,7 @@ SENT_REFUEL = an_intent(IntentKind.REFUEL, COIN, REFUEL, charged=CHARGED)
 REFUND = an_intent(IntentKind.REFUND, SOURCE, 900, charged=1_000)
 OWN_REFUND = replace(REFUND, deposit_id=OWN)
 CLAIM = an_intent(IntentKind.CLAIM, SOURCE, 800, charged=800)
-NOBODYS_CLAIM = replace(CLAIM, swap_id=None, deposit_id=OWN)
+CLAIM_WITHOUT_SWAP = replace(CLAIM, swap_id=None, deposit_id=OWN)
 FEES = an_intent(IntentKind.PARTNER_FEE, SOURCE, 70, swap_id=None, app_id=SOME)
 PAID = a_payout(base_units=str(PAYOUT))
 
@@ -353,7 +353,7 @@ JOURNAL = {
         ),
     ),
     "suspense is paid by an order": (
-        lambda: ledger.claim_reserved(NOBODYS_CLAIM),
+        lambda: ledger.claim_reserved(CLAIM_WITHOUT_SWAP),
         entry(
             f"claim_reserved/{INTENT}",
             (of(K.SUSPENSE, deposit_id=OWN), 800),
@@ -362,7 +362,7 @@ JOURNAL = {
         ),
     ),
     "the payment of suspense is dead": (
-        lambda: ledger.claim_released(NOBODYS_CLAIM),
+        lambda: ledger.claim_released(CLAIM_WITHOUT_SWAP),
         entry(
             f"claim_released/{INTENT}",
             (of(K.SUSPENSE, deposit_id=OWN), -800),

@@ -126,11 +126,11 @@ class TestARefuel:
 
         change = payouts.decide(out, log, at=AT, treasury=TREASURY[POLYGON], refuel_id=PAID_ID)
 
-        told = swap_of(change)
+        updated_swap = swap_of(change)
         refuel = an_intent(
             swap,
             IntentKind.REFUEL,
-            f"refuel/{told.sequence}",
+            f"refuel/{updated_swap.sequence}",
             network=POLYGON,
             token=NATIVE,
             to_address=RECIPIENT,
@@ -138,8 +138,8 @@ class TestARefuel:
             charged_base_units=REFUEL_CHARGED,
             usd_micros=REFUEL_CHARGED,  # by the price of what it was bought with
         )
-        assert change.intents == (told.output, refuel)
-        assert change.ledger == (ledger.payout_reserved(told, refuel),)
+        assert change.intents == (updated_swap.output, refuel)
+        assert change.ledger == (ledger.payout_reserved(updated_swap, refuel),)
 
 
 def started(swap: Swap, leg: UUID | None = None, *, cost: int = COST) -> Changes:
@@ -233,7 +233,7 @@ class TestARefund:
         main = pending()
         nowhere = replace(main, terms=replace(main.terms, refund_address=None))
         unbooked = swap.with_deposit(replace(swap.deposits[leg], is_booked=False))
-        begun = swap_of(started(swap, leg))
+        refunding = swap_of(started(swap, leg))
 
         assert is_refundable(main, None)
         assert is_refundable(swap, leg)
@@ -242,7 +242,7 @@ class TestARefund:
             (main, leg),  # no such deposit
             (swap, None),  # its main leg was paid
             (unbooked, leg),
-            (begun, leg),
+            (refunding, leg),
         ]:
             assert not is_refundable(one, of)
             assert start(one, of, at=AT, cost=0, paid_id=PAID_ID) is NOTHING
@@ -250,9 +250,9 @@ class TestARefund:
     def test_waits_while_a_reorg_has_taken_its_deposit(self) -> None:
         swap, leg = with_own_leg()
         gone = replace(swap.deposits[leg], state=a_deposit_fact("reverted").deposit.state)
-        taken = swap.with_deposit(replace(gone, state=deposits.DepositState.REVERTED))
+        after_reorg = swap.with_deposit(replace(gone, state=deposits.DepositState.REVERTED))
 
-        assert not is_refundable(taken, leg)
+        assert not is_refundable(after_reorg, leg)
 
     def test_is_covered_by_what_is_swept(self) -> None:
         swap = pending()
@@ -276,18 +276,18 @@ class TestARefund:
 
     @pytest.mark.parametrize("cost", [COST, 0])
     def test_that_is_dead_is_claimable_without_its_cost(self, cost: int) -> None:
-        begun = swap_of(started(pending(), cost=cost))
-        refund = begun.refund(None)
+        refunding = swap_of(started(pending(), cost=cost))
+        refund = refunding.refund(None)
         assert refund is not None
 
-        change = payouts.abandon_payment(begun, refund.id, at=AT, because="so", failures=1)
+        change = payouts.abandon_payment(refunding, refund.id, at=AT, because="so", failures=1)
 
         [dead] = change.intents
-        told = swap_of(change)
+        updated_swap = swap_of(change)
         assert change.ledger == (
-            ledger.payout_released(told, dead),
-            *((ledger.refund_cost_reversed(told, dead),) if cost else ()),
-            ledger.claimable(told, REQUESTED),
+            ledger.payout_released(updated_swap, dead),
+            *((ledger.refund_cost_reversed(updated_swap, dead),) if cost else ()),
+            ledger.claimable(updated_swap, REQUESTED),
         )
 
     def test_of_a_deposit_address_waits_for_its_sweep(self) -> None:
@@ -322,16 +322,16 @@ class TestPrices:
     def test_a_refund_costs_its_gas_in_the_source_token(
         self, gas: int, fee: int, data_fee: int, cost: int
     ) -> None:
-        told = cost_of(
+        cost_found = cost_of(
             self.SWAP, gas=gas, max_fee_per_gas=fee, native_decimals=18, data_fee=data_fee
         )
 
-        assert told == cost
+        assert cost_found == cost
 
     def test_without_a_data_fee_only_the_gas_counts(self) -> None:
-        told = cost_of(self.SWAP, gas=1_000, max_fee_per_gas=10**9, native_decimals=18)
+        cost_found = cost_of(self.SWAP, gas=1_000, max_fee_per_gas=10**9, native_decimals=18)
 
-        assert told == 1_500
+        assert cost_found == 1_500
 
     @pytest.mark.parametrize(
         ("decimals", "units", "micros"),

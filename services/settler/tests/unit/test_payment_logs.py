@@ -69,7 +69,7 @@ def out(state: IntentState = IntentState.BROADCAST, **more: Any) -> Swap:
     return swap.with_intent(replace(signed(output(swap), state=state), **more))
 
 
-def told(swap: Swap | None, state: str, **more: Any) -> Changes:
+def decided(swap: Swap | None, state: str, **more: Any) -> Changes:
     return decide(swap, a_payout(state, **more), at=AT, treasury=HERE)
 
 
@@ -83,7 +83,7 @@ class TestALogThatNothingExplains:
 
     @pytest.mark.parametrize("state", ["seen", "reverted"])
     def test_halts_its_network_at_once(self, state: str) -> None:
-        assert told(None, state) == Changes(halt=self.HALT)
+        assert decided(None, state) == Changes(halt=self.HALT)
 
     def test_is_booked_once_it_is_final(self) -> None:
         entry = ledger.payout_unexplained(
@@ -96,13 +96,13 @@ class TestALogThatNothingExplains:
             treasury=HERE,
         )
 
-        assert told(None, "confirmed") == Changes(ledger=(entry,), halt=self.HALT)
+        assert decided(None, "confirmed") == Changes(ledger=(entry,), halt=self.HALT)
 
     def test_of_a_token_that_is_not_in_the_books_only_halts(self) -> None:
         assert decide(None, LOG, at=AT, treasury=None) == Changes(halt=self.HALT)
 
     def test_of_the_same_id_at_another_treasury_is_another_payment(self) -> None:
-        assert told(out(), "seen", network="ELSEWHERE").halt is not None
+        assert decided(out(), "seen", network="ELSEWHERE").halt is not None
 
 
 class TestAFinalPayment:
@@ -111,7 +111,7 @@ class TestAFinalPayment:
     )
 
     def test_keeps_its_end_when_it_is_mined_in_another_block(self) -> None:
-        change = told(self.FINAL, "seen", version=3, block_number=501)
+        change = decided(self.FINAL, "seen", version=3, block_number=501)
 
         again = replace(
             output(self.FINAL),
@@ -128,9 +128,9 @@ class TestAFinalPayment:
         )
 
     def test_that_the_chain_takes_back_is_sent_again_and_halts(self) -> None:
-        mined = swap_of(told(self.FINAL, "confirmed", version=3))
+        mined = swap_of(decided(self.FINAL, "confirmed", version=3))
 
-        change = told(mined, "reverted", version=4)
+        change = decided(mined, "reverted", version=4)
 
         unmined = replace(
             output(mined), version=4, block_number=None, block_hash=None, block_time=None
@@ -159,10 +159,10 @@ class TestAReorg:
     def test_takes_a_payment_out_of_its_block(
         self, state: IntentState, left: IntentState, *, is_open: bool
     ) -> None:
-        mined = swap_of(told(out(), "seen"))
+        mined = swap_of(decided(out(), "seen"))
         swap = mined.with_intent(replace(output(mined), state=state, has_open_attempt=is_open))
 
-        [intent] = told(swap, "reverted").intents
+        [intent] = decided(swap, "reverted").intents
 
         assert intent == replace(
             output(swap),
@@ -177,12 +177,12 @@ class TestAReorg:
     def test_news_of_a_block_that_the_lane_has_disproved_counts_for_nothing(self) -> None:
         dead = out(IntentState.RESERVED, has_open_attempt=False)
 
-        late = told(dead, "seen")
+        late = decided(dead, "seen")
 
         assert late.intents == (replace(output(dead), version=1),)
-        assert told(dead, "confirmed").intents[0].state is IntentState.CONFIRMED
+        assert decided(dead, "confirmed").intents[0].state is IntentState.CONFIRMED
         is_open = out(IntentState.RESERVED)
-        assert told(is_open, "seen").intents[0].state is IntentState.MINED
+        assert decided(is_open, "seen").intents[0].state is IntentState.MINED
 
 
 CLAIMED: dict[str, Any] = {
@@ -204,7 +204,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
     def test_is_a_loss_once_it_is_final(self) -> None:
         swap = after_a_reorg(out())
 
-        change = told(swap, "confirmed")
+        change = decided(swap, "confirmed")
 
         [deposit] = swap.deposits.values()
         final = output(swap_of(change))
@@ -220,9 +220,9 @@ class TestAPaymentWhoseMoneyAReorgTook:
 
         change = abandon_payment(swap, output(swap).id, at=AT, because="so", failures=1)
 
-        told_swap = swap_of(change)
-        assert told_swap.status is Status.DEPOSIT_PENDING
-        assert told_swap.fail_reason is None
+        updated_swap = swap_of(change)
+        assert updated_swap.status is Status.DEPOSIT_PENDING
+        assert updated_swap.fail_reason is None
         [left] = change.deposits
         assert left == replace(deposit, is_booked=False, returned_base_units=0)
         assert left.state is DepositState.REVERTED
@@ -239,21 +239,21 @@ class TestAPaymentWhoseMoneyAReorgTook:
         over = replace(a_swap(refund_address=USER), status=Status.COMPLETED)
         late = swap_of(deposits.decide(over, fact, at=NOON, available=0, paid_id=1))
         leg = fact.deposit.id
-        begun = start(late, leg, at=NOON, cost=0, paid_id=2)
-        payment = signed(replace(begun.intents[0], kind=kind))
-        taken = after_a_reorg(late.with_intent(payment), units=1_000)
-        known = taken.deposits[leg]
+        refund = start(late, leg, at=NOON, cost=0, paid_id=2)
+        payment = signed(replace(refund.intents[0], kind=kind))
+        after_loss = after_a_reorg(late.with_intent(payment), units=1_000)
+        known = after_loss.deposits[leg]
 
-        change = abandon_payment(taken, payment.id, at=AT, because="so", failures=1)
+        change = abandon_payment(after_loss, payment.id, at=AT, because="so", failures=1)
 
-        told_swap = swap_of(change)
-        assert told_swap.status is Status.COMPLETED
+        updated_swap = swap_of(change)
+        assert updated_swap.status is Status.COMPLETED
         left = replace(known, is_booked=False, returned_base_units=0)
         assert change.deposits == (left,)
         assert left.state is DepositState.REVERTED
         assert change.ledger[-2:] == (
-            ledger.claim_reversed(told_swap, known, leg, version=known.version),
-            ledger.credit_reversed(told_swap, known, version=known.version),
+            ledger.claim_reversed(updated_swap, known, leg, version=known.version),
+            ledger.credit_reversed(updated_swap, known, version=known.version),
         )
         assert change.intents == (payment.died("so", failures=1),)
 
@@ -262,16 +262,16 @@ class TestAPaymentWhoseMoneyAReorgTook:
             deposits.decide(a_swap(), a_deposit_fact(), at=NOON, available=0, paid_id=1)
         )
         claim = signed(replace(output(reserved()), **CLAIMED))
-        taken = after_a_reorg(short.with_intent(claim))
-        [known] = taken.deposits.values()
+        after_loss = after_a_reorg(short.with_intent(claim))
+        [known] = after_loss.deposits.values()
 
-        change = abandon_payment(taken, claim.id, at=AT, because="so", failures=1)
+        change = abandon_payment(after_loss, claim.id, at=AT, because="so", failures=1)
 
-        told_swap = swap_of(change)
-        assert told_swap.status is Status.FAILED
+        updated_swap = swap_of(change)
+        assert updated_swap.status is Status.FAILED
         assert change.ledger[-2:] == (
-            ledger.claim_reversed(told_swap, known, None, version=known.version),
-            ledger.credit_reversed(told_swap, known, version=known.version),
+            ledger.claim_reversed(updated_swap, known, None, version=known.version),
+            ledger.credit_reversed(updated_swap, known, version=known.version),
         )
 
     def test_has_its_refuel_written_off_which_is_kept_when_that_dies_too(self) -> None:
@@ -289,9 +289,9 @@ class TestAPaymentWhoseMoneyAReorgTook:
         # Both are out when the reorg comes, and the output is cancelled in its slot.
         both = with_refuel.with_intent(signed(with_refuel.refuel, "0x" + "12" * 32))
         both = both.with_intent(replace(output(both), state=IntentState.BROADCAST))
-        taken = after_a_reorg(both)
+        after_loss = after_a_reorg(both)
 
-        change = abandon_payment(taken, output(taken).id, at=AT, because="so", failures=1)
+        change = abandon_payment(after_loss, output(after_loss).id, at=AT, because="so", failures=1)
 
         after = swap_of(change)
         assert after.refuel is not None

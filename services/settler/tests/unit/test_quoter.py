@@ -27,10 +27,10 @@ OFFER = QuoteAnswer(quote=a_quote(), lifetime_seconds=300)
 class Answers:
     def __init__(self) -> None:
         self.next = web.Response(body=OFFER.model_dump_json())
-        self.asked: list[QuoteQuestion] = []
+        self.questions: list[QuoteQuestion] = []
 
     async def answer(self, request: web.Request) -> web.Response:
-        self.asked.append(QuoteQuestion.model_validate_json(await request.read()))
+        self.questions.append(QuoteQuestion.model_validate_json(await request.read()))
         return self.next
 
 
@@ -49,7 +49,7 @@ async def pricing(answers: Answers) -> AsyncIterator[HttpPricing]:
 
 async def test_an_offer_is_read(pricing: HttpPricing, answers: Answers) -> None:
     assert await pricing.quote(QUESTION) == OFFER
-    assert answers.asked == [QUESTION]
+    assert answers.questions == [QUESTION]
 
 
 @pytest.mark.parametrize(

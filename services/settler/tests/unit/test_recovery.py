@@ -49,12 +49,12 @@ class TestAStart:
 
     def test_after_a_lossless_failover_is_a_restart_of_the_same_copy_only(self) -> None:
         copy = replace(COPIES[0], timeline=2)
-        told = [
+        starts = [
             classify_start(LAST, now, has_history=True, failover_is_lossless=True)
             for now in (FAILED_OVER, copy)
         ]
 
-        assert told == [Start.RESTARTED, Start.RESTORED]
+        assert starts == [Start.RESTARTED, Start.RESTORED]
 
 
 class TestTheReason:

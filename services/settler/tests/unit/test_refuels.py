@@ -213,9 +213,9 @@ class TestARefuelThatCannotBeSent:
     def test_is_no_loss_of_the_deposit_that_a_reorg_took(self) -> None:
         swap = swap_of(sent(final()))
         [deposit] = swap.deposits.values()
-        taken = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
+        after_reorg = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
 
-        change = changes_of_fact(taken, refuel_of(taken), "confirmed")
+        change = changes_of_fact(after_reorg, refuel_of(after_reorg), "confirmed")
 
         assert kinds(change) == ["refuel_final"]
 

@@ -32,7 +32,7 @@ from swap_settler.settling.decide.refunds import start
 from swap_settler.settling.decide.requotes import Refused, refuse
 
 EXCESS = 300
-TAKEN = "a reorg took the deposit before anything could pay for it"
+DEPOSIT_REORGED_OUT = "a reorg took the deposit before anything could pay for it"
 DEPOSIT_ID = a_deposit_fact().deposit.id
 
 
@@ -48,8 +48,8 @@ def output(swap: Swap) -> Intent:
 
 def paid_for(*, refuel: bool = False) -> Swap:
     swap = a_swap(refund_address=USER, refuel=refuel)
-    means = {"available": PLENTY, "paid_id": 1, "refuel_available": REFUEL}
-    return swap_of(deposits.decide(swap, a_deposit_fact(), at=NOON, **means))  # type: ignore[arg-type]
+    resources = {"available": PLENTY, "paid_id": 1, "refuel_available": REFUEL}
+    return swap_of(deposits.decide(swap, a_deposit_fact(), at=NOON, **resources))  # type: ignore[arg-type]
 
 
 def reverted(swap: Swap, *, units: int = REQUESTED, nth: int = 0) -> Changes:
@@ -81,7 +81,7 @@ class TestARefuelBesideIt:
 
         assert {one.kind for one in change.intents} == {IntentKind.OUTPUT, IntentKind.REFUEL}
         assert {one.state for one in change.intents} == {IntentState.DEAD}
-        assert change.intents[0] == output(swap).died(TAKEN)
+        assert change.intents[0] == output(swap).died(DEPOSIT_REORGED_OUT)
         assert swap_of(change).status is Status.DEPOSIT_PENDING
 
     def test_is_not_touched_by_a_deposit_on_its_own_leg(self) -> None:
@@ -98,10 +98,10 @@ class TestARefuelBesideIt:
 def split() -> Swap:
     """Return a swap that took a part of its deposit; the rest is on its way back."""
     more = a_deposit_fact(units=REQUESTED + EXCESS)
-    means = {"available": PLENTY, "paid_id": 1}
+    resources = {"available": PLENTY, "paid_id": 1}
     swap = a_swap(refund_address=USER)
-    late = swap_of(deposits.decide(swap, more, at=NOON, **means))  # type: ignore[arg-type]
-    filled = swap_of(refuse(late, Refused.ABOVE_MAXIMUM, at=NOON, **means))  # type: ignore[arg-type]
+    late = swap_of(deposits.decide(swap, more, at=NOON, **resources))  # type: ignore[arg-type]
+    filled = swap_of(refuse(late, Refused.ABOVE_MAXIMUM, at=NOON, **resources))  # type: ignore[arg-type]
     return swap_of(start(filled, DEPOSIT_ID, at=NOON, cost=0, paid_id=2))
 
 
@@ -136,12 +136,12 @@ def refund_final(swap: Swap) -> Changes:
 
 class TestADepositOnItsOwnLeg:
     def test_that_a_reorg_took_is_a_loss_of_that_leg_once_it_is_sent_back(self) -> None:
-        taken = swap_of(reverted(paid_back(), units=900, nth=1))
+        after_reorg = swap_of(reverted(paid_back(), units=900, nth=1))
 
-        change = refund_final(taken)
+        change = refund_final(after_reorg)
 
         assert [entry.kind for entry in change.ledger] == ["refund_final", "lost"]
-        assert change.ledger[1] == ledger.lost(taken, taken.deposits[LATE], LATE)
+        assert change.ledger[1] == ledger.lost(after_reorg, after_reorg.deposits[LATE], LATE)
 
     def test_that_is_sent_back_earns_the_partner_nothing(self) -> None:
         swap = paid_back()
@@ -165,9 +165,11 @@ class TestADepositOnItsOwnLeg:
         refund = swap.refund(LATE)
         assert refund is not None
         unsigned = replace(refund, state=IntentState.RESERVED, has_open_attempt=False)
-        taken = swap.with_deposit(seen).with_intent(unsigned)
+        after_reorg = swap.with_deposit(seen).with_intent(unsigned)
 
-        change = payouts.abandon_payment(taken, refund.id, at=NOON, because="dead", failures=0)
+        change = payouts.abandon_payment(
+            after_reorg, refund.id, at=NOON, because="dead", failures=0
+        )
 
         left = swap_of(change).deposits[LATE]
         assert (left.state, left.is_booked) == (DepositState.SEEN, False)
@@ -180,11 +182,11 @@ class TestBothPartsOfADeposit:
 
         change = reverted(swap, units=REQUESTED + EXCESS)
 
-        told = replace(known, version=3)
+        deposit = replace(known, version=3)
         after = swap_of(change)
         assert change.ledger == (
-            ledger.lost(after, told),
-            ledger.lost(after, told, DEPOSIT_ID),
+            ledger.lost(after, deposit),
+            ledger.lost(after, deposit, DEPOSIT_ID),
         )
         assert [p.base_units for entry in change.ledger for p in entry.postings] == [
             REQUESTED,

@@ -55,7 +55,7 @@ from swap_settler.settling.decide.settling import (
 )
 
 AT = NOON + HOUR
-MEANS: dict[str, Any] = {"available": PLENTY, "paid_id": 7, "refuel_available": REFUEL}
+RESOURCES: dict[str, Any] = {"available": PLENTY, "paid_id": 7, "refuel_available": REFUEL}
 
 
 def swap_of(change: Changes) -> Swap:
@@ -98,25 +98,28 @@ class TestAnOffer:
         swap = credited(REQUESTED // 2)
         offer = an_offer(REQUESTED // 2, PAYOUT // 2)
 
-        change = accept(swap, offer, at=AT, **MEANS)
+        change = accept(swap, offer, at=AT, **RESOURCES)
 
-        told = swap_of(change)
+        updated_swap = swap_of(change)
         quote = replace(offer, revision=1, last_requoted_at=AT, locked_at=AT)
-        assert told.quote == quote
-        assert (told.status, told.sequence) == (Status.PAYOUT_PENDING, swap.sequence + 1)
-        assert told.changed_at == AT
-        assert told.output is not None
-        assert told.output.base_units == PAYOUT // 2
+        assert updated_swap.quote == quote
+        assert (updated_swap.status, updated_swap.sequence) == (
+            Status.PAYOUT_PENDING,
+            swap.sequence + 1,
+        )
+        assert updated_swap.changed_at == AT
+        assert updated_swap.output is not None
+        assert updated_swap.output.base_units == PAYOUT // 2
         assert (change.previous_status, change.is_requote_due) == (Status.DEPOSIT_PENDING, False)
 
     @pytest.mark.parametrize("units", [REQUESTED - 1, REQUESTED + 1])
     def test_for_another_sum_is_nothing(self, units: int) -> None:
-        assert accept(credited(), an_offer(units, PAYOUT), at=AT, **MEANS) is NOTHING
+        assert accept(credited(), an_offer(units, PAYOUT), at=AT, **RESOURCES) is NOTHING
 
     def test_that_is_not_waited_for_is_nothing(self) -> None:
         over = replace(credited(), status=Status.EXPIRED)
 
-        assert accept(over, an_offer(REQUESTED, PAYOUT), at=AT, **MEANS) is NOTHING
+        assert accept(over, an_offer(REQUESTED, PAYOUT), at=AT, **RESOURCES) is NOTHING
 
     @pytest.mark.parametrize(
         ("payout", "available", "reason"),
@@ -132,22 +135,22 @@ class TestAnOffer:
     ) -> None:
         offer = an_offer(REQUESTED, payout)
 
-        told = swap_of(accept(credited(), offer, at=AT, available=available, paid_id=7))
+        updated_swap = swap_of(accept(credited(), offer, at=AT, available=available, paid_id=7))
 
-        assert told.fail_reason is reason
-        assert told.status is (Status.REFUND_PENDING if reason else Status.PAYOUT_PENDING)
+        assert updated_swap.fail_reason is reason
+        assert updated_swap.status is (Status.REFUND_PENDING if reason else Status.PAYOUT_PENDING)
 
     def test_that_is_declined_leaves_a_promise_as_it_was(self) -> None:
         on_time = a_deposit_fact(units=REQUESTED + 10)
         swap = swap_of(deposits.decide(a_swap(), on_time, at=NOON, available=PLENTY, paid_id=7))
         assert swap.quote.locked_at is not None
 
-        change = accept(swap, an_offer(REQUESTED + 10, 1), at=AT, **MEANS)
+        change = accept(swap, an_offer(REQUESTED + 10, 1), at=AT, **RESOURCES)
 
-        told = swap_of(change)
-        assert told.output is not None
-        assert told.output.base_units == PAYOUT
-        assert told.deposits[on_time.deposit.id].returned_base_units == 10
+        updated_swap = swap_of(change)
+        assert updated_swap.output is not None
+        assert updated_swap.output.base_units == PAYOUT
+        assert updated_swap.deposits[on_time.deposit.id].returned_base_units == 10
 
 
 class TestNoOffer:
@@ -169,14 +172,14 @@ class TestNoOffer:
     ) -> None:
         swap = credited(units)
 
-        change = refuse(swap, why, at=AT, **MEANS)
+        change = refuse(swap, why, at=AT, **RESOURCES)
 
         if reason is None:
             assert change is NOTHING
             return
-        told = swap_of(change)
-        assert (told.status, told.fail_reason) == (Status.REFUND_PENDING, reason)
-        assert (told.sequence, told.changed_at) == (swap.sequence + 1, AT)
+        updated_swap = swap_of(change)
+        assert (updated_swap.status, updated_swap.fail_reason) == (Status.REFUND_PENDING, reason)
+        assert (updated_swap.sequence, updated_swap.changed_at) == (swap.sequence + 1, AT)
         assert change.refunds_due == (None,)
 
     @pytest.mark.parametrize(
@@ -189,7 +192,7 @@ class TestNoOffer:
         swap = credited(5)
         is_open = replace(swap, quote=replace(swap.quote, requested_base_units=0))
 
-        assert (refuse(is_open, why, at=AT, **MEANS) is NOTHING) is waits
+        assert (refuse(is_open, why, at=AT, **RESOURCES) is NOTHING) is waits
 
 
 class TestAQuoteWithoutItsRefuel:
@@ -321,9 +324,12 @@ class TestTheDeadline:
     def test_sends_a_part_back(self) -> None:
         change = expire(credited(REQUESTED - 1), at=self.TOO_LATE)
 
-        told = swap_of(change)
-        assert (told.status, told.fail_reason) == (Status.REFUND_PENDING, FailReason.RECEIVED_LESS)
-        assert (told.changed_at, change.refunds_due) == (self.TOO_LATE, (None,))
+        updated_swap = swap_of(change)
+        assert (updated_swap.status, updated_swap.fail_reason) == (
+            Status.REFUND_PENDING,
+            FailReason.RECEIVED_LESS,
+        )
+        assert (updated_swap.changed_at, change.refunds_due) == (self.TOO_LATE, (None,))
 
     def test_leaves_a_whole_sum_to_the_quoter_and_a_seen_one_to_its_blocks(self) -> None:
         assert expire(credited(), at=self.TOO_LATE) is NOTHING
@@ -355,14 +361,14 @@ class TestARefundAddress:
 
         change = set_refund_address(swap, USER, at=AT)
 
-        told = swap_of(change)
-        assert told.terms == replace(swap.terms, refund_address=USER)
-        assert (told.status, told.closed_at) == (Status.REFUND_PENDING, None)
-        assert (told.sequence, told.changed_at) == (swap.sequence + 1, AT)
+        updated_swap = swap_of(change)
+        assert updated_swap.terms == replace(swap.terms, refund_address=USER)
+        assert (updated_swap.status, updated_swap.closed_at) == (Status.REFUND_PENDING, None)
+        assert (updated_swap.sequence, updated_swap.changed_at) == (swap.sequence + 1, AT)
         assert change == Changes(
-            swap=told,
+            swap=updated_swap,
             previous_status=Status.FAILED,
-            ledger=(ledger.unclaimed(told, 5),),
+            ledger=(ledger.unclaimed(updated_swap, 5),),
             refunds_due=(None,),
         )
 
@@ -489,15 +495,15 @@ class TestAttaching:
     def test_counts_from_when_it_was_proved(self) -> None:
         waiting = replace(self.TRANSFER, state=DepositState.CREDITED, is_booked=True)
 
-        change = deposits.take(a_swap(), waiting, since=LATER, at=AT, **MEANS)
+        change = deposits.take(a_swap(), waiting, since=LATER, at=AT, **RESOURCES)
 
-        told = swap_of(change)
+        updated_swap = swap_of(change)
         [mine] = change.deposits
-        assert (mine.swap_id, mine.attached_at) == (told.id, LATER)
+        assert (mine.swap_id, mine.attached_at) == (updated_swap.id, LATER)
         # Its block was on time for the quote, and its proof was not.
-        assert told.quote.locked_at is None
+        assert updated_swap.quote.locked_at is None
         assert change.is_requote_due
-        assert change.ledger == (ledger.matched(told, mine),)
-        seen = swap_of(deposits.take(a_swap(), self.TRANSFER, since=NOON, at=AT, **MEANS))
+        assert change.ledger == (ledger.matched(updated_swap, mine),)
+        seen = swap_of(deposits.take(a_swap(), self.TRANSFER, since=NOON, at=AT, **RESOURCES))
         assert seen.quote.locked_at == AT
         assert seen.changed_at == AT

@@ -65,9 +65,9 @@ class TestGroups:
     def test_are_of_one_token_and_the_longest_waiting_goes_first(
         self, payments: list[Payment], groups: list[list[int]]
     ) -> None:
-        told = group_payments(payments, slots_max=3, payments_max=2)
+        slots = group_payments(payments, slots_max=3, payments_max=2)
 
-        assert [[one.paid_id for one in group] for group in told] == groups
+        assert [[one.paid_id for one in group] for group in slots] == groups
 
     def test_take_gas_for_each_payment_by_its_kind_and_a_margin(self) -> None:
         units = GasUnits(pay_native=1_000, pay_erc20=2_000)
@@ -91,9 +91,9 @@ class TestPermits:
             relay(8, call=b"\x01"),
         ]
 
-        told = one_permit_each(payments, permit=PERMIT)
+        selected = one_permit_each(payments, permit=PERMIT)
 
-        assert [one.paid_id for one in told] == [1, 3, 4, 5, 6, 7, 8]
+        assert [one.paid_id for one in selected] == [1, 3, 4, 5, 6, 7, 8]
 
 
 class TestRecipients:
@@ -113,9 +113,9 @@ class TestRecipients:
     ) -> None:
         payments = [replace(payment(n, alone=True), recipient_reverts=reverts) for n in range(1, 6)]
 
-        told = within_recipient_limits(payments, {RECIPIENT: unproven})
+        allowed = within_recipient_limits(payments, {RECIPIENT: unproven})
 
-        assert [one.paid_id for one in told] == leaving
+        assert [one.paid_id for one in allowed] == leaving
 
     def test_that_revert_hold_up_no_other_and_nothing_that_shares_or_brings_money(self) -> None:
         full = {RECIPIENT: RECIPIENT_REVERTS_MAX}
@@ -126,9 +126,9 @@ class TestRecipients:
             relay(4),
         ]
 
-        told = within_recipient_limits(payments, full)
+        allowed = within_recipient_limits(payments, full)
 
-        assert [one.paid_id for one in told] == [2, 3, 4]
+        assert [one.paid_id for one in allowed] == [2, 3, 4]
         assert full == {RECIPIENT: RECIPIENT_REVERTS_MAX}
 
 
@@ -156,9 +156,9 @@ class TestRetries:
     def test_end_by_failures_by_reverts_or_by_time(
         self, failures: int, reverts: int, minutes: int, *, is_over: bool
     ) -> None:
-        told = self.RETRIES.is_over(failures, reverts=reverts, in_slot_for=minutes * MINUTE)
+        decision = self.RETRIES.is_over(failures, reverts=reverts, in_slot_for=minutes * MINUTE)
 
-        assert told is is_over
+        assert decision is is_over
 
     def test_count_no_reverts_unless_they_are_told(self) -> None:
         once = replace(self.RETRIES, attempts_max=9)

@@ -43,7 +43,7 @@ FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
 VALID_BEFORE = NOON + 30 * MINUTE
 LAST_MOMENT = VALID_BEFORE - MINED_WITHIN
 PAYMASTER = "0x" + "9a" * 20
-TOLD = SubmittedSignature(
+SUBMITTED = SubmittedSignature(
     submission=1,
     standard="eip3009",
     signer=USER,
@@ -70,7 +70,7 @@ def relay(swap: Swap | None) -> Intent:
 
 
 def held() -> Swap:
-    swap = submit(a_swap(), TOLD, at=NOON).swap
+    swap = submit(a_swap(), SUBMITTED, at=NOON).swap
     assert swap is not None
     return swap
 
@@ -88,7 +88,7 @@ class TestAccepted:
     def test_is_one_payment_into_the_swap_that_is_signed_for_until_its_last_moment(self) -> None:
         swap = a_swap()
 
-        change = submit(swap, TOLD, at=NOON + MINUTE)
+        change = submit(swap, SUBMITTED, at=NOON + MINUTE)
 
         at = NOON + MINUTE
         intent = Intent(
@@ -110,7 +110,7 @@ class TestAccepted:
             call_data=b"\x01",
             not_after=LAST_MOMENT,
         )
-        begun = Authorization(
+        authorization_row = Authorization(
             submission=1,
             intent_id=intent.id,
             standard="eip3009",
@@ -118,24 +118,24 @@ class TestAccepted:
             base_units=REQUESTED,
             nonce="0x01",
             valid_after=3,
-            valid_before=TOLD.valid_before,
+            valid_before=SUBMITTED.valid_before,
             status=AuthorizationStatus.INITIATED,
             detail=None,
             transaction_hash=None,
             submitted_at=at,
         )
         assert change == Changes(
-            swap=replace(swap.on(at), authorization=begun).with_intent(intent),
+            swap=replace(swap.on(at), authorization=authorization_row).with_intent(intent),
             previous_status=Status.DEPOSIT_PENDING,
             intents=(intent,),
         )
 
     @pytest.mark.parametrize(
-        ("swap", "told", "at", "reverts", "end"),
+        ("swap", "submitted", "at", "reverts", "end"),
         [
             pytest.param(
                 a_swap(),
-                TOLD,
+                SUBMITTED,
                 LAST_MOMENT,
                 0,
                 (AuthorizationStatus.EXPIRED, "the signature came too late"),
@@ -143,7 +143,7 @@ class TestAccepted:
             ),
             pytest.param(
                 A_FUNDED_SWAP,
-                TOLD,
+                SUBMITTED,
                 NOON,
                 0,
                 (AuthorizationStatus.REJECTED, "the swap is funded already, or over"),
@@ -151,7 +151,7 @@ class TestAccepted:
             ),
             pytest.param(
                 replace(a_swap(), status=Status.EXPIRED),
-                TOLD,
+                SUBMITTED,
                 NOON,
                 0,
                 (AuthorizationStatus.REJECTED, "the swap is funded already, or over"),
@@ -159,7 +159,7 @@ class TestAccepted:
             ),
             pytest.param(
                 a_swap(),
-                replace(TOLD, base_units=REQUESTED + 1),
+                replace(SUBMITTED, base_units=REQUESTED + 1),
                 NOON,
                 0,
                 (AuthorizationStatus.REJECTED, "the swap asks for another amount"),
@@ -167,7 +167,7 @@ class TestAccepted:
             ),
             pytest.param(
                 a_swap(),
-                TOLD,
+                SUBMITTED,
                 NOON,
                 REVERTS_MAX,
                 (
@@ -181,12 +181,12 @@ class TestAccepted:
     def test_is_not_where_it_could_only_waste_gas_or_pay_twice(
         self,
         swap: Swap,
-        told: SubmittedSignature,
+        submitted: SubmittedSignature,
         at: datetime,
         reverts: int,
         end: tuple[AuthorizationStatus, str],
     ) -> None:
-        change = submit(swap, told, at=at, reverts=reverts)
+        change = submit(swap, submitted, at=at, reverts=reverts)
 
         assert (change.intents, relayless(change.swap)) == ((), True)
         known = authorization(change.swap)
@@ -202,16 +202,16 @@ class TestAccepted:
     def test_is_up_to_the_last_moment_and_the_last_failure(
         self, at: datetime, reverts: int
     ) -> None:
-        assert submit(a_swap(), TOLD, at=at, reverts=reverts).intents
+        assert submit(a_swap(), SUBMITTED, at=at, reverts=reverts).intents
 
     def test_is_once_and_the_newest_of_them(self) -> None:
-        refused = submit(a_swap(), replace(TOLD, submission=2, base_units=1), at=NOON).swap
+        refused = submit(a_swap(), replace(SUBMITTED, submission=2, base_units=1), at=NOON).swap
         assert refused is not None
 
-        assert submit(refused, replace(TOLD, submission=2), at=NOON) is NOTHING
-        assert submit(refused, replace(TOLD, submission=1), at=NOON) is NOTHING
-        assert submit(refused, replace(TOLD, submission=3), at=NOON).intents
-        assert submit(held(), replace(TOLD, submission=2), at=NOON) is NOTHING
+        assert submit(refused, replace(SUBMITTED, submission=2), at=NOON) is NOTHING
+        assert submit(refused, replace(SUBMITTED, submission=1), at=NOON) is NOTHING
+        assert submit(refused, replace(SUBMITTED, submission=3), at=NOON).intents
+        assert submit(held(), replace(SUBMITTED, submission=2), at=NOON) is NOTHING
 
 
 def relayless(swap: Swap | None) -> bool:
@@ -287,19 +287,19 @@ class TestItsDeposit:
         assigned = swap.with_intent(signed(relay(swap), SECOND, FIRST, state=IntentState.ASSIGNED))
         fact = a_deposit_fact("confirmed", transaction_hash=SECOND)
 
-        told = with_authorization_progress(assigned, fact.deposit, fact.state)
+        updated_swap = with_authorization_progress(assigned, fact.deposit, fact.state)
 
-        assert authorization(told).status is AuthorizationStatus.COMPLETED
-        assert authorization(told).transaction_hash == SECOND
+        assert authorization(updated_swap).status is AuthorizationStatus.COMPLETED
+        assert authorization(updated_swap).transaction_hash == SECOND
 
     def test_that_a_reorg_took_is_out_again(self) -> None:
         final = self.fact("confirmed")
         fact = a_deposit_fact("reverted", transaction_hash=FIRST)
 
-        taken = with_authorization_progress(final, fact.deposit, fact.state)
+        after_reorg = with_authorization_progress(final, fact.deposit, fact.state)
 
         before = relay(final)
-        assert relay(taken) == replace(
+        assert relay(after_reorg) == replace(
             before,
             state=IntentState.BROADCAST,
             transaction_hash=None,
@@ -308,7 +308,7 @@ class TestItsDeposit:
             block_time=None,
         )
         expected = authorization(final).after(AuthorizationTrigger.DEPOSIT_REVERTED)
-        assert authorization(taken) == expected
+        assert authorization(after_reorg) == expected
 
     def test_whose_transaction_is_final_stays_so(self) -> None:
         swap = out(FIRST)
@@ -317,14 +317,14 @@ class TestItsDeposit:
         seen, gone = a_deposit_fact("seen", transaction_hash=FIRST), a_deposit_fact("reverted")
 
         mined = with_authorization_progress(swap, seen.deposit, FactState.SEEN)
-        taken = with_authorization_progress(
+        after_reorg = with_authorization_progress(
             swap, replace(gone.deposit, transaction_hash=FIRST), FactState.REVERTED
         )
 
         assert relay(mined).state is IntentState.CONFIRMED
         assert relay(mined).block_number == seen.deposit.block_number
-        assert relay(taken) == done
-        assert authorization(taken).status is AuthorizationStatus.PUBLISHED
+        assert relay(after_reorg) == done
+        assert authorization(after_reorg).status is AuthorizationStatus.PUBLISHED
 
     def test_by_another_transaction_says_nothing_of_it(self) -> None:
         swap = out(FIRST)
@@ -368,9 +368,9 @@ class TestEnded:
         swap = out()
         final = replace(relay(swap), state=IntentState.CONFIRMED)
 
-        told = ended(swap.with_intent(final), final.id, self.END, at=NOON, because="so")
+        changes = ended(swap.with_intent(final), final.id, self.END, at=NOON, because="so")
 
-        assert told is NOTHING
+        assert changes is NOTHING
         assert ended(swap, swap.id, self.END, at=NOON, because="so") is NOTHING
 
     def test_leaves_what_was_completed_and_a_newer_signature(self) -> None:
@@ -422,4 +422,4 @@ class TestASignatureOfASwapThatIsFundedOtherwise:
 
 
 def test_the_last_moment_is_before_the_signature_lapses() -> None:
-    assert TOLD.not_after == datetime.fromtimestamp(TOLD.valid_before, UTC) - MINED_WITHIN
+    assert SUBMITTED.not_after == datetime.fromtimestamp(SUBMITTED.valid_before, UTC) - MINED_WITHIN

@@ -62,7 +62,7 @@ SWEPT = Unbooked(
     block_hash="0xb9",
     block_time=NOON,
 )
-STRANGERS = replace(SWEPT, is_assigned=False, booked_base_units=0)
+SWEEP_WITHOUT_SWAP = replace(SWEPT, is_assigned=False, booked_base_units=0)
 PLACE = (ETHEREUM, ADDRESS)
 
 
@@ -156,7 +156,9 @@ class TestBookings:
     ) -> None:
         suspense = Account(AccountKind.SUSPENSE, ETHEREUM, TOKEN, deposit_id=SWEPT.id)
 
-        assert booking_without_swap(STRANGERS, HERE, is_reversed=is_reversed) == LedgerTransaction(
+        assert booking_without_swap(
+            SWEEP_WITHOUT_SWAP, HERE, is_reversed=is_reversed
+        ) == LedgerTransaction(
             kind,
             f"{kind}/{SWEPT.id}",
             None,
@@ -167,8 +169,8 @@ class TestBookings:
                 Posting(suspense, -units),
             ),
         )
-        assert booking_without_swap(STRANGERS, HERE) == booking_without_swap(
-            STRANGERS, HERE, is_reversed=False
+        assert booking_without_swap(SWEEP_WITHOUT_SWAP, HERE) == booking_without_swap(
+            SWEEP_WITHOUT_SWAP, HERE, is_reversed=False
         )
 
     @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ class TestBookings:
     def test_it_stands_as_a_quarantined_deposit_so_that_no_swap_is_credited(
         self, state: DepositState, *, is_reversed: bool
     ) -> None:
-        assert quarantined_deposit(STRANGERS, at=NOON, is_reversed=is_reversed) == Deposit(
+        assert quarantined_deposit(SWEEP_WITHOUT_SWAP, at=NOON, is_reversed=is_reversed) == Deposit(
             id=SWEPT.id,
             swap_id=None,
             version=1,
@@ -201,8 +203,8 @@ class TestBookings:
             quarantine_reason=SWEPT_WITHOUT_SWAP,
             received_at=NOON,
         )
-        assert quarantined_deposit(STRANGERS, at=NOON) == quarantined_deposit(
-            STRANGERS, at=NOON, is_reversed=False
+        assert quarantined_deposit(SWEEP_WITHOUT_SWAP, at=NOON) == quarantined_deposit(
+            SWEEP_WITHOUT_SWAP, at=NOON, is_reversed=False
         )
 
 
@@ -236,12 +238,14 @@ class TestWhatCanBeBooked:
                 {1: False, 2: False, 3: False},
                 id="each token at each address by itself",
             ),
-            pytest.param([STRANGERS], {1: True}, id="as nobody's, without a credit"),
+            pytest.param([SWEEP_WITHOUT_SWAP], {1: True}, id="as nobody's, without a credit"),
             pytest.param(
-                [replace(STRANGERS, from_address=OTHER)], {}, id="not of an address not locked"
+                [replace(SWEEP_WITHOUT_SWAP, from_address=OTHER)],
+                {},
+                id="not of an address not locked",
             ),
             pytest.param(
-                [replace(STRANGERS, from_address=OTHER), another(2)],
+                [replace(SWEEP_WITHOUT_SWAP, from_address=OTHER), another(2)],
                 {2: False},
                 id="one not locked holds up no other",
             ),
@@ -250,21 +254,21 @@ class TestWhatCanBeBooked:
     def test_is_what_the_ledger_has_at_the_address(
         self, final: list[Unbooked], booked: dict[int, bool]
     ) -> None:
-        told, entries = bookable(final, treasury=HERE, addresses_without_swap={PLACE})
+        booked_ids, entries = bookable(final, treasury=HERE, addresses_without_swap={PLACE})
 
-        assert told == {UUID(int=n): is_nobodys for n, is_nobodys in booked.items()}
+        assert booked_ids == {UUID(int=n): is_without_swap for n, is_without_swap in booked.items()}
         by_id = {one.id: one for one in final}
         assert entries == tuple(
-            (booking_without_swap if is_nobodys else booking)(by_id[id], HERE)
-            for id, is_nobodys in told.items()
+            (booking_without_swap if is_without_swap else booking)(by_id[id], HERE)
+            for id, is_without_swap in booked_ids.items()
         )
 
     def test_of_a_swaps_address_is_never_nobodys(self) -> None:
-        told, _ = bookable(
+        booked_ids, _ = bookable(
             [another(1, base_units=101)], treasury=HERE, addresses_without_swap={PLACE}
         )
 
-        assert told == {}
+        assert booked_ids == {}
 
     def test_is_nothing_of_nobodys_unless_its_addresses_are_locked(self) -> None:
-        assert bookable([STRANGERS], treasury=HERE) == ({}, ())
+        assert bookable([SWEEP_WITHOUT_SWAP], treasury=HERE) == ({}, ())

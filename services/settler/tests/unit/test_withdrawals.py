@@ -24,7 +24,7 @@ TOKEN: AssetKey = (ETHEREUM, USDC[ETHEREUM])
 COIN: AssetKey = (ETHEREUM, NATIVE)
 
 
-def taken(n: int, units: int, asset: AssetKey = TOKEN) -> Withdrawal:
+def withdrawal(n: int, units: int, asset: AssetKey = TOKEN) -> Withdrawal:
     return Withdrawal(
         id=UUID(int=n),
         version=2,
@@ -78,34 +78,39 @@ def rows(held: int, owed: int = 0) -> dict[AssetKey, Inventory]:
 def test_is_booked_in_the_order_of_the_blocks_as_far_as_the_ledger_has_it(
     units: list[int], done: list[int], short: list[int]
 ) -> None:
-    final = [taken(n, one) for n, one in enumerate(units, 1)]
+    final = [withdrawal(n, one) for n, one in enumerate(units, 1)]
 
-    told = book(final, rows(100))
+    booking = book(final, rows(100))
 
-    assert [one.block_number for one in told.done] == done
-    assert [one.block_number for one in told.short] == short
-    assert told.entries == tuple(entry(one) for one in told.done)
-    assert told.indebted == ()
+    assert [one.block_number for one in booking.done] == done
+    assert [one.block_number for one in booking.short] == short
+    assert booking.entries == tuple(entry(one) for one in booking.done)
+    assert booking.indebted == ()
 
 
 def test_an_asset_that_waits_holds_up_no_other() -> None:
-    final = [taken(1, 101), taken(2, 1, COIN), taken(3, 1, (POLYGON, NATIVE)), taken(4, 1)]
+    final = [
+        withdrawal(1, 101),
+        withdrawal(2, 1, COIN),
+        withdrawal(3, 1, (POLYGON, NATIVE)),
+        withdrawal(4, 1),
+    ]
 
-    told = book(final, rows(100))
+    booking = book(final, rows(100))
 
-    assert [one.block_number for one in told.done] == [2, 3]
-    assert [one.block_number for one in told.short] == [1, 4]
+    assert [one.block_number for one in booking.done] == [2, 3]
+    assert [one.block_number for one in booking.short] == [1, 4]
 
 
 @pytest.mark.parametrize(("units", "is_indebted"), [(60, False), (61, True)])
 def test_tells_where_more_was_taken_than_was_the_owners(units: int, *, is_indebted: bool) -> None:
-    told = book([taken(1, units), taken(2, 1, COIN)], rows(100, owed=40))
+    booking = book([withdrawal(1, units), withdrawal(2, 1, COIN)], rows(100, owed=40))
 
-    assert told.indebted == ((TOKEN,) if is_indebted else ())
-    assert len(told.done) == 2
+    assert booking.indebted == ((TOKEN,) if is_indebted else ())
+    assert len(booking.done) == 2
 
 
 def test_tells_of_no_debt_that_no_withdrawal_made() -> None:
     indebted = {asset: replace(row, owed_base_units=101) for asset, row in rows(100).items()}
 
-    assert book([taken(1, 1, COIN)], indebted).indebted == (COIN,)
+    assert book([withdrawal(1, 1, COIN)], indebted).indebted == (COIN,)

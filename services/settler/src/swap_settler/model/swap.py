@@ -338,19 +338,19 @@ class Swap:
         return tuple(d for d in self.deposits.values() if d.is_booked and d.main_base_units)
 
     @property
-    def taken(self) -> tuple[Deposit, ...]:
+    def reorged_out_deposits(self) -> tuple[Deposit, ...]:
         """What stands on the main leg although a reorg took it: a payout that is not out yet,
         or not any more, must not be sent for it.
         """
         return tuple(d for d in self.booked if d.state is not DepositState.CREDITED)
 
-    def taken_from(self, leg: Leg) -> tuple[Deposit, ...]:
+    def reorged_out_of(self, leg: Leg) -> tuple[Deposit, ...]:
         """What stands on a leg although a reorg took it."""
         if leg is None:
-            return self.taken
+            return self.reorged_out_deposits
         deposit = self.deposits[leg]
-        is_taken = deposit.is_booked and deposit.state is not DepositState.CREDITED
-        return (deposit,) if is_taken else ()
+        is_reorged_out = deposit.is_booked and deposit.state is not DepositState.CREDITED
+        return (deposit,) if is_reorged_out else ()
 
     @property
     def credited_base_units(self) -> int:

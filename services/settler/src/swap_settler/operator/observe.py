@@ -170,8 +170,8 @@ def signer_resumed(signer: Signer, *, by: str, reason: str) -> None:
     )
 
 
-def sweep_ordered(told: Mapping[str, object]) -> None:
-    log.warning("sweep ordered", **told)
+def sweep_ordered(order: Mapping[str, object]) -> None:
+    log.warning("sweep ordered", **order)
 
 
 def partner_fee_ordered(intent: Intent, *, by: str, reason: str) -> None:

@@ -100,7 +100,7 @@ def _refund(
     work = PostgresUnitOfWork(service.engine, consumer=CONSUMER)
     refunds = PostgresDueRefunds(service.engine)
     for network in catalogue.networks.values():
-        told = network.l1_data_fee
+        l1_data_fee = network.l1_data_fee
         start_refunds = StartRefunds(
             work,
             refunds=refunds,
@@ -109,6 +109,6 @@ def _refund(
             clock=service.clock,
             swap_messages=swap_messages,
             patience=group.payout_dwell,
-            data_fee=l1_data_fees(rpcs[network.name], told) if told else None,
+            data_fee=l1_data_fees(rpcs[network.name], l1_data_fee) if l1_data_fee else None,
         )
         service.every(f"start-refunds-{network.name}", group.refund_interval, start_refunds)

@@ -28,8 +28,10 @@ def to_swaps(answers: Sequence[Rows]) -> Sequence[Swap]:
     intents: dict[UUID, dict[UUID, Intent]] = defaultdict(dict)
     for row, intent in zip(found, to_intents(found, tried), strict=True):
         intents[row.swap_id][intent.id] = intent
-    told = {row.swap_id: to_authorization(row) for row in signed}
-    return [to_swap(row, deposits[row.id], intents[row.id], told.get(row.id)) for row in rows]
+    authorizations = {row.swap_id: to_authorization(row) for row in signed}
+    return [
+        to_swap(row, deposits[row.id], intents[row.id], authorizations.get(row.id)) for row in rows
+    ]
 
 
 def to_intents(rows: Sequence[Row], attempts: Sequence[Row]) -> Sequence[Intent]:

@@ -258,21 +258,21 @@ def to_authorization(row: Row) -> Authorization:
     return Authorization(**values)
 
 
-def authorization_row(swap_id: UUID, told: Authorization) -> Values:
+def authorization_row(swap_id: UUID, authorization: Authorization) -> Values:
     return {
         "swap_id": swap_id,
-        "submission": told.submission,
-        "intent_id": told.intent_id,
-        "standard": told.standard,
-        "signer": told.signer,
-        "base_units": str(told.base_units),
-        "nonce": told.nonce,
-        "valid_after": told.valid_after,
-        "valid_before": told.valid_before,
-        "status": told.status.value,
-        "detail": told.detail,
-        "transaction_hash": told.transaction_hash,
-        "submitted_at": told.submitted_at,
+        "submission": authorization.submission,
+        "intent_id": authorization.intent_id,
+        "standard": authorization.standard,
+        "signer": authorization.signer,
+        "base_units": str(authorization.base_units),
+        "nonce": authorization.nonce,
+        "valid_after": authorization.valid_after,
+        "valid_before": authorization.valid_before,
+        "status": authorization.status.value,
+        "detail": authorization.detail,
+        "transaction_hash": authorization.transaction_hash,
+        "submitted_at": authorization.submitted_at,
     }
 
 

@@ -108,13 +108,13 @@ def order_output(swap: Swap, log: PayoutFact, *, at: datetime) -> Changes:
 
     :raises NotAllowed: when it waits for no output, or another quote was paid.
     """
-    quote, told = swap.quote, swap.on(at)
+    quote, updated_swap = swap.quote, swap.on(at)
     if swap.status is not Status.DEPOSIT_PENDING or not swap.credited_base_units:
         raise NotAllowed(f"it is {swap.status.value}, and waits for no output")
     if log.base_units != quote.payout_base_units or swap.lacks_base_units:
         raise NotAllowed(f"its quote pays {quote.payout_base_units}, and not {log.base_units}")
-    means = {"available": MAX_UNITS, "refuel_available": MAX_UNITS}
-    return changes_of(swap, fill(told, at, paid_id=log.paid_id, **means))
+    resources = {"available": MAX_UNITS, "refuel_available": MAX_UNITS}
+    return changes_of(swap, fill(updated_swap, at, paid_id=log.paid_id, **resources))
 
 
 def is_of_source(swap: Swap, asset: AssetKey) -> bool:

@@ -195,4 +195,4 @@ def _is_over(owner: Swap | Intent, intent_id: UUID) -> bool:
     if isinstance(owner, Intent):
         return False
     intent = owner.intents[intent_id]
-    return intent.kind is IntentKind.GASLESS or bool(owner.taken_from(intent.deposit_id))
+    return intent.kind is IntentKind.GASLESS or bool(owner.reorged_out_of(intent.deposit_id))

@@ -98,9 +98,9 @@ class PostgresLaneSweeps:
             free = {row.id for row in locked}
             if not signer.may_sign or not free:
                 return ()
-            taken = tuple(sweep for sweep in sweeps if sweep.intent_id in free)
-            slot = SweepSlot(signer.next_nonce, taken)
-            hand_out(connection, self._lane, {slot.nonce: [one.intent_id for one in taken]})
+            assigned = tuple(sweep for sweep in sweeps if sweep.intent_id in free)
+            slot = SweepSlot(signer.next_nonce, assigned)
+            hand_out(connection, self._lane, {slot.nonce: [one.intent_id for one in assigned]})
         return [slot]
 
     async def unsigned(self) -> Sequence[SweepSlot]:

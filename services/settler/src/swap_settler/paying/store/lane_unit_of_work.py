@@ -106,12 +106,12 @@ class PostgresLaneWork(PostgresWork):
             for slot in closed
         ]
         arrays = columns(rows)
-        nonces, witnesses = arrays.pop("nonce"), arrays.pop("witnesses")
+        nonces, quorums = arrays.pop("nonce"), arrays.pop("witnesses")
         lane, post = self._lane.values, self._connection.post
         post(statements.ADD_RECEIPTS, {"network": self._lane.network, **arrays})
         sent = {"nonce": nonces, "transaction_hash": arrays["transaction_hash"]}
         post(statements.ADD_SIGNER_TRANSACTIONS, {**lane, **sent})
-        seen = {"final_number": final.number, "final_hash": final.hash, "witnesses": witnesses}
+        seen = {"final_number": final.number, "final_hash": final.hash, "witnesses": quorums}
         post(statements.CLOSE_SLOTS, {**lane, "nonces": nonces, **seen})
         ended = {
             **sent,

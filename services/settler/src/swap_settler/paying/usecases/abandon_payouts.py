@@ -212,4 +212,4 @@ def _is_taken(owner: Swap | Intent, intent_id: UUID) -> bool:
     if isinstance(owner, Intent):
         return False
     intent = owner.intents.get(intent_id)
-    return intent is not None and bool(owner.taken_from(intent.deposit_id))
+    return intent is not None and bool(owner.reorged_out_of(intent.deposit_id))

@@ -175,7 +175,7 @@ class CloseSlots:
         relays = await self._relays(closed)
         short = await self._end_relays.short([relay for relay, done in relays.items() if not done])
         unpaid = [slot.nonce for slot in closed if slot.paid_nothing]
-        elsewhere = await self._paid_elsewhere(unpaid, final) if unpaid else frozenset()
+        elsewhere = await self._spent_on_chain(unpaid, final) if unpaid else frozenset()
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
             reverted = [slot.nonce for slot in closed if slot.has_reverted]
@@ -200,7 +200,7 @@ class CloseSlots:
         found = await self._store.relays_on(list(done)) if done else {}
         return {relay: done[nonce] for relay, nonce in found.items()}
 
-    async def _paid_elsewhere(self, nonces: Sequence[int], final: Block) -> frozenset[UUID]:
+    async def _spent_on_chain(self, nonces: Sequence[int], final: Block) -> frozenset[UUID]:
         """Return the payments that did not leave here, and that the Treasury has made for another.
 
         :raises Unavailable: when no node tells it, and until what was paid is final, or gone.

@@ -106,8 +106,8 @@ class WatchIncarnation:
             for network, address in await self._signers_of(seen)
             if network in networks and network in self._chains
         )
-        asked = (self._nonce(signer, seconds=seconds) for signer in compared)
-        answers = await asyncio.gather(*asked)
+        queries = (self._nonce(signer, seconds=seconds) for signer in compared)
+        answers = await asyncio.gather(*queries)
         # Read again behind the answers: what was signed meanwhile is no evidence.
         known = await self._known_nonces()
         ahead = [

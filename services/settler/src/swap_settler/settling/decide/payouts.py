@@ -123,9 +123,9 @@ def _in_a_block(
     leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
     if leg is None and intent.kind is IntentKind.REFUND:
         paid = replace(paid.after(Trigger.REFUND_CONFIRMED), closed_at=at)
-    taken = paid.taken_from(leg) if paid.is_paid_for(confirmed) else ()
+    reorged_out = paid.reorged_out_of(leg) if paid.is_paid_for(confirmed) else ()
     earned = ledger.partner_fee_earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
-    lost = (ledger.lost(paid, d, leg) for d in taken)
+    lost = (ledger.lost(paid, d, leg) for d in reorged_out)
     return Settled(paid, (confirmed,), (final, *earned, *lost))
 
 
@@ -188,8 +188,8 @@ def abandon_payment(
     dead = intent.died(because, failures=failures)
     undone = released(swap.on(at).with_intent(dead), dead)
     freed = undone.swap
-    is_taken = freed.is_paid_for(dead) and bool(freed.taken_from(dead.deposit_id))
-    if is_taken:
+    is_reorged_out = freed.is_paid_for(dead) and bool(freed.reorged_out_of(dead.deposit_id))
+    if is_reorged_out:
         done = _without(freed, dead, at)
     elif fails_for and dead.deposit_id is None and dead.kind in ENDED_WITH_THE_SWAP:
         done = fail(freed, fails_for, at)
@@ -230,12 +230,12 @@ def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
         free = replace(refuel, charged_base_units=0)
         lost = ledger.refuel_lost(swap, refuel)
         done = Settled(swap.with_intent(free), (free,), (lost,))
-    for deposit in swap.taken_from(leg):
+    for deposit in swap.reorged_out_of(leg):
         entries = list(done.entries)
         if leg is not None or dead.kind is IntentKind.CLAIM:
             entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
-        taken = take_back(done.swap, deposit, version=deposit.version)
-        done = taken.after(*entries, intents=done.intents)
+        reversed_credit = take_back(done.swap, deposit, version=deposit.version)
+        done = reversed_credit.after(*entries, intents=done.intents)
         # Seen again, it is credited again when it is final.
         left = replace(done.swap.deposits[deposit.id], state=deposit.state)
         done = replace(done, swap=done.swap.with_deposit(left))
