@@ -17,7 +17,7 @@ from services.settler.tests.integration.recovery_worlds import (
 from services.settler.tests.integration.test_expiring import followed
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.integration.test_recovery_ends import (
-    SAID,
+    OPERATOR_ORDER,
     began,
     is_held,
     keep_on,
@@ -114,7 +114,7 @@ async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
         f"WHERE id = '{retained.deposit_id}' RETURNING 1"
     )
     assert await is_held(world, 8)
-    await finishing(world).release(retained.id, **SAID)
+    await finishing(world).release(retained.id, **OPERATOR_ORDER)
 
     assert not await is_held(world, 8)
 

@@ -16,7 +16,7 @@ from services.settler.tests.integration.recovery_worlds import (
 )
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.integration.test_recovery_ends import (
-    SAID,
+    OPERATOR_ORDER,
     is_held,
     keep_on,
     proven,
@@ -112,7 +112,7 @@ class TestRefund:
         await recovered(watcher, world, here)
         assert await statuses(world) == ["ls_transfer_pending"]
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
         for side in (world, here):
             await keep_on(side)
 
@@ -134,7 +134,7 @@ class TestRefund:
         )
         assert [row.status for row in messages] == ["refunded", "pending_refund", "pending_refund"]
         [stored] = await world.rows("SELECT outcome, named_by FROM taken_payment")
-        assert (stored.outcome, stored.named_by) == ("made", SAID["by"])
+        assert (stored.outcome, stored.named_by) == ("made", OPERATOR_ORDER["by"])
 
     async def test_of_a_swap_that_waits_for_another_quote(
         self, world: World, here: World, watcher: Engine
@@ -146,7 +146,7 @@ class TestRefund:
         await recovered(watcher, world, here)
         assert await statuses(world) == ["user_transfer_pending"]
 
-        await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert await statuses(world) == ["refunded"]
         assert await owed(world) == {}
@@ -163,11 +163,11 @@ class TestRefund:
         second = await forgotten(here, 1, "refund", nonce=1, units=back, leg=str(SECOND))
         await recovered(watcher, world, here)
         with pytest.raises(Refused, match="this leg of it cannot be refunded"):
-            await explaining(here)(SOURCE, second.transaction_hash, **SAID)
+            await explaining(here)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
 
-        await explaining(here)(SOURCE, first.transaction_hash, **SAID)
+        await explaining(here)(SOURCE, first.transaction_hash, **OPERATOR_ORDER)
         assert await is_held(world, 1)
-        await explaining(here)(SOURCE, second.transaction_hash, **SAID)
+        await explaining(here)(SOURCE, second.transaction_hash, **OPERATOR_ORDER)
         await here.starting_refunds()()
         await keep_on(here)
 
@@ -187,7 +187,7 @@ class TestRefund:
         made = await forgotten(here, 1, "refund", nonce=0, units=BACK, to_address=OWNER)
         await recovered(watcher, world, here)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert (ended.end, await statuses(world)) == ("failed", ["failed"])
         assert await owed(world) == {"claimable": -REQUESTED, "payout_suspense": BACK}
@@ -204,7 +204,7 @@ class TestRefund:
         made = await forgotten(here, 1, "refund", nonce=0, units=units)
         await recovered(watcher, world, here)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
         await keep_on(here)
 
         assert (ended.end, await statuses(world)) == ("left", ["pending_refund"])
@@ -218,11 +218,11 @@ class TestRefund:
         made = await forgotten(here, 1, "refund", nonce=0, units=BACK)
         await recovered(watcher, world, here)
         with pytest.raises(Refused, match="it has no refund address: set it first"):
-            await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+            await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
         assert await statuses(world) == ["ls_transfer_pending"]
 
         await world.refund_address(1, a_recipient(1))
-        await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert await statuses(world) == ["refunded"]
 
@@ -235,7 +235,7 @@ class TestRefund:
         await recovered(watcher, world, here)
 
         ends = await asyncio.gather(
-            *(explaining(here)(SOURCE, made.transaction_hash, **SAID) for _ in range(2)),
+            *(explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER) for _ in range(2)),
             return_exceptions=True,
         )
 
@@ -254,7 +254,7 @@ class TestRefund:
         await Watcher(here).report()
 
         with pytest.raises(Refused, match="once its recovery has ended"):
-            await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+            await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
     async def test_is_in_the_audit_log_or_not_made(
         self, world: World, here: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch
@@ -273,7 +273,7 @@ class TestRefund:
 
         monkeypatch.setattr(external_payments, "log_order", fail)
         with pytest.raises(ConnectionError):
-            await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+            await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert len(orders) == 1
         assert await statuses(world) == ["ls_transfer_pending"]
@@ -292,7 +292,7 @@ class TestClaim:
         made = await forgotten(here, 1, "claim", nonce=0, **values)
         await recovered(watcher, world, here)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
         for side in (world, here):
             await keep_on(side)
 
@@ -314,7 +314,7 @@ class TestClaim:
         await recovered(watcher, world, here)
         assert await owed(world) == {"suspense": -REQUESTED, "payout_suspense": REQUESTED}
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert (ended.end, ended.swap_id) == ("made", None)
         assert await owed(world) == {}
@@ -331,7 +331,7 @@ class TestClaim:
         made = await forgotten(here, 1, "claim", nonce=0, **values)
         await recovered(watcher, world, here)
 
-        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **SAID)
+        [ended] = await explaining(here)(SOURCE, made.transaction_hash, **OPERATOR_ORDER)
 
         assert ended.end == "left"
 
@@ -347,7 +347,7 @@ class TestOutput:
         await recovered(watcher, world, here)
         assert await statuses(world) == ["user_transfer_pending"]
 
-        [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **SAID)
+        [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **OPERATOR_ORDER)
         await here.starting_refunds()()
         await here.send_everything()
         here.chain.mine(4)
@@ -365,6 +365,6 @@ class TestOutput:
         await recovered(watcher, world, here)
 
         with pytest.raises(Refused, match="its quote pays"):
-            await explaining(world)(DESTINATION, made.transaction_hash, **SAID)
+            await explaining(world)(DESTINATION, made.transaction_hash, **OPERATOR_ORDER)
 
         assert await is_held(world, 1)

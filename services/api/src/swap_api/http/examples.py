@@ -166,7 +166,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "who_must_act": "caller",
     "zks_paymaster_contract": None,
 }
-BY_FORMAT: Final[Mapping[str, Any]] = {"date-time": MOMENT, "uuid": SWAP_ID}
+BY_FORMAT: Final[Mapping[str, Any]] = {"date-time": MOMENT, "date": MOMENT[:10], "uuid": SWAP_ID}
 BY_TYPE: Final[Mapping[str, Any]] = {
     "string": "text",
     "integer": 1,
