@@ -65,7 +65,7 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0003"  # the last of the migrations
+SCHEMA_REVISION: Final = "0004"  # the last of the migrations
 FORGET_INTERVAL: Final = timedelta(hours=1)
 STATUS_INTERVAL: Final = timedelta(minutes=1)
 TOKEN_BYTES: Final = 32
@@ -270,6 +270,8 @@ class Building:
             self._accounts,
             self._accept_invitation,
             finish,
+            self._passwords,
+            clock=self._clock,
             new_token=new_token,
         )
         oidc_pages = OidcPages(

@@ -179,6 +179,13 @@ class Accounts(Protocol):
 
     async def set_password(self, account_id: UUID, password_hash: str) -> None: ...
 
+    async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:
+        """Leave the account to the owner of its email, unless that was done before.
+
+        The password is replaced; its sessions, sign-in links and sign-ins that wait for a code end.
+        """
+        ...
+
     async def add_membership(
         self, account_id: UUID, membership: NewMembership, at: datetime
     ) -> None:

@@ -167,6 +167,29 @@ class TestSignIn:
         assert "Enter a code" in answer.text
         assert _session(browser) is None
 
+    async def test_leaves_nothing_to_who_made_the_account_without_owning_its_email(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        attacker = await _a_member(dashboard, api)
+        owner = dashboard.browser()
+
+        await _by_provider(owner, ADA)
+
+        assert (await attacker.get("/account")).status_code == 303
+        assert (await dashboard.browser().sign_in(ADA)).status_code == 401
+        assert ADA in (await owner.get("/account")).text
+
+    async def test_ends_no_session_of_an_account_that_was_confirmed_before(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        await _a_member(dashboard, api)
+        first, second = dashboard.browser(), dashboard.browser()
+        await _by_provider(first, ADA)
+
+        await _by_provider(second, ADA)
+
+        assert ADA in (await first.get("/account")).text
+
     async def test_ends_the_session_that_the_browser_came_with(
         self, dashboard: Dashboard, api: Api
     ) -> None:

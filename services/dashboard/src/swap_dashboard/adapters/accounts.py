@@ -36,18 +36,29 @@ class PostgresAccounts:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.FIND_ACCOUNT, {"email": email})
         row = rows.one_or_none()
-        return None if row is None else Account(row.id, row.email, row.password_hash)
+        return None if row is None else Account(*row)
 
     async def find_by_id(self, account_id: UUID) -> Account:
         async with reading(self._engine) as connection:
             row = (
                 await connection.execute(statements.FIND_ACCOUNT_BY_ID, {"id": account_id})
             ).one()
-        return Account(row.id, row.email, row.password_hash)
+        return Account(*row)
 
     async def set_password(self, account_id: UUID, password_hash: str) -> None:
         values = {"id": account_id, "password_hash": password_hash}
         await execute_alone(self._engine, statements.SET_PASSWORD, values)
+
+    async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:
+        """Leave the account to the owner of its email, unless that was done before."""
+        values = {"id": account_id, "password_hash": password_hash, "at": at}
+        owned = {"account_id": account_id}
+        async with transaction(self._engine) as connection:
+            if not (await connection.execute(statements.CONFIRM_EMAIL, values)).changed:
+                return
+            connection.post(statements.END_ALL, {**owned, "but": None})
+            connection.post(statements.END_LINKS, owned)
+            connection.post(statements.END_PENDING, owned)
 
     async def add_membership(
         self, account_id: UUID, membership: NewMembership, at: datetime

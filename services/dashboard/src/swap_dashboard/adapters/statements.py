@@ -10,8 +10,17 @@ ADD_ACCOUNT: Final = sql("""
 INSERT INTO account (id, email, password_hash, created_at)
 VALUES (:id, :email, :password_hash, :at) ON CONFLICT (email) DO NOTHING
 """)
-FIND_ACCOUNT: Final = sql("SELECT id, email, password_hash FROM account WHERE email = :email")
-FIND_ACCOUNT_BY_ID: Final = sql("SELECT id, email, password_hash FROM account WHERE id = :id")
+ACCOUNT: Final = """
+SELECT id, email, password_hash, email_confirmed_at IS NOT NULL AS is_email_confirmed FROM account
+"""
+FIND_ACCOUNT: Final = sql(f"{ACCOUNT} WHERE email = :email")
+FIND_ACCOUNT_BY_ID: Final = sql(f"{ACCOUNT} WHERE id = :id")
+CONFIRM_EMAIL: Final = sql("""
+UPDATE account SET email_confirmed_at = :at, password_hash = :password_hash
+WHERE id = :id AND email_confirmed_at IS NULL
+""")
+END_LINKS: Final = sql("DELETE FROM sign_in_link WHERE account_id = :account_id")
+END_PENDING: Final = sql("DELETE FROM pending_sign_in WHERE account_id = :account_id")
 SET_PASSWORD: Final = sql("UPDATE account SET password_hash = :password_hash WHERE id = :id")
 
 ADD_MEMBERSHIP: Final = sql("""

@@ -25,6 +25,7 @@ class Account:
     id: UUID
     email: str
     password_hash: str
+    is_email_confirmed: bool = False  # by an identity provider: who made it owned the address
 
 
 @dataclass(frozen=True, slots=True)

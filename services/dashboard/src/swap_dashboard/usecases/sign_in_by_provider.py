@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from swap_dashboard import observe
-from swap_dashboard.domain.accounts import AccountRefused, to_email
+from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
 from swap_dashboard.domain.oidc import OidcRequest
 from swap_dashboard.oidc_ports import IdentityProvider, ProviderRefused
-from swap_dashboard.ports import Accounts, NewToken
+from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import Browser
 from swap_dashboard.usecases.sign_in import FinishSignIn, SignInRefused, SignInStep
@@ -18,6 +18,8 @@ class SignInByProvider:
     """Sign in the account of a verified email; an invitation makes one, or joins with it.
 
     An account's second factor is asked for all the same: the provider's own is not known here.
+    Who made an account need not own its email. The first sign-in by the provider therefore ends
+    the account's password and sessions: whoever knew them would share it with the owner.
     """
 
     def __init__(
@@ -26,13 +28,17 @@ class SignInByProvider:
         accounts: Accounts,
         accept_invitation: AcceptInvitation,
         finish: FinishSignIn,
+        passwords: Passwords,
         *,
+        clock: Clock,
         new_token: NewToken,
     ) -> None:
         self._provider = provider
         self._accounts = accounts
         self._accept_invitation = accept_invitation
         self._finish = finish
+        self._passwords = passwords
+        self._clock = clock
         self._new_token = new_token
 
     async def begin(self, request: OidcRequest) -> str:
@@ -65,6 +71,14 @@ class SignInByProvider:
             account = await self._accept_invitation.with_new_account(
                 request.invitation, email, self._new_token()
             )
-        elif request.invitation:
-            await self._accept_invitation.for_account(request.invitation, account.id)
+            await self._confirm(account)
+        else:
+            await self._confirm(account)
+            if request.invitation:
+                await self._accept_invitation.for_account(request.invitation, account.id)
         return await self._finish(account, browser, by="provider")
+
+    async def _confirm(self, account: Account) -> None:
+        if not account.is_email_confirmed:
+            unknown = await self._passwords.hash(self._new_token())
+            await self._accounts.confirm_email(account.id, unknown, self._clock())
