@@ -38,6 +38,20 @@ def default_of(text: str) -> str:
     return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text)
 
 
+def start_grafana(password: str | None) -> subprocess.CompletedProcess[str]:
+    """Run the container's entrypoint, with a program in place of Grafana's own script."""
+    shell, option, script = CONTAINERS["grafana"]["entrypoint"]
+    assert script.endswith("exec /run.sh")
+    environment = {} if password is None else {"GF_SECURITY_ADMIN_PASSWORD": password}
+    return subprocess.run(
+        [shell, option, script.replace("$$", "$").replace("/run.sh", "echo started")],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+
+
 class TestProfiles:
     def test_add_to_a_core_that_needs_none_of_them(self) -> None:
         profiled = of_profile("dev") | of_profile("observability")
@@ -124,6 +138,22 @@ class TestGrafana:
         assert kinds <= {source["type"] for source in sources["datasources"]}
         for source in sources["datasources"]:
             assert source["url"].split("//")[1].split(":")[0] in CONTAINERS
+
+    @pytest.mark.parametrize("password", ["", None])
+    def test_does_not_start_without_a_password(self, password: str | None) -> None:
+        done = start_grafana(password)
+
+        assert done.returncode != 0
+        assert "GF_SECURITY_ADMIN_PASSWORD: is empty: set GRAFANA_PASSWORD" in done.stderr
+        assert "started" not in done.stdout
+
+    def test_starts_with_the_password_of_the_variable_alone(self) -> None:
+        environment = CONTAINERS["grafana"]["environment"]
+        assert environment["GF_SECURITY_ADMIN_PASSWORD"] == "${GRAFANA_PASSWORD:-}"
+
+        done = start_grafana("one two")
+
+        assert (done.returncode, done.stdout) == (0, "started\n"), done.stderr
 
 
 class TestAlertmanager:
