@@ -174,7 +174,7 @@ async def test_it_is_published_again_when_the_chain_goes_back_to_its_block(world
         gone = [*seen, ("reverted", *source)]
         await shows(world, address, *gone)
         world.chain._chain[-1] = left
-        world.chain._announce()
+        world.chain._notify_followers()
         await shows(world, address, *gone, *seen)
         world.chain.mine()
         await shows(world, address, *gone, *seen, ("confirmed", *source))
