@@ -14,20 +14,25 @@ from sqlalchemy import (
     DateTime,
     Integer,
     LargeBinary,
+    MetaData,
     Numeric,
     Text,
 )
 from sqlalchemy import Uuid as UuidType
 from sqlalchemy.types import TypeEngine
-from sqlmodel import Field
-
-from swap_api.management.store.models import Table
+from sqlmodel import Field, SQLModel
 
 MOMENT = DateTime(timezone=True)
 
 
 def _column(kind: TypeEngine[Any], *, null: bool = False, key: bool = False) -> Column[Any]:
     return Column(kind, nullable=null, primary_key=key)
+
+
+class Table(SQLModel):
+    """Base of this table: that of the api holds the tables whose schema it is the source of."""
+
+    metadata = MetaData()
 
 
 class SwapTable(Table, table=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Column, MetaData
+from sqlalchemy import Column
 from sqlalchemy.dialects.postgresql import dialect
 from sqlalchemy.sql import ClauseElement
 from sqlmodel import SQLModel
@@ -47,7 +47,7 @@ def statement_of(query: ClauseElement) -> Statement:
 
 def columns_of(facts: type[SQLModel], table: type[SQLModel]) -> list[Column[Any]]:
     """Return the columns of a table that are members of `facts`, in its order."""
-    columns = _metadata(table).tables[str(table.__tablename__)].columns
+    columns = table.metadata.tables[str(table.__tablename__)].columns
     return [columns[name] for name in facts.model_fields]
 
 
@@ -63,7 +63,3 @@ def read_row(facts: type[Facts], row: Row) -> Facts:
     """
     found = row._asdict()
     return facts.model_validate({name: found[name] for name in facts.model_fields})
-
-
-def _metadata(table: type[SQLModel]) -> MetaData:
-    return table.metadata

@@ -17,8 +17,8 @@ from swap_runtime.postgres.sql import Rows
 REPLANNING: Final = "RevalidateCachedQuery"
 # More than a service has. Statements whose text is built for one execution are few.
 CURSORS_MAX: Final = 500
-# A cursor keeps the rows of its last execution.
-KEPT_ROWS_MAX: Final = 100
+# A cursor retains the rows of its last execution.
+RETAINED_ROWS_MAX: Final = 100
 
 
 class ConcurrentExchange(Exception):
@@ -50,7 +50,7 @@ class ReusedCursors(AsyncConnection[Any]):
 
     def put_cursor(self, text: str, cursor: AsyncCursor[Any]) -> None:
         """Take back a cursor whose rows were read."""
-        if cursor.rowcount > KEPT_ROWS_MAX:
+        if cursor.rowcount > RETAINED_ROWS_MAX:
             return
         if len(self._unused) >= CURSORS_MAX:
             self._unused.clear()

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from swap_dashboard.http.swap_view import of_type, sum_of
 from swap_dashboard.ports import MemberApi
 
 PAGE_SIZE: Final = 100
@@ -77,13 +78,7 @@ async def csv_of(
 
 def row_of(item: Mapping[str, Any]) -> list[str]:
     swap, quote = item["swap"], item["quote"]
-    moved: dict[str, list[Mapping[str, Any]]] = {}
-    for one in swap["transactions"]:
-        moved.setdefault(one["type"], []).append(one)
-    hashes = {
-        kind: " ".join(one["transaction_hash"] or "" for one in ones)
-        for kind, ones in moved.items()
-    }
+    inputs, outputs, refunds = (of_type(swap, kind) for kind in ("input", "output", "refund"))
     values = (
         swap["id"],
         swap["status"],
@@ -96,15 +91,15 @@ def row_of(item: Mapping[str, Any]) -> list[str]:
         swap["destination_network"]["name"],
         swap["destination_token"]["symbol"],
         quote["receive_amount"],
-        _sum(moved.get("output", []), "amount"),
+        sum_of(outputs, "amount"),
         quote["total_fee"],
         quote["total_fee_in_usd"],
-        _sum(moved.get("refund", []), "fee_amount"),
+        sum_of(refunds, "fee_amount"),
         swap["source_address"],
         swap["destination_address"],
-        hashes.get("input"),
-        hashes.get("output"),
-        hashes.get("refund"),
+        _hashes(inputs),
+        _hashes(outputs),
+        _hashes(refunds),
         swap["fail_reason"],
     )
     return [cell(value) for value in values]
@@ -120,9 +115,8 @@ def cell(value: Any) -> str:
     return f"'{text}" if text.lstrip().startswith(FORMULA_STARTS) or text[:1].isspace() else text
 
 
-def _sum(transactions: Sequence[Mapping[str, Any]], member: str) -> Decimal | None:
-    amounts = [Decimal(str(one[member])) for one in transactions if one[member] is not None]
-    return sum(amounts, Decimal(0)) if amounts else None
+def _hashes(transactions: Sequence[Mapping[str, Any]]) -> str:
+    return " ".join(one["transaction_hash"] or "" for one in transactions)
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> str:

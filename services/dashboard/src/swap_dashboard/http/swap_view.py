@@ -34,7 +34,7 @@ class Delivered:
 def deposited_of(swap: Row) -> Deposited | None:
     """Return what is missing of a swap that was paid in part; None of every other."""
     requested = Decimal(str(swap["requested_amount"] or 0))
-    received = _sum(_of_type(swap, "input"), "amount")
+    received = sum_of(of_type(swap, "input"), "amount")
     if swap["status"] != WAITING or not received or received >= requested:
         return None
     return Deposited(requested, received, requested - received)
@@ -42,10 +42,10 @@ def deposited_of(swap: Row) -> Deposited | None:
 
 def delivered_of(swap: Row, quote: Row) -> Delivered | None:
     """Return what was paid out; None before a payout."""
-    outputs = _of_type(swap, "output")
-    if not outputs:
+    outputs = of_type(swap, "output")
+    amount = sum_of(outputs, "amount")
+    if amount is None:
         return None
-    amount = _sum(outputs, "amount")
     return Delivered(
         amount,
         outputs[0]["token"],
@@ -56,7 +56,7 @@ def delivered_of(swap: Row, quote: Row) -> Delivered | None:
 
 def refund_fees_of(swap: Row) -> Sequence[Row]:
     """Return the refunds that gas was deducted from."""
-    return [one for one in _of_type(swap, "refund") if one["fee_amount"] is not None]
+    return [one for one in of_type(swap, "refund") if one["fee_amount"] is not None]
 
 
 def with_sums(entries: Sequence[Row]) -> list[dict[str, Any]]:
@@ -71,9 +71,12 @@ def _is_balanced(postings: Sequence[Row]) -> bool:
     return not any(sums.values())
 
 
-def _of_type(swap: Row, kind: str) -> Sequence[Row]:
+def of_type(swap: Row, kind: str) -> Sequence[Row]:
+    """Return a swap's transactions of one type."""
     return [one for one in swap["transactions"] if one["type"] == kind]
 
 
-def _sum(transactions: Sequence[Row], member: str) -> Decimal:
-    return sum((Decimal(str(one[member])) for one in transactions), Decimal(0))
+def sum_of(transactions: Sequence[Row], member: str) -> Decimal | None:
+    """Return the sum of an amount; None where no transaction has it."""
+    amounts = [Decimal(str(one[member])) for one in transactions if one[member] is not None]
+    return sum(amounts, Decimal(0)) if amounts else None

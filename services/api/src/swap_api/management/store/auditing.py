@@ -181,6 +181,11 @@ def within(organization_id: Any) -> ColumnElement[bool]:
     return or_(scope.is_(None), organization_id == scope)
 
 
+def within_text(column: str) -> str:
+    """Return the same condition as part of a statement that is written by hand."""
+    return f"({text_of(within(literal_column(column)))})"
+
+
 class Listing(NamedTuple):
     """A list by parts, and how long it is."""
 

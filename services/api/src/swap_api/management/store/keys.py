@@ -21,6 +21,7 @@ from swap_api.management.store.auditing import (
     change,
     enforce_bound,
     scope_of,
+    within_text,
 )
 from swap_api.management.store.models import ApiKeyTable, KeyFacts
 from swap_api.model.keys import Environment, KeyKind
@@ -32,7 +33,7 @@ from swap_runtime.postgres.sql import sql
 
 KEY: Final = names_of(KeyFacts, ApiKeyTable)
 OF_ITS_APP: Final = "app WHERE app.id = api_key.app_id AND api_key.id = :id"
-MINE: Final = "(CAST(:scope AS uuid) IS NULL OR app.partner_id = CAST(:scope AS uuid))"
+MINE: Final = within_text("app.partner_id")
 
 ADD_KEY: Final = audited(
     KeyFacts,

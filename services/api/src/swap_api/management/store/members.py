@@ -26,6 +26,7 @@ from swap_api.management.store.auditing import (
     require_current_role,
     scope_of,
     within,
+    within_text,
 )
 from swap_api.management.store.models import (
     AccessTokenTable,
@@ -52,7 +53,7 @@ from swap_runtime.postgres.sql import sql
 MEMBER: Final = names_of(MemberFacts, MemberTable)
 INVITATION: Final = names_of(InvitationFacts, InvitationTable)
 TOKEN: Final = names_of(TokenFacts, AccessTokenTable)
-MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
+MINE: Final = within_text("partner_id")
 
 _MEMBERS: Final = select(*columns_of(MemberFacts, MemberTable)).where(
     col(MemberTable.removed_at).is_(None)

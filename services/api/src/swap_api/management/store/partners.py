@@ -24,6 +24,7 @@ from swap_api.management.store.auditing import (
     scope_of,
     shown,
     within,
+    within_text,
 )
 from swap_api.management.store.models import (
     AppFacts,
@@ -43,7 +44,7 @@ from swap_runtime.postgres.sql import Statement
 
 ORGANIZATION: Final = names_of(OrganizationFacts, PartnerTable)
 APP: Final = names_of(AppFacts, AppTable)
-MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
+MINE: Final = within_text("partner_id")
 
 ADD_ORGANIZATION: Final = audited(
     OrganizationFacts,
@@ -56,7 +57,7 @@ RENAME_ORGANIZATION: Final = audited(
     OrganizationFacts,
     f"""
 UPDATE partner SET name = :name
-WHERE id = :id AND (CAST(:scope AS uuid) IS NULL OR id = CAST(:scope AS uuid))
+WHERE id = :id AND {within_text("id")}
 RETURNING {ORGANIZATION}, id AS partner_id
 """,
 )
