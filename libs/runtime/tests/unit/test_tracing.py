@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-import time
 from collections.abc import Iterator
 from uuid import UUID, uuid4
 
@@ -26,6 +26,7 @@ from swap_runtime.telemetry.tracing import Span
 from tests.support.otlp import collecting
 from tests.support.waiting import until_here
 
+STOP_LIMIT_SECONDS = 60  # where it hangs, the test fails
 SWAP, DEPOSIT = UUID(int=7 << 64 | 9), UUID(int=8 << 64 | 10)
 
 
@@ -206,21 +207,19 @@ def silent_port() -> Iterator[int]:
 
 
 async def test_a_collector_that_does_not_answer_delays_nothing(silent_port: int) -> None:
-    before = _dropped()
+    """A span that finds the queue full is dropped: nothing waits for the collector."""
+    before = _dropped("queue full")
     export = export_spans("settler", f"http://127.0.0.1:{silent_port}", ratio=1.0)
-    began = time.monotonic()
     for number in range(1, 9001):
         export.record(_span(SWAP.int, span_id=number))
-    recording = time.monotonic() - began
-    await export.stop()
 
-    assert recording < 5
-    assert time.monotonic() - began < 10
-    assert _dropped() > before
+    assert _dropped("queue full") > before
+    async with asyncio.timeout(STOP_LIMIT_SECONDS):
+        await export.stop()
 
 
 async def test_a_collector_that_is_away_is_counted() -> None:
-    before = _dropped()
+    before = _dropped("not delivered")
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
@@ -228,14 +227,9 @@ async def test_a_collector_that_is_away_is_counted() -> None:
 
     export.record(_span(SWAP.int))
 
-    await until_here(lambda: _dropped() > before, what="a dropped span")
+    await until_here(lambda: _dropped("not delivered") > before, what="a dropped span")
     await export.stop()
 
 
-def _dropped() -> float:
-    """Return how many spans were dropped for any reason."""
-    values = [
-        REGISTRY.get_sample_value("swap_spans_dropped_total", {"reason": reason})
-        for reason in ("queue full", "not delivered")
-    ]
-    return sum(value or 0 for value in values)
+def _dropped(reason: str) -> float:
+    return REGISTRY.get_sample_value("swap_spans_dropped_total", {"reason": reason}) or 0
