@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urljoin, urlsplit
@@ -41,6 +42,7 @@ CLIENT: Final = {
 CALLBACK: Final = f"{ADDRESS}/sign-in/provider/callback"
 FORM: Final = re.compile(r'<form[^>]*action="([^"]+)"')
 SECRET: Final = re.compile(r"<code>([A-Z2-7]{32})</code>")
+JOIN_LINK: Final = re.compile(r'href="/sign-in/provider(\?[^"]+)"')
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +96,14 @@ async def _begin(browser: Browser, query: str = "") -> str:
     return str(answer.headers["location"])
 
 
+async def _link_of_the_page(browser: Browser, invitation: str) -> str:
+    """Return the query of the link by which the page of an invitation leads to the provider."""
+    page = await browser.get(f"/join?invitation={invitation}")
+    link = JOIN_LINK.search(page.text)
+    assert link is not None, page.text
+    return unescape(link[1])
+
+
 async def _by_provider(browser: Browser, login: str, query: str = "") -> httpx.Response:
     return await browser.get(await _way_back(await _begin(browser, query), login))
 
@@ -133,7 +143,8 @@ class TestSignIn:
         invitation = api.invite(api.an_organization("Shop"))
         browser = dashboard.browser()
 
-        answer = await _by_provider(browser, "new@shop.example", f"?invitation={invitation}")
+        query = await _link_of_the_page(browser, invitation)
+        answer = await _by_provider(browser, "new@shop.example", query)
 
         assert answer.status_code == 303
         assert "new@shop.example" in (await browser.get("/account")).text
@@ -145,9 +156,21 @@ class TestSignIn:
         invitation = api.invite(api.an_organization("Second"))
         browser = dashboard.browser()
 
-        await _by_provider(browser, ADA, f"?invitation={invitation}")
+        await _by_provider(browser, ADA, await _link_of_the_page(browser, invitation))
 
         assert "Second" in (await browser.get("/account")).text
+
+    @pytest.mark.parametrize("token", ["", "&form_token=of-another-browser"])
+    async def test_asks_before_it_joins_by_a_link_of_somebody_else(
+        self, dashboard: Dashboard, api: Api, token: str
+    ) -> None:
+        invitation = api.invite(api.an_organization("Second"))
+        browser = dashboard.browser()
+        await browser.get("/sign-in")
+
+        answer = await browser.get(f"/sign-in/provider?invitation={invitation}{token}")
+
+        assert answer.headers["location"] == f"/join?invitation={invitation}"
 
     async def test_asks_for_the_second_factor_of_the_account(
         self, dashboard: Dashboard, api: Api

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -12,7 +13,8 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.oidc import OidcRequest
 from swap_dashboard.domain.paths import own_path
-from swap_dashboard.http.cookies import Cookies
+from swap_dashboard.http.cookies import Cookies, is_form_token
+from swap_dashboard.http.forms import TOKEN_FIELD
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.oidc_ports import ProviderAway
@@ -49,11 +51,18 @@ class OidcPages:
         return [Route(BEGIN, self.begin), Route(CALLBACK, self.come_back)]
 
     async def begin(self, request: Request) -> Response:
-        """Send the browser to the provider. A form could not: its policy allows this site alone."""
+        """Send the browser to the provider. A form could not: its policy allows this site alone.
+
+        An invitation is accepted only from the page that asks, which carries the form token.
+        """
+        invitation = _parameter(request, "invitation")
+        is_asked = is_form_token(self._cookies.form(request), _parameter(request, TOKEN_FIELD))
+        if invitation and not is_asked:
+            return RedirectResponse(f"/join?{urlencode({'invitation': invitation})}", 303)
         started = OidcRequest(
             secret=secrets.token_urlsafe(SECRET_BYTES),
             target=own_path(_parameter(request, "next") or "/"),
-            invitation=_parameter(request, "invitation"),
+            invitation=invitation,
         )
         try:
             url = await self._sign_in_by_provider.begin(started)
