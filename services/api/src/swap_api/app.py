@@ -23,7 +23,7 @@ from swap_api.funding.adapters.gasless_chains import EvmGaslessChains
 from swap_api.funding.adapters.wallets import EvmWallets
 from swap_api.funding.build import FundingChains, Offers, build_funding
 from swap_api.http.app import EndpointApps
-from swap_api.http.endpoints import Endpoint, weighed
+from swap_api.http.endpoints import Endpoint, declared_members, weighed
 from swap_api.http.errors import Errors
 from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.unknown_names import UnknownNames
@@ -34,6 +34,8 @@ from swap_api.pay_links.build import build_pay_links
 from swap_api.public_port import build_public_app
 from swap_api.random_ids import request_ids
 from swap_api.read_model.build import Lookups
+from swap_api.request_log.store.records import PostgresRequestRecords
+from swap_api.request_log.usecases.record_requests import RecordRequests
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.swaps.adapters.chain_transactions import EvmChainTransactions
 from swap_api.swaps.adapters.quoter import HttpPricing
@@ -52,8 +54,9 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0016"  # the last of the migrations
+SCHEMA_REVISION: Final = "0017"  # the last of the migrations
 USES_INTERVAL: Final = timedelta(seconds=10)
+RECORDS_INTERVAL: Final = timedelta(seconds=1)
 FORGET_INTERVAL: Final = timedelta(minutes=1)
 
 
@@ -78,6 +81,7 @@ class Parts:
     counters: RedisCounters
     offers: Offers
     guards: Guards
+    record_requests: RecordRequests
 
 
 async def build(service: Service) -> None:
@@ -114,6 +118,9 @@ async def build(service: Service) -> None:
     parts.guards.watch(service, group.stops_poll_interval)
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
+    service.every("save-request-records", RECORDS_INTERVAL, parts.record_requests.save)
+    service.every("forget-request-records", FORGET_INTERVAL, parts.record_requests.forget_old)
+    service.on_stop(parts.record_requests.save)
     parts.offers.watch(service, group.gasless_check_interval)
     for close in (parts.counters.close, parts.management.notifier.close, pricing.close):
         service.on_stop(close)
@@ -186,6 +193,15 @@ def build_parts(
     apps = EndpointApps(UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4))
     rotation = PostgresPepperRotation(engine, hashes)
     callers = PostgresCallers(engine, hashes, clock=clock, find_rotated=rotation.find)
+    records = PostgresRequestRecords(engine)
+    record_requests = RecordRequests(
+        records,
+        declared=declared_members(table),
+        retention=group.request_log_retention,
+        kept_of_app=group.request_log_per_app,
+        clock=clock,
+        new_id=uuid4,
+    )
     counters = RedisCounters(service.settings.redis.url, fallback=LocalCounters(clock=clock))
     return Parts(
         endpoints=table,
@@ -198,6 +214,7 @@ def build_parts(
             identify_member=management.identify_member,
             link_tokens=link_tokens,
             anybody=keyless_caller,
+            record=record_requests,
         ),
         store_swaps=swaps.store_swaps,
         refresh_prices=swaps.refresh_prices,
@@ -214,6 +231,7 @@ def build_parts(
         counters=counters,
         offers=funding.offers,
         guards=guards,
+        record_requests=record_requests,
     )
 
 

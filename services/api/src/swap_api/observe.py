@@ -17,6 +17,9 @@ from swap_runtime.telemetry.metrics import counter, gauge, histogram
 ANSWERS: Final = counter("api_answers", "Answers by route and status", ["route", "status"])
 # Alert: slow for long.
 DURATION: Final = histogram("api_answer_seconds", "Time to answer by route", ["route"])
+UNRECORDED: Final = counter(
+    "api_requests_unrecorded", "Requests that the log of requests leaves out", ["because"]
+)
 REFUSALS: Final = counter("api_refusals", "Refusals by public code", ["code"])
 CREATED: Final = counter("api_swaps_created", "Swaps created", ["source", "destination"])
 REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
@@ -69,6 +72,10 @@ def answered_with_error(status: int, error: BaseException, **request: object) ->
     else:
         code = getattr(error, "code", None)
         log.info("request refused", status=status, code=code, **request)
+
+
+def requests_unrecorded(because: str, number: int) -> None:
+    UNRECORDED.labels(because=because).inc(number)
 
 
 def swap_created(swap_id: UUID, source: str, destination: str) -> None:

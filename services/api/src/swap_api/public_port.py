@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 
@@ -27,6 +27,7 @@ from swap_api.http.responses import JsonResponse
 from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.model.keys import Caller
 from swap_api.random_ids import request_ids
+from swap_api.request_log.decide.records import AnsweredRequest
 from swap_api.settings import ApiGroup
 
 
@@ -40,6 +41,7 @@ def build_public_app(
     identify_member: IdentifyMember,
     link_tokens: HmacLinkTokens,
     anybody: Caller,
+    record: Callable[[AnsweredRequest], None],
 ) -> Router:
     """
     :param endpoints: with the weights that the settings give them.
@@ -62,6 +64,7 @@ def build_public_app(
         cors=CorsRules(group.cors_origins, group.key_headers),
         errors=Errors(group.docs_url),
         new_request_id=request_ids(),
+        record=record,
     )
 
 

@@ -119,6 +119,14 @@ class ApiGroup(ServiceGroup):
         description="How late swaps are refused whose payouts an operator has stopped",
     )
     quoter_timeout: timedelta = timedelta(milliseconds=800)
+    request_log_retention: timedelta = Field(
+        default=timedelta(days=7),
+        ge=timedelta(0),
+        description="How long requests with API keys are stored for their app; 0 stores none",
+    )
+    request_log_per_app: int = Field(
+        default=20_000, gt=0, description="How many requests of one app are stored at most"
+    )
 
     @field_validator("pay_link_keys")
     @classmethod

@@ -10,6 +10,7 @@ from swap_api.http.idempotent_requests import make_idempotent
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
+from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swaps
 from swap_api.management.http.table import management
 from swap_api.management.http.webhooks import WebhookEndpoints
@@ -36,13 +37,18 @@ def endpoints(
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
+    request_log: RequestLogEndpoints,
     swaps_of_members: ManagedSwapEndpoints,
 ) -> list[Endpoint]:
     """Return every address of the public port but the document that describes them."""
     for_members = (
         endpoint
         for endpoint in management(
-            managed=managed, members=members, webhooks=webhooks, figures=figures
+            managed=managed,
+            members=members,
+            webhooks=webhooks,
+            figures=figures,
+            request_log=request_log,
         )
         if endpoint.scope is not Scope.OPERATOR
     )

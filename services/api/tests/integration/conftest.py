@@ -19,7 +19,8 @@ from tests.plugins.processes import Program, accepts, free_port
 
 TABLES = (
     "partner, app, api_key, idempotency, swap, transaction_hash, sign_request, outbox, inbox, "
-    "parked, deposit_hint, deposit_attachment, member, invitation, access_token, audit_entry"
+    "parked, deposit_hint, deposit_attachment, member, invitation, access_token, audit_entry, "
+    "request_record"
 )
 
 

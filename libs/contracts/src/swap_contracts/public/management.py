@@ -59,6 +59,24 @@ class NewKeyModel(KeyModel):
     key: str
 
 
+class ApiRequestModel(PublicModel):
+    """A recorded request of an app's key. Not all are recorded: successful reads are sampled."""
+
+    id: UUID
+    request_id: str
+    at: datetime  # of the answer
+    method: str
+    route: str | None  # as documented; null: it led to no endpoint
+    status: int
+    error_code: str | None
+    milliseconds: int
+    swap_id: UUID | None
+    key_id: UUID
+    key_last_four: str | None
+    body: str | None  # JSON: the documented members without secrets
+    body_is_cut: bool
+
+
 class MemberModel(PublicModel):
     """A person, or a machine, that manages an organization."""
 

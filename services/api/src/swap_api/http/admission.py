@@ -53,7 +53,8 @@ class Admission:
         if endpoint.scope is Scope.PAY_LINK:
             return await self._admit_payer(exchange, endpoint)
         caller = await self._caller(request, endpoint)
-        exchange.app_id = caller.app_id if endpoint.scope is not Scope.NO_KEY else None
+        if endpoint.scope is not Scope.NO_KEY:
+            exchange.app_id, exchange.key_id = caller.app_id, caller.key_id
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.add_standing(
             await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
@@ -74,6 +75,7 @@ class Admission:
             caller = await self._identify_caller(key, from_memory=False)
         except (ApiRefusal, Unavailable):
             return  # the answer 404 is the same for every caller
+        exchange.app_id, exchange.key_id = caller.app_id, caller.key_id
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.add_standing(await self._limit_requests(caller, client, Kind.READ))
 

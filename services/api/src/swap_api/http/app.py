@@ -21,6 +21,7 @@ from swap_api.http.idempotent_requests import IdempotencyKeys
 from swap_api.http.middleware import Admitted, ErrorEnvelopes, KnownNames, RequestIds
 from swap_api.http.unknown_names import UnknownNames
 from swap_api.model.refusals import NotFound
+from swap_api.request_log.decide.records import AnsweredRequest
 from swap_runtime.http.routing import ExactRoute, methods_at
 
 Page = Callable[[], Response]
@@ -62,6 +63,7 @@ def public_app(
     cors: CorsRules,
     errors: Errors,
     new_request_id: Callable[[], str],
+    record: Callable[[AnsweredRequest], None],
 ) -> Router:
     """
     :param pages: what everybody may read without a key, by path.
@@ -99,7 +101,12 @@ def public_app(
         redirect_slashes=False,
         default=refuse,
         middleware=[
-            Middleware(RequestIds, new_request_id=new_request_id, cacheable=frozenset(pages)),
+            Middleware(
+                RequestIds,
+                new_request_id=new_request_id,
+                cacheable=frozenset(pages),
+                record=record,
+            ),
             Middleware(Cors, rules=cors, allowed_at=allowed_at),
             Middleware(ErrorEnvelopes, errors=errors),
         ],

@@ -78,6 +78,17 @@ def weighed(endpoints: Sequence[Endpoint], weights: Mapping[str, int]) -> list[E
     return [replace(one, weight=weights.get(key, one.weight)) for key, one in named.items()]
 
 
+def declared_members(
+    endpoints: Sequence[Endpoint],
+) -> Mapping[tuple[str, str | None], frozenset[str]]:
+    """Return the members of each endpoint's body, by method and path."""
+    return {
+        (one.method, one.path): frozenset(one.body.model_fields)
+        for one in endpoints
+        if one.body is not None
+    }
+
+
 def not_allowed(allowed: str) -> ApiRefusal:
     """Refuse a method that an address does not answer.
 

@@ -39,6 +39,10 @@ class Errors:
             refusal.headers,
         )
 
+    def code_of(self, error: BaseException) -> ErrorCode:
+        """Return the public code of an error."""
+        return _refusal(error).code
+
     def catalogue(self) -> bytes:
         """Return every code that there is, for `GET /errors`."""
         return orjson.dumps(

@@ -11,6 +11,8 @@ from starlette.types import Message, Scope, Send
 from swap_api.admission.usecases.limit_requests import Standing
 from swap_api.http.endpoints import Context
 from swap_api.http.requests import Request
+from swap_api.request_log.decide.records import AnsweredRequest
+from swap_api.request_log.decide.redaction import BODY_MAX
 
 REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"
@@ -27,6 +29,8 @@ class Exchange:
         self.headers = {REQUEST_ID.encode(): request_id.encode()}
         self.route = NOWHERE
         self.app_id: UUID | None = None
+        self.key_id: UUID | None = None  # of the API key, where one let the request in
+        self.error_code: str | None = None
         self.context: Context | None = None
         self.status: int | None = None  # of the answer, once it has started
 
@@ -45,6 +49,25 @@ class Exchange:
         if _UUID.fullmatch(swap_id):
             facts["swap_id"] = swap_id.lower()
         return facts
+
+    def answered(self, seconds: float) -> AnsweredRequest | None:
+        """Return what the log of requests says; None where no API key let the request in."""
+        if self.app_id is None or self.key_id is None or self.status is None:
+            return None
+        swap_id = self.request.path_params.get("swapId", "")
+        body = self.request.received_body
+        return AnsweredRequest(
+            app_id=self.app_id,
+            key_id=self.key_id,
+            request_id=self.request_id,
+            method=self.request.method,
+            route=None if self.route == NOWHERE else self.route,
+            status=self.status,
+            error_code=self.error_code,
+            milliseconds=round(seconds * 1000),
+            swap_id=UUID(swap_id) if _UUID.fullmatch(swap_id) else None,
+            body=body and body[: BODY_MAX + 1],  # no more is retained until it is saved
+        )
 
     def sending(self, send: Send) -> Send:
         """Return what sends the answer with the headers; those that it has itself stay.

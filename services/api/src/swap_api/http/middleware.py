@@ -23,6 +23,7 @@ from swap_api.http.exchange import REQUEST_ID, Exchange, exchange_of
 from swap_api.http.requests import Request
 from swap_api.http.unknown_names import IGNORED, UnknownNames
 from swap_api.model.refusals import ApiRefusal
+from swap_api.request_log.decide.records import AnsweredRequest
 from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.logging import bound
 
@@ -34,12 +35,19 @@ class RequestIds:
     """Begins the exchange: a request's id, the time it takes, and the headers of its answer."""
 
     def __init__(
-        self, app: ASGIApp, *, new_request_id: Callable[[], str], cacheable: Collection[str]
+        self,
+        app: ASGIApp,
+        *,
+        new_request_id: Callable[[], str],
+        cacheable: Collection[str],
+        record: Callable[[AnsweredRequest], None],
     ) -> None:
         """
         :param cacheable: the addresses that answer everybody alike.
+        :param record: takes requests with API keys after their answers, and does not block.
         """
         self._app = app
+        self._record = record
         self._new_request_id = new_request_id
         self._cacheable = cacheable
 
@@ -59,6 +67,8 @@ class RequestIds:
         if exchange.status is not None:
             seconds = perf_counter() - began
             observe.request_answered(exchange.route, exchange.status, seconds)
+            if (answered := exchange.answered(seconds)) is not None:
+                self._record(answered)
 
 
 class ErrorEnvelopes:
@@ -80,6 +90,7 @@ class ErrorEnvelopes:
             if isinstance(error, RateLimited):
                 exchange.add_standing(error.standing)
             answer = self._errors.answer(error, exchange.request_id)
+            exchange.error_code = self._errors.code_of(error)
             observe.answered_with_error(answer.status_code, error, **exchange.facts())
             await answer(scope, receive, send)
 

@@ -54,6 +54,11 @@ class Request(requests.Request):
             raise Invalid(f"The query has more than {QUERY_FIELDS_MAX} parts")
         return parts
 
+    @property
+    def received_body(self) -> bytes | None:
+        """The body, where something has read it."""
+        return self._json_body
+
     async def json_body(self) -> bytes:
         """Return the body, still to be parsed.
 

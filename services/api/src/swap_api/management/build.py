@@ -15,12 +15,14 @@ from swap_api.management.decide.bounds import Bounds
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
+from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.swaps import ManagedSwapEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.management.store.figures import PostgresFigures
 from swap_api.management.store.keys import PostgresKeys
 from swap_api.management.store.members import PostgresMembers
 from swap_api.management.store.partners import PostgresPartners
+from swap_api.management.usecases.list_requests import ListRequests
 from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_keys import ManageKeys
 from swap_api.management.usecases.manage_members import ManageMembers
@@ -30,6 +32,7 @@ from swap_api.management.usecases.read_figures import ReadFigures
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.read_model.build import Lookups
 from swap_api.read_model.swaps import NewId
+from swap_api.request_log.store.records import PostgresRequestRecords
 from swap_api.settings import ApiGroup
 from swap_api.swaps.build import Swaps
 from swap_runtime.process.service import Service
@@ -40,6 +43,7 @@ class ManagementRoutes(TypedDict):
     members: MemberEndpoints
     webhooks: WebhookEndpoints
     figures: FigureEndpoints
+    request_log: RequestLogEndpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class Management:
     identify_member: IdentifyMember
     notifier: NotifierEndpoints
     read_figures: ReadFigures
+    list_requests: ListRequests
 
     def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
@@ -59,6 +64,7 @@ class Management:
             "members": MemberEndpoints(self.manage_members),
             "webhooks": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),
+            "request_log": RequestLogEndpoints(self.list_requests),
         }
 
     def swaps_of_members(
@@ -117,4 +123,5 @@ def build_management(
         ),
         notifier=notifier,
         read_figures=ReadFigures(PostgresFigures(service.engine), partners, clock=clock),
+        list_requests=ListRequests(PostgresRequestRecords(service.engine), partners),
     )

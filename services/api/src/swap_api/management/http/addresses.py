@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from swap_api.admission.decide.rate_limits import Kind
@@ -30,6 +30,7 @@ def reading(
     scope: Scope = Scope.MEMBER,
     refuses: Sequence[ErrorCode] = (),
     weight: int = 1,
+    headers: Mapping[str, str] | None = None,
 ) -> Endpoint:
     return Endpoint(
         "GET",
@@ -41,7 +42,7 @@ def reading(
         scope=scope,
         query=query or (PageParameters if is_paged else None),
         refuses=refuses,
-        headers=PAGED if is_paged else {},
+        headers=headers or (PAGED if is_paged else {}),
     )
 
 

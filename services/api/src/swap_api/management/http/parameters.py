@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from swap_api.http.parameters import Moment, PageParameters, Parameters, printable
+from swap_api.http.parameters import Moment, PageParameters, Parameters, Text, printable
 from swap_api.model.keys import Allowances, Environment, KeyKind
+from swap_api.model.listing import PAGE_SIZE_MAX
 from swap_api.model.members import Role
 from swap_domain.fees import PARTNER_FEE_MAX
 
@@ -155,6 +157,24 @@ class ReplayBody(Parameters):
         examples=["2026-01-31T12:00:00+00:00"],
     )
     undelivered_only: bool = Field(default=False, description="Only what never got through")
+
+
+class RequestsParameters(Parameters):
+    request_id: Text | None = Field(
+        default=None, description="Of the header X-Request-Id, or an error's metadata"
+    )
+    status: int | None = Field(
+        default=None, ge=100, le=599, description="HTTP status of the answer", examples=[400]
+    )
+    failed_only: bool = Field(default=False, description="Only those with status 400 or above")
+    route: Text | None = Field(
+        default=None, description="As documented, such as /api/v2/swaps/{swapId}"
+    )
+    since: Moment | None = Field(default=None, description="Only those answered since then")
+    starting_after: UUID | None = Field(
+        default=None, description="A record of the list: the page begins behind it"
+    )
+    page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
 
 
 class MessagesParameters(PageParameters):

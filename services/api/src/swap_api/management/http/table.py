@@ -30,18 +30,21 @@ from swap_api.management.http.parameters import (
     MessagesParameters,
     OrganizationBody,
     ReplayBody,
+    RequestsParameters,
     RoleBody,
     RotationBody,
     SettingsBody,
     TokenBody,
     WebhookBody,
 )
+from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.model.keys import Scope
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.figures import AppFiguresModel, DayFiguresModel, WebhookFiguresModel
 from swap_contracts.public.management import (
     AccessTokenModel,
+    ApiRequestModel,
     AppModel,
     AuditEntryModel,
     InvitationModel,
@@ -65,6 +68,8 @@ from swap_contracts.public.management import (
     WebhookTestedModel,
 )
 
+LOG_WEIGHT: Final = 5  # a filter may read many records of the app
+LINKED: Final = {"Link": "The page behind this one (RFC 8288)"}
 FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 
@@ -74,12 +79,22 @@ def management(
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
+    request_log: RequestLogEndpoints,
 ) -> list[Endpoint]:
     """Return every address that manages something, those of operators included."""
     return [
         *_organizations(managed),
         *_apps(managed, figures),
         *_keys(managed),
+        reading(
+            f"{APP}/requests",
+            request_log.requests,
+            "List recorded requests of an app's keys, newest first",
+            list[ApiRequestModel],
+            query=RequestsParameters,
+            weight=LOG_WEIGHT,
+            headers=LINKED,
+        ),
         *_members(members),
         *_tokens(members),
         *_webhooks(webhooks),
