@@ -149,6 +149,13 @@ class Api:
     def as_member(self, token: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self._ask(f"{self.url}/management/v1{path}", token, body)
 
+    def ask(
+        self, key: str, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> httpx.Response:
+        """Send a request of the app's server."""
+        headers = {"X-SVC-APIKEY": key}
+        return httpx.request(method, f"{self.url}{path}", json=body, headers=headers, timeout=20)
+
     def invite(self, organization_id: str, role: str = "owner") -> str:
         body = {"name": f"{role}@shop.example", "role": role}
         return str(self.order(f"/organizations/{organization_id}/invitations", body)["token"])

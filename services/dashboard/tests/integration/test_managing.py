@@ -226,6 +226,7 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
     for path in (
         f"/apps/{victim.app}/webhooks",
         f"/apps/{victim.app}/keys",
+        f"/apps/{victim.app}/requests",
         f"/apps/{victim.app}/webhooks/{hook}/messages/{message}",
         f"/apps/{other.app}/webhooks/{hook}/messages/{message}",
         f"/apps/{other.app}/webhooks/{own}/messages/{message}",

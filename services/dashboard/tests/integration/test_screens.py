@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pytest
 
-from services.dashboard.tests.shop import Api, Dashboard, a_bench, a_swap, a_transaction
+from services.dashboard.tests.shop import RECEIVER, Api, Dashboard, a_bench, a_swap, a_transaction
 from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
@@ -33,6 +33,8 @@ pytestmark = [
 BYTES_MAX = 100 * 1024
 REQUESTS_MAX = 10
 CUT = "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
+# Records are saved once a second: the page is loaded until it has them.
+RECORDED = "document.querySelectorAll('main tbody tr').length >= 6 || void location.reload()"
 GUIDE = os.environ.get("GUIDE_PICTURES")
 HOSTILE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
 
@@ -58,6 +60,8 @@ class Site:
             "webhook": f"/apps/{self.app}/webhooks/{self.webhook}",
             "message": f"/apps/{self.app}/webhooks/{self.webhook}/messages/{self.message}",
             "keys": f"/apps/{self.app}/keys",
+            "requests": f"/apps/{self.app}/requests",
+            "no requests": f"/apps/{self.app}/requests?request_id=none",
             "bench": f"/apps/{self.app}/bench",
             "organization": "/organization",
             "changes": "/organization/changes",
@@ -82,7 +86,8 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
     organization = api.an_organization("Shop")
     app, email = api.an_app(organization, "checkout"), f"{free_port()}@shop.example"
     swap = await _swaps(api, app)
-    api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})
+    key = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})["key"]
+    api.ask(key, "POST", "/api/v2/swaps", {"source_network": HOSTILE})
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
@@ -122,6 +127,21 @@ async def _swaps(api: Api, app: str) -> str:
         )
     await api.store(*swaps)
     return str(swaps[1].swap_id)
+
+
+def _some_requests(api: Api, app: str, swap: str) -> None:
+    """Ask what a shop's server asks, and what is refused."""
+    key = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 2"})["key"]
+    order = {
+        **{"source_network": "ETHEREUM_DEVNET", "source_token": "ETH", "amount": "1"},
+        **{"destination_network": "BASE_DEVNET", "destination_token": "USDT"},
+        "destination_address": RECEIVER,
+    }
+    api.ask(key, "GET", f"/api/v2/swaps/{swap}")
+    api.ask(key, "GET", "/api/v2/networks")
+    api.ask(key, "POST", "/api/v2/swaps", order)
+    api.ask(key, "GET", f"/api/v2/swaps/{UUID(int=7)}")
+    api.ask(key, "GET", "/api/v2/swaps")
 
 
 async def sign_in(page: Page, site: Site) -> None:
@@ -262,3 +282,20 @@ async def test_charts_exports_and_parts_are_shown(api: Api, site: Site, tmp_path
     assert complaints == []
     count = total.split()[0]
     assert exported == f"{count} of {count} rows, done"
+
+
+async def test_the_api_log_shows_requests(api: Api, site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    _some_requests(api, site.app, site.swap)
+    async with opened(BROWSER, tmp_path, site.link) as page:
+        await sign_in(page, site)
+        await look(page, "light", WIDE)
+        await show(page, f"{site.url}/apps/{site.app}/requests")
+        await page.until(RECORDED)
+        found = await violations(page)
+        await _guide(page, "requests", height=560)
+        await page.value("document.querySelector('main tbody a[href*=request_id]').click()")
+        await page.until("!!document.querySelector('main pre')")
+        found += await violations(page)
+
+    assert found == []

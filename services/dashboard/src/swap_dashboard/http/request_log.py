@@ -1,0 +1,85 @@
+"""An app's API log: what its servers asked of the api, and what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.visitors import Visitors, to_uuid
+from swap_dashboard.ports import Answered, ApiRefused
+
+PAGE_SIZE: Final = 50
+TEXT_MAX: Final = 200
+STATUS_DIGITS: Final = 3
+FILTERS: Final = ("request_id", "route", "status", "failed")
+
+
+class RequestLogPages:
+    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+        self._layout = layout
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [Route("/apps/{app_id}/requests", self.list_all)]
+
+    async def list_all(self, request: Request) -> Response:
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        filters = _read_filters(request)
+        path = f"/apps/{app['id']}/requests"
+        try:
+            answered = await member.api.get(path, _query_of(filters))
+        except ApiRefused as error:
+            # A status that no answer has: the address was written by hand.
+            if error.status != HTTPStatus.BAD_REQUEST:
+                raise
+            answered = Answered([])
+        records = answered.data
+        values = {
+            "records": records,
+            "filters": filters,
+            "is_filtered": any(filters[name] for name in FILTERS),
+            "first_link": _link(path, filters) if filters["starting_after"] else None,
+            "next_link": _link(path, filters, starting_after=records[-1]["id"])
+            if answered.has_more
+            else None,
+        }
+        return self._layout.of_member(
+            "requests.html", values, member=member, app=app, title="API log", section="requests"
+        )
+
+
+def _read_filters(request: Request) -> dict[str, str]:
+    """Return the filters of the address; what cannot be one is left out."""
+    query = request.query_params
+    status, after = query.get("status", "").strip(), query.get("starting_after", "")
+    is_status = status.isascii() and status.isdecimal() and len(status) == STATUS_DIGITS
+    return {
+        "request_id": query.get("request_id", "").strip()[:TEXT_MAX],
+        "route": query.get("route", "").strip()[:TEXT_MAX],
+        "status": status if is_status else "",
+        "failed": "yes" if query.get("failed") == "yes" else "",
+        "starting_after": str(to_uuid(after)) if after else "",
+    }
+
+
+def _query_of(filters: Mapping[str, str]) -> Mapping[str, Any]:
+    named = {
+        **{name: filters[name] for name in ("request_id", "route", "status", "starting_after")},
+        "failed_only": "true" if filters["failed"] else "",
+    }
+    return {"page_size": PAGE_SIZE, **{name: value for name, value in named.items() if value}}
+
+
+def _link(path: str, filters: Mapping[str, str], *, starting_after: str = "") -> str:
+    named = {name: filters[name] for name in FILTERS if filters[name]}
+    if starting_after:
+        named["starting_after"] = starting_after
+    return f"{path}?{urlencode(named)}" if named else path

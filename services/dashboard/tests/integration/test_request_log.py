@@ -1,0 +1,113 @@
+"""The API log in the dashboard: what it shows of a request, its filters, and who sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+
+from services.dashboard.tests.shop import Api, Browser, Dashboard
+
+pytestmark = pytest.mark.connected
+HOSTILE = "<script>alert(1)</script>"
+
+
+async def _shown(browser: Browser, path: str, text: str) -> str:
+    """Return the page once it shows the text: records are saved once a second."""
+    async with asyncio.timeout(60):
+        while text not in (page := (await browser.get(path)).text):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)  # only the page knows
+    return page
+
+
+async def _an_app(dashboard: Dashboard, api: Api) -> tuple[Browser, str, str]:
+    organization = api.an_organization("Shop")
+    app, browser = api.an_app(organization), dashboard.browser()
+    await browser.join(api.invite(organization), f"{uuid4().hex}@shop.example")
+    return browser, app, api.order(f"/apps/{app}/keys", {"kind": "secret"})["key"]
+
+
+async def test_shows_a_refused_request_with_what_was_sent(dashboard: Dashboard, api: Api) -> None:
+    browser, app, key = await _an_app(dashboard, api)
+    refused = api.ask(key, "POST", "/api/v2/swaps", {"source_network": HOSTILE, "signature": "0x1"})
+    id = refused.headers["x-request-id"]
+
+    page = await _shown(browser, f"/apps/{app}/requests", id)
+
+    assert "POST /api/v2/swaps" in page
+    assert refused.json()["error"]["code"] in page
+    assert f"…{key[-4:]}" in page
+    assert f'href="/apps/{app}/requests?request_id={id}"' in page
+    found = (await browser.get(f"/apps/{app}/requests?request_id={id}")).text
+    assert HOSTILE not in found
+    assert "&lt;script&gt;" in found
+    assert "0x1" not in found
+
+
+async def test_links_a_request_to_its_swap_and_says_that_nothing_was_sent(
+    dashboard: Dashboard, api: Api
+) -> None:
+    browser, app, key = await _an_app(dashboard, api)
+    swap = uuid4()
+    api.ask(key, "GET", f"/api/v2/swaps/{swap}")
+
+    page = await _shown(browser, f"/apps/{app}/requests", "GET /api/v2/swaps/{swapId}")
+
+    assert f'href="/apps/{app}/swaps/{swap}"' in page
+    assert ">Show<" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "is_found"),
+    [
+        ("failed=yes", True),
+        ("status=404", True),
+        ("status=400", False),
+        ("status=999", False),
+        ("status=nine", True),
+        ("route=/api/v2/swaps/{swapId}", True),
+        ("route=/api/v2/networks", False),
+        ("request_id=none", False),
+        (f"starting_after={uuid4()}", False),
+    ],
+)
+async def test_filters_by_what_the_address_says(
+    dashboard: Dashboard, api: Api, query: str, *, is_found: bool
+) -> None:
+    browser, app, key = await _an_app(dashboard, api)
+    id = api.ask(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
+    await _shown(browser, f"/apps/{app}/requests", id)
+
+    page = await browser.get(f"/apps/{app}/requests?{query}")
+
+    assert page.status_code == 200
+    assert (id in page.text) is is_found
+
+
+async def test_leads_through_pages(dashboard: Dashboard, api: Api) -> None:
+    browser, app, key = await _an_app(dashboard, api)
+    ids: list[str] = []
+    while len(ids) < 55:  # within the bound of a second
+        for _ in range(11):
+            ids.append(api.ask(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"])
+        await _shown(browser, f"/apps/{app}/requests", ids[-1])
+
+    first = (await browser.get(f"/apps/{app}/requests?failed=yes")).text
+    link = first.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0]
+    second = (await browser.get(link.replace("&amp;", "&"))).text
+
+    assert "failed=yes" in link
+    assert [id in second for id in ids] == [True] * 5 + [False] * 50
+    assert ">Newest<" in second
+
+
+async def test_shows_nothing_of_another_organization(dashboard: Dashboard, api: Api) -> None:
+    owner, app, key = await _an_app(dashboard, api)
+    id = api.ask(key, "GET", f"/api/v2/swaps/{uuid4()}").headers["x-request-id"]
+    await _shown(owner, f"/apps/{app}/requests", id)
+    other, other_app, _ = await _an_app(dashboard, api)
+
+    assert (await other.get(f"/apps/{app}/requests")).status_code == 404
+    own = (await other.get(f"/apps/{other_app}/requests?request_id={id}")).text
+    assert "Nothing matches" in own
