@@ -24,3 +24,8 @@ class Failures:
         beyond = min(self.number - FREE, 10)
         pause = min(timedelta(seconds=2**beyond), PAUSE_MAX) if beyond > 0 else timedelta(0)
         self.blocked_until = at + pause
+
+    def take_back(self) -> None:
+        """Uncount the last one, and end its pause."""
+        self.number = max(self.number - 1, 0)
+        self.blocked_until = self.last_at
