@@ -18,7 +18,7 @@ COLUMNS: Final = (
     *("service", "id", "action", "target", "order", "why", "reason"),
     *("proposed_by", "proposed_at", "expires_at"),
 )
-WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.WATCHER)
+WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.WATCHER, ServiceName.DASHBOARD)
 Id = Annotated[str, typer.Argument(help="As it is listed.")]
 
 
