@@ -140,8 +140,6 @@ class TestMigrate:
         assert known_rows(database, "filled") == 70
         assert known_rows(database, "empty") == NEVER_COUNTED
 
-
-class TestWait:
     def test_a_locked_table_keeps_no_other_from_statistics(
         self, migrations: Path, database: Database
     ) -> None:
@@ -161,6 +159,8 @@ class TestWait:
 
         assert rows == [("filled", 70), ("later", 30)]
 
+
+class TestWait:
     def test_ends_once_another_process_has_migrated(
         self, migrations: Path, database: Database
     ) -> None:

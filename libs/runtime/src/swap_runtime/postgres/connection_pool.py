@@ -24,8 +24,8 @@ from swap_runtime.postgres.pipelining import ReusedCursors
 PREPARED_MAX: Final = 1000
 # The next request for a connection tries again; a longer backoff would outlast the outage.
 RECONNECT_SECONDS: Final = 1
-# After it, a request for a connection checks whether the server refuses them; longer than
-# RECONNECT_SECONDS, so that the first ones of an outage end here.
+# Then a request for a connection checks whether this is an outage, and otherwise waits again, behind
+# the others. Longer than RECONNECT_SECONDS, so that the first requests of an outage end here.
 FIRST_WAIT_SECONDS: Final = 1.5
 # How long a request waits while the server refuses connections.
 OUTAGE_WAIT_SECONDS: Final = 0.25
@@ -68,7 +68,8 @@ class ConnectionPool:
         )
         self._is_opened = False
         self._timeout = timeout.total_seconds()
-        self._is_outage = False  # from a failed attempt to connect to the next connection
+        # From a failed attempt to connect, with no connection left, to the next connection.
+        self._is_outage = False
 
     async def acquire(self) -> ReusedCursors:
         """Return a connection that the server had not closed; `release` must follow.
@@ -120,8 +121,10 @@ class ConnectionPool:
                 raise
         return await self._pool.getconn(self._timeout - first)
 
-    def _note_outage(self, _: AsyncConnectionPool[ReusedCursors]) -> None:
-        self._is_outage = True
+    def _note_outage(self, pool: AsyncConnectionPool[ReusedCursors]) -> None:
+        # With others in use it may be the server's limit of connections: those come back.
+        if pool.get_stats()["pool_size"] == 0:
+            self._is_outage = True
 
     async def _put(self, connection: ReusedCursors) -> None:
         if connection.pgconn.pipeline_status != PipelineStatus.OFF:
