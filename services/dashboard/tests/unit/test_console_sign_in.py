@@ -76,3 +76,15 @@ async def test_an_attempt_while_services_are_away_forgives_no_failure(
         await sign_in("wrong", **FROM)
     with pytest.raises(SignInBlocked):
         await sign_in("ann's", **FROM)
+
+
+def test_an_attempt_that_is_taken_back_ends_no_pause_of_others() -> None:
+    attempts, address = MemoryAttempts(), FROM["address"]
+    for _ in range(FREE + 1):
+        assert attempts.begin(address, NOW) is None
+    later = NOW + timedelta(seconds=2)
+    assert attempts.begin(address, later) is None
+
+    attempts.take_back(address)
+
+    assert attempts.begin(address, later) == later + timedelta(seconds=2)

@@ -130,5 +130,5 @@ class Attempts(Protocol):
     def succeed(self, address: str) -> None: ...
 
     def take_back(self, address: str) -> None:
-        """Uncount the last attempt: no service could say whether its token is right."""
+        """Uncount one attempt: no service could say whether its token is right."""
         ...
