@@ -118,8 +118,10 @@ class AccountRoutes:
 
     async def remove_second_factor(self, order: Order) -> Response:
         """Remove the second factor that the order names by its beginning."""
-        form = _read_body(FactorRemoval, order.body)
-        email = _email(form.email)
+        try:
+            form, email = _read_removal(order)
+        except HTTPException as error:
+            return _refusal(error.detail, error.status_code)
         if form.begun_at is None or not await self._remove_second_factor(email, form.begun_at):
             raise Refused("the second factor of this email changed since: order it again")
         return JSONResponse({"removed": True})
@@ -129,24 +131,30 @@ class AccountRoutes:
 
         :raises Refused: when the account has none.
         """
-        form = _read_body(FactorRemoval, order.body)
-        begun_at = form.begun_at or await self._remove_second_factor.begun_at(_email(form.email))
+        form, email = _read_removal(order)
+        begun_at = form.begun_at or await self._remove_second_factor.begun_at(email)
         if begun_at is None:
             raise Refused("no account of this email has a second factor")
         bound = form.model_copy(update={"begun_at": begun_at})
         return replace(order, body=bound.model_dump_json().encode())
 
 
-async def _needs_second(_: Order) -> str | None:
+async def _needs_second(order: Order) -> str | None:
+    try:
+        _read_removal(order)
+    except HTTPException:
+        return None  # it is refused at once
     return "it ends the protection of a member's account"
 
 
-def _email(text: str) -> str:
+def _read_removal(order: Order) -> tuple[FactorRemoval, str]:
+    """Return the form and its email.
+
+    :raises HTTPException: when it is another form or no email.
     """
-    :raises HTTPException: when it is no email.
-    """
+    form = _read_body(FactorRemoval, order.body)
     try:
-        return to_email(text)
+        return form, to_email(form.email)
     except AccountRefused as error:
         raise HTTPException(422, str(error)) from None
 
