@@ -7,7 +7,7 @@ import { NotConfigured, openAccount, openNode, requireChain } from "./node.mjs";
 import { PlanRefused, readPlan } from "./plan.mjs";
 import { Record } from "./record.mjs";
 import { main, report } from "./report.mjs";
-import { feesOf, Sender, SendingFailed } from "./sending.mjs";
+import { feesOf, Sender, SendingFailed, withMargin } from "./sending.mjs";
 import { isBuild, ofAccounts } from "./verification.mjs";
 
 await main(async () => {
@@ -65,7 +65,7 @@ async function requireFunds(node, plan, missing, { isRequired }) {
       data,
       stateOverride: overrides(missing, contract),
     });
-    total += gas * fees.maxFeePerGas;
+    total += withMargin(gas) * fees.maxFeePerGas; // a node refuses what the balance does not cover
     console.error(`${contract} at ${address}\n  constructor ${JSON.stringify(args)}\n  gas ${gas}`);
   }
   const balance = await node.getBalance({ address: plan.deployer });

@@ -47,6 +47,10 @@ function refuse(plan) {
   const tokens = plan.outflow_limits.map(({ token }) => token);
   if (!tokens.includes(zeroAddress)) fail("outflow_limits: name the network's coin, the zero address");
   if (new Set(tokens).size < tokens.length) fail("outflow_limits: a token stands there twice");
+  for (const { symbol, contract } of plan.catalogue.tokens ?? []) {
+    const token = address(contract ?? zeroAddress, `catalogue: the contract of ${symbol}`);
+    if (!tokens.includes(token)) fail(`outflow_limits: ${symbol} has none, and the Treasury would pay nothing of it`);
+  }
 }
 
 function fail(words) {

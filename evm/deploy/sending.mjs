@@ -3,9 +3,13 @@ import { keccak256, TransactionNotFoundError } from "viem";
 import { CREATE2_DEPLOYER } from "./creations.mjs";
 
 const PATIENCE_MILLISECONDS = 600_000;
-const GAS_MARGIN_PERCENT = 120n;
 
 export class SendingFailed extends Error {}
+
+// What a transaction may use: more than the estimate, because the state can change before its block.
+export function withMargin(gas) {
+  return (gas * 120n) / 100n;
+}
 
 export class Sender {
   #node;
@@ -53,7 +57,7 @@ export class Sender {
       nonce,
       to: CREATE2_DEPLOYER,
       data,
-      gas: (gas * GAS_MARGIN_PERCENT) / 100n,
+      gas: withMargin(gas),
       ...fees,
     });
     const hash = keccak256(raw);

@@ -24,8 +24,8 @@ from swap_runtime.postgres.pipelining import ReusedCursors
 PREPARED_MAX: Final = 1000
 # The next request for a connection tries again; a longer backoff would outlast the outage.
 RECONNECT_SECONDS: Final = 1
-# Then a request for a connection checks whether this is an outage, and otherwise waits again, behind
-# the others. Longer than RECONNECT_SECONDS, so that the first requests of an outage end here.
+# After it, a request for a connection is refused in an outage, and otherwise waits again behind the
+# others. Longer than RECONNECT_SECONDS, so that the first requests of an outage end here.
 FIRST_WAIT_SECONDS: Final = 1.5
 # How long a request waits while the server refuses connections.
 OUTAGE_WAIT_SECONDS: Final = 0.25
