@@ -1,6 +1,9 @@
 // Compares a network with its plan: the code with the committed build, and who may do what.
-import { encodeFunctionData, getAddress, isAddressEqual, zeroAddress } from "viem";
+import { concat, encodeFunctionData, getAddress, isAddressEqual, keccak256, zeroAddress } from "viem";
 import { addressesOf, artifactOf } from "./creations.mjs";
+
+// What a deposit address is made of, around the address of its implementation: see DepositAddressFactory.sol.
+const FORWARDER = ["0x3d603380600a3d3981f336600557005b363d3d373d3d3d363d73", "0x5af43d82803e903d91603157fd5bf3"];
 
 // Returns {findings, ownerTransactions}: what is wrong, and what the owner still has to sign.
 export async function verify(node, plan, creations) {
@@ -119,6 +122,10 @@ async function ofFactory(chain, node) {
     await chain.view("DepositAddressFactory", "implementation"),
   ];
   if (treasury !== chain.address("Treasury")) findings.push(`the factory sweeps to ${treasury}`);
+  const hash = keccak256(concat([FORWARDER[0], implementation, FORWARDER[1]]));
+  if ((await chain.view("DepositAddressFactory", "initCodeHash")) !== hash) {
+    findings.push("the factory computes deposit addresses from another code");
+  }
   const code = await node.getCode({ address: implementation });
   if (code === undefined || !isBuild(code, artifactOf("DepositAddress"))) {
     return [...findings, `the code of deposit addresses at ${implementation} is not the build's`];
