@@ -30,16 +30,29 @@ finish(problems, "npm run artifacts");
 
 function forgeOutputOf(contractName) {
   const output = JSON.parse(readFileSync(`${root}${OUT}/${contractName}.sol/${contractName}.json`, "utf8"));
-  return { abi: output.abi, metadata: output.metadata, bytecode: output.bytecode.object };
+  return {
+    abi: output.abi,
+    metadata: output.metadata,
+    bytecode: output.bytecode.object,
+    deployed: contractName.startsWith("Dev") ? {} : deployedOf(output.deployedBytecode),
+  };
 }
 
-function artifactOf(contractName, { abi, metadata, bytecode }) {
+// What deployed code is compared with, and where its immutables are, as [start, length] in bytes.
+function deployedOf({ object, immutableReferences }) {
+  const places = Object.values(immutableReferences ?? {}).flat();
+  const immutables = places.map(({ start, length }) => [start, length]).sort(([one], [other]) => one - other);
+  return { deployedBytecode: object, immutables };
+}
+
+function artifactOf(contractName, { abi, metadata, bytecode, deployed = {} }) {
   const { compiler, settings, sources } = metadata;
   return {
     contractName,
     sourceName: Object.keys(settings.compilationTarget)[0],
     abi,
     bytecode,
+    ...deployed,
     sourceHash: hashOf(sources),
     compiler: {
       version: compiler.version,

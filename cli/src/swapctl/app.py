@@ -100,6 +100,7 @@ def root(
     watcher_url: Url = None,
     settler_url: Url = None,
     notifier_url: Url = None,
+    dashboard_url: Url = None,
     token: Annotated[str | None, typer.Option(help="The operator's token.")] = None,
     operator: Annotated[
         str | None, typer.Option(help="Which operator of the stack's description.")
@@ -113,6 +114,7 @@ def root(
         ServiceName.WATCHER: watcher_url,
         ServiceName.SETTLER: settler_url,
         ServiceName.NOTIFIER: notifier_url,
+        ServiceName.DASHBOARD: dashboard_url,
     }
     overrides = {URL_VARIABLES[service]: url for service, url in urls.items()}
     named = {

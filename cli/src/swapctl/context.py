@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 import typer
 
+from swapctl.admin_client import RequestFailed
 from swapctl.endpoints import Endpoints, NotConfigured, ServiceName
 from swapctl.internal import Internal
 from swapctl.management import Management
@@ -34,6 +35,27 @@ def known_services(
             known = len(services) == 1
         if known:
             yield service
+
+
+def rows_of_each(
+    context: typer.Context,
+    services: Sequence[ServiceName],
+    rows_of: Callable[[Internal], Sequence[dict[str, Any]]],
+) -> tuple[list[dict[str, Any]], RequestFailed | None]:
+    """Return the rows of every service that answers, and the failure of one that does not.
+
+    The caller shows the rows first: an operator needs them most while something is away.
+    """
+    rows: list[dict[str, Any]] = []
+    failure = None
+    for service in known_services(context, services):
+        try:
+            found = rows_of(internal(context, service))
+        except RequestFailed as error:
+            failure = error
+        else:
+            rows += [{"service": service.value, **row} for row in found]
+    return rows, failure
 
 
 def management(context: typer.Context, *, as_member: bool | None = None) -> Management:

@@ -19,6 +19,7 @@ class ServiceName(StrEnum):
     WATCHER = "chain_watcher"
     SETTLER = "settler"
     NOTIFIER = "notifier"
+    DASHBOARD = "dashboard"
 
 
 URL_VARIABLES: Final = {
@@ -27,6 +28,7 @@ URL_VARIABLES: Final = {
     ServiceName.WATCHER: "SWAPCTL_WATCHER_URL",
     ServiceName.SETTLER: "SWAPCTL_SETTLER_URL",
     ServiceName.NOTIFIER: "SWAPCTL_NOTIFIER_URL",
+    ServiceName.DASHBOARD: "SWAPCTL_DASHBOARD_URL",
 }
 TOKEN_VARIABLE: Final = "SWAP_OPERATOR__TOKEN"
 OPERATOR_VARIABLE: Final = "SWAPCTL_OPERATOR"

@@ -107,6 +107,19 @@ class TestASecondOperator:
             "chain_watcher",
         ]
 
+    def test_decides_while_another_service_is_away(
+        self, port: Port, stack: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        port.answers["GET", "/admin/approvals"] = (200, {"approvals": [PROPOSAL]})
+        port.answers["POST", "/admin/approvals/p1/approve"] = (200, {"id": "p1"})
+        away = ("--dashboard-url", "http://127.0.0.1:1")
+
+        assert run(stack, *away, "approvals", "approve", "p1") == {"id": "p1"}
+        with pytest.raises(RequestFailed, match="dashboard: ConnectError"):
+            run(stack, *away, "approvals", "list")
+        with pytest.raises(RequestFailed, match="dashboard: ConnectError"):
+            run(stack, *away, "approvals", "approve", "p2")
+
     def test_cannot_decide_what_does_not_wait(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/approvals"] = (200, {"approvals": []})
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from swapctl.admin_client import RequestFailed
-from swapctl.context import internal, known_services
+from swapctl.context import internal, rows_of_each
 from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show, show_all
 
@@ -18,14 +18,17 @@ COLUMNS: Final = (
     *("service", "id", "action", "target", "order", "why", "reason"),
     *("proposed_by", "proposed_at", "expires_at"),
 )
-WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.WATCHER)
+WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.WATCHER, ServiceName.DASHBOARD)
 Id = Annotated[str, typer.Argument(help="As it is listed.")]
 
 
 @approvals.command("list")
 def list_approvals(context: typer.Context, *, as_json: Json = False) -> None:
     """List the orders that need a second operator, with their reason and expiry."""
-    show_all(_list(context), as_json=as_json, columns=COLUMNS)
+    rows, failure = _list(context)
+    show_all(rows, as_json=as_json, columns=COLUMNS)
+    if failure is not None:
+        raise failure
 
 
 @approvals.command("approve")
@@ -44,15 +47,12 @@ def _decide(context: typer.Context, id: str, verb: str) -> Any:
     """
     :raises RequestFailed: when no service has it, or with the service's own words.
     """
-    for row in _list(context):
+    rows, failure = _list(context)
+    for row in rows:
         if row["id"] == id:
             return internal(context, ServiceName(row["service"])).post(f"/approvals/{id}/{verb}")
-    raise RequestFailed(f"No order with id {id} awaits approval")
+    raise failure or RequestFailed(f"No order with id {id} awaits approval")
 
 
-def _list(context: typer.Context) -> list[dict[str, Any]]:
-    return [
-        {"service": service.value, **row}
-        for service in known_services(context, WITH_APPROVALS)
-        for row in internal(context, service).get("/approvals")["approvals"]
-    ]
+def _list(context: typer.Context) -> tuple[list[dict[str, Any]], RequestFailed | None]:
+    return rows_of_each(context, WITH_APPROVALS, lambda port: port.get("/approvals")["approvals"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from swapctl.context import internal, known_services
+from swapctl.context import rows_of_each
 from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show_all
 
@@ -26,9 +26,12 @@ def list_orders(
     as_json: Json = False,
 ) -> None:
     """List the orders of operators, newest first: who, what, why, and the outcome."""
-    rows: list[dict[str, Any]] = []
-    for one in known_services(context, [service] if service else tuple(ServiceName)):
-        found = internal(context, one).get("/audit", limit=str(limit))["orders"]
-        rows += [{"service": one.value, **row} for row in found]
+    rows, failure = rows_of_each(
+        context,
+        [service] if service else tuple(ServiceName),
+        lambda port: port.get("/audit", limit=str(limit))["orders"],
+    )
     rows.sort(key=lambda row: str(row["at"]), reverse=True)
     show_all(rows, as_json=as_json, columns=COLUMNS)
+    if failure is not None:
+        raise failure

@@ -40,8 +40,8 @@ FROM {}.outbox WHERE published_at IS NULL
 """
 LAG: Final = "swap_consumer_lag_messages"
 SILENCE: Final = "swap_consumer_silence_seconds"
+REQUIRED: Final = tuple(one for one in ServiceName if one is not ServiceName.DASHBOARD)
 CHECKOUT_VARIABLE: Final = "CHECKOUT"  # `make env` sets it
-DASHBOARD_VARIABLE: Final = "SWAPCTL_DASHBOARD_URL"
 # Servers by name: their variable, and their place in a stack's description.
 ENDPOINTS: Final = {
     "broker": ("SWAP_KAFKA__BOOTSTRAP_SERVERS", "kafka", "bootstrap_servers"),
@@ -72,7 +72,7 @@ def _findings(context: typer.Context) -> Iterator[Finding]:
     for part, keys in ENDPOINTS.items():
         yield _endpoint(known, part, *keys)
     yield from _guarded("topics", lambda: _topics(known))
-    for service in ServiceName:
+    for service in REQUIRED:
         yield from _guarded(f"service {service}", partial(_services, known, service))
     yield from _guarded("dashboard", lambda: _dashboard(known))
     nodes = find_nodes(known)
@@ -146,10 +146,11 @@ def _consumers(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
 
 def _dashboard(known: Endpoints) -> Iterator[Finding]:
     """Yield a finding about the dashboard where there is one; a deployment may have none."""
-    of_stack = [row for row in known.stack.get("services", ()) if row["name"] == "dashboard"]
-    url = known.environment.get(DASHBOARD_VARIABLE) or (of_stack and of_stack[0]["internal_url"])
-    if url:
-        yield checkup.check_service("dashboard", _readiness(str(url)))
+    try:
+        url = known.url(ServiceName.DASHBOARD)
+    except NotConfigured:
+        return
+    yield checkup.check_service(ServiceName.DASHBOARD, _readiness(url))
 
 
 def _topics(known: Endpoints) -> Iterator[Finding]:

@@ -10,7 +10,8 @@ from uuid import UUID
 import typer
 
 from swapctl.commands.partners import Of, moment, partner_id
-from swapctl.context import management
+from swapctl.context import internal, management
+from swapctl.endpoints import ServiceName
 from swapctl.output import Json, show, show_all
 
 member = typer.Typer(no_args_is_help=True, help="Who manages an organization's apps and keys.")
@@ -40,6 +41,22 @@ def invite(
     manage = management(context)
     path = f"/organizations/{partner_id(manage, of)}/invitations"
     show(manage.post(path, {"name": name, "role": role.value}), as_json=as_json)
+
+
+@member.command("remove-second-factor")
+def remove_second_factor(
+    context: typer.Context,
+    email: str,
+    *,
+    reason: Annotated[
+        str, typer.Option(prompt="How is the member known", help="Kept with the order.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Remove the second factor of a member without device and codes; a second operator approves."""
+    body = {"email": email, "reason": reason}
+    port = internal(context, ServiceName.DASHBOARD)
+    show(port.post("/second-factors/remove", body), as_json=as_json)
 
 
 @member.command("invitations")

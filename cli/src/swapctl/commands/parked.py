@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -14,6 +14,8 @@ from swapctl.output import Json, show, show_all
 
 parked = typer.Typer(no_args_is_help=True, help="Messages that could not work.")
 COLUMNS = ("service", "id", "topic", "key", "state", "is_behind", "parked_at", "reason")
+# The others consume no topic.
+CONSUMING: Final = tuple(one for one in ServiceName if one is not ServiceName.DASHBOARD)
 REPLAYED = ("service", "id", "topic", "key", "outcome")
 
 Service = Annotated[ServiceName, typer.Option("--service", help="Whose message it is.")]
@@ -28,7 +30,7 @@ def list_parked(
 ) -> None:
     """List parked messages of every service or of one."""
     rows: list[dict[str, Any]] = []
-    for one in known_services(context, [service] if service else tuple(ServiceName)):
+    for one in known_services(context, [service] if service else CONSUMING):
         found = internal(context, one).get("/parked")["parked"]
         rows += [{"service": one.value, **row} for row in found]
     show_all(rows, as_json=as_json, columns=COLUMNS)
@@ -62,7 +64,7 @@ def replay_parked(
     One that fails again is parked again. The exit code is 1 when one could not be released.
     """
     rows: list[dict[str, Any]] = []
-    for one in known_services(context, [service] if service else tuple(ServiceName)):
+    for one in known_services(context, [service] if service else CONSUMING):
         port = internal(context, one)
         for row in port.get("/parked")["parked"]:
             if row["is_behind"] or row["state"] != "parked":

@@ -136,6 +136,15 @@ class TestCancellation:
         assert {await pool.acquire(), await pool.acquire()} == {one, two}
 
 
+async def acquired(pool: ConnectionPool) -> Connection:
+    """Acquire as a caller does that repeats what was refused."""
+    while True:
+        try:
+            return await pool.acquire()
+        except PoolTimeout:
+            await asyncio.sleep(0.05)
+
+
 class TestConnectionPool:
     async def test_refuses_when_none_comes_back_in_time(self, a_pool: MakePool) -> None:
         pool = a_pool(timeout=timedelta(milliseconds=50))
@@ -197,9 +206,33 @@ class TestConnectionPool:
                 with pytest.raises(psycopg.OperationalError):
                     await pool.acquire()
             pool._pool.conninfo = plain_url  # the server is back
-            pool._pool.timeout = 5
             async with asyncio.timeout(3):
-                connection = await pool.acquire()
-            await pool.release(connection)
+                await pool.release(await acquired(pool))
+        finally:
+            await pool.close()
+
+    async def test_refuses_soon_in_an_outage_and_serves_many_at_once_after_it(
+        self, plain_url: str
+    ) -> None:
+        pool = ConnectionPool(
+            "host=127.0.0.1 port=1",
+            size=4,
+            timeout=timedelta(seconds=30),
+            application_name="test",
+            options="",
+        )
+        loop = asyncio.get_running_loop()
+        try:
+            for seconds in (8, 2):  # the first ones find out
+                began = loop.time()
+                requests = [pool.acquire() for _ in range(50)]
+                results = await asyncio.gather(*requests, return_exceptions=True)
+                assert {type(result) for result in results} == {PoolTimeout}
+                assert loop.time() - began < seconds
+            pool._pool.conninfo = plain_url  # the server is back
+            async with asyncio.timeout(5):
+                lent = await asyncio.gather(*(acquired(pool) for _ in range(4)))
+            for connection in lent:
+                await pool.release(connection)
         finally:
             await pool.close()

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from swap_runtime.postgres.migrate import is_up_to_date
+from swap_runtime.postgres.migrate import is_up_to_date, renew_statistics
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -139,6 +139,25 @@ class TestMigrate:
 
         assert known_rows(database, "filled") == 70
         assert known_rows(database, "empty") == NEVER_COUNTED
+
+    def test_a_locked_table_keeps_no_other_from_statistics(
+        self, migrations: Path, database: Database
+    ) -> None:
+        (migrations / "versions/0002_filled.py").write_text(FILLED)
+        migrated(migrations, database)
+        url = database.url("chain_watcher").replace("+psycopg", "", 1)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE later AS SELECT generate_series(1, 30) AS n")
+            connection.execute("INSERT INTO filled SELECT generate_series(1, 30)")
+            with connection.transaction():
+                connection.execute("LOCK TABLE filled IN SHARE UPDATE EXCLUSIVE MODE")
+                renew_statistics(database.url("chain_watcher"))  # it waits two seconds
+            rows = connection.execute(
+                "SELECT relname, reltuples FROM pg_class"
+                " WHERE relname IN ('filled', 'later') ORDER BY relname"
+            ).fetchall()
+
+        assert rows == [("filled", 70), ("later", 30)]
 
 
 class TestWait:

@@ -49,6 +49,11 @@ class TestAToken:
         assert gone.identify("Bearer a") is None
         assert not gone.may_order("ann")
 
+    def test_of_the_shared_token_orders_nothing_that_needs_two(self) -> None:
+        shared = Operator("operator", Role.OPERATOR, is_shared=True)
+
+        assert not operators(known(shared, "s")).may_order("operator")
+
     def test_of_a_viewer_gives_no_orders(self) -> None:
         assert not operators(known(Operator("vic", Role.VIEWER), "v")).may_order("vic")
 

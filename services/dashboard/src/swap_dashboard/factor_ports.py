@@ -64,6 +64,10 @@ class SecondFactors(Protocol):
 
     async def remove(self, account_id: UUID) -> bool: ...
 
+    async def remove_by_order(self, account_id: UUID, begun_at: datetime) -> bool:
+        """Remove the one that began then, with the order's row of the log; False for another."""
+        ...
+
 
 class PendingSignIns(Protocol):
     """Sign-ins whose password was right, and that wait for a code."""

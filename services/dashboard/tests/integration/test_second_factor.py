@@ -19,8 +19,10 @@ from services.dashboard.tests.shop import PASSWORD, SEALING_KEY, Api, Browser, D
 from swap_dashboard.adapters.device_codes import TimeCodes
 from swap_dashboard.adapters.second_factors import PostgresSecondFactors
 from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.operators.identities import Operator, Role
 from swap_runtime.postgres.sql import sql
 from swap_runtime.sealing import Sealing, Unreadable
+from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
@@ -35,6 +37,8 @@ WHERE = "/account/second-factor"
 SECRET = re.compile(r"<code>([A-Z2-7]{32})</code>")
 CODES = re.compile(r"<li><code>([a-z2-7-]{19})</code></li>")
 PENDING = re.compile(r'name="pending" value="([^"]+)"')
+REMOVE = "/second-factors/remove"
+OPERATORS = {f"token of {name}": Operator(name, Role.OPERATOR) for name in ("ann", "ben")}
 FORM = re.compile(r'name="form_token" value="([^"]+)"')
 
 
@@ -415,3 +419,73 @@ async def test_its_pages_are_readable_in_every_look(site: tuple[str, str], tmp_p
     assert wide == []
     assert complaints == []
     assert "422" in refused
+
+
+class TestRemovalByOperators:
+    @pytest.fixture
+    async def port(self, dashboard: Dashboard) -> AsyncIterator[str]:
+        service = dashboard.service
+        dashboard.parts.admin.add_to(service)
+        async with service.engine.begin() as connection:
+            await connection.execute(sql("DELETE FROM operator_proposal"))
+        internal = internal_port(service.engine, OPERATORS, orders=service.order_routes)
+        number = await internal.start("127.0.0.1", 0)
+        yield f"http://127.0.0.1:{number}/admin"
+        await internal.stop()
+
+    async def test_needs_a_reason_and_a_second_operator_and_is_logged(
+        self, dashboard: Dashboard, ada: Browser, port: str
+    ) -> None:
+        await switch_on(dashboard, ada)
+
+        assert (await order(port, "ann", REMOVE, email=ADA)).status_code == 422
+        proposed = await order(port, "ann", REMOVE, email=ADA, reason="called back")
+        asked = await dashboard.browser().sign_in(ADA)
+        approved = await order(port, "ben", approval_of(proposed))
+
+        assert proposed.status_code == 202
+        assert PENDING.search(asked.text) is not None
+        assert (approved.status_code, approved.json()) == (200, {"removed": True})
+        assert (await dashboard.browser().sign_in(ADA)).status_code == 303
+        async with dashboard.service.engine.connect() as connection:
+            [newest] = await connection.execute(
+                sql(
+                    "SELECT operator, outcome, reason, parameters FROM operator_order "
+                    "ORDER BY id DESC LIMIT 1"
+                )
+            )
+        assert (newest.operator, newest.outcome, newest.reason) == ("ben", "done", "called back")
+        assert newest.parameters["email"] == ADA
+
+    async def test_leaves_what_is_enrolled_after_the_order(
+        self, dashboard: Dashboard, ada: Browser, port: str
+    ) -> None:
+        _, codes = await switch_on(dashboard, ada)
+        proposed = await order(port, "ann", REMOVE, email=ADA, reason="called back")
+        fields = {"password": PASSWORD, "code": codes[0]}
+        await ada.submit(f"{WHERE}/remove", fields, page=WHERE)
+        await switch_on(dashboard, ada)
+
+        approved = await order(port, "ben", approval_of(proposed))
+
+        assert approved.status_code == 409
+        assert "order it again" in approved.json()["error"]
+        assert PENDING.search((await dashboard.browser().sign_in(ADA)).text) is not None
+
+    async def test_of_an_account_without_one_is_refused_at_once(
+        self, ada: Browser, port: str
+    ) -> None:
+        refused = await order(port, "ann", REMOVE, email=ADA, reason="called back")
+
+        assert ada is not None
+        assert refused.status_code == 409
+
+
+async def order(port: str, name: str, path: str, **body: str) -> httpx.Response:
+    headers = {"Authorization": f"Bearer token of {name}"}
+    async with httpx.AsyncClient(headers=headers) as client:
+        return await client.post(f"{port}{path}", json=body)
+
+
+def approval_of(proposed: httpx.Response) -> str:
+    return f"/approvals/{proposed.json()['proposal']['id']}/approve"

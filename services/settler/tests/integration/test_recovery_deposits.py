@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -43,8 +44,11 @@ from services.settler.tests.recovery_harness import (
     restored,
 )
 from swap_contracts.envelope import Envelope
+from swap_runtime.errors import Refused
+from swap_runtime.operators.admin_routes import Order
 from swap_runtime.postgres.database import Engine
 from swap_runtime.telemetry.metrics import REGISTRY
+from swap_settler.recovery.decide.recovery import RetainedHold
 from swap_settler.recovery.http.recovery import COUNTS, RecoveryAdmin
 from swap_settler.recovery.usecases.prove_recovery import ProveRecovery
 
@@ -89,6 +93,25 @@ async def ids_asked(
     return calls
 
 
+async def is_released_as_it_was_shown(world: World, retained: RetainedHold) -> None:
+    """Assert that a proposal names the hold, and that one which names another is refused."""
+    admin = RecoveryAdmin(finishing(world), proving(world))
+    ordered = Order("ann", {"id": str(retained.id)}, b'{"reason": "looked at"}')
+    proposed = await admin.add_hold(ordered)
+    form = json.loads(proposed.body)
+    assert form["hold"] == {
+        "kind": "deposit",
+        "network": retained.network,
+        "swap_id": None,
+        "deposit_id": str(retained.deposit_id),
+    }
+    form["hold"]["deposit_id"] = None
+    other = replace(proposed, body=json.dumps(form).encode())
+    for refusing in (admin.release, admin.add_hold):
+        with pytest.raises(Refused, match="another one than was ordered"):
+            await refusing(other)
+
+
 @pytest.mark.breaks_invariants("I-27")
 @pytest.mark.fault("P6")
 async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
@@ -106,6 +129,7 @@ async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
     [retained] = await finishing(world).list_retained()
     [lost] = await finishing(world).list_forgotten(await began(world))
     assert (retained.deposit_id, lost.swap_id) == (a_deposit(7).body.deposit_id, None)
+    await is_released_as_it_was_shown(world, retained)
 
     await world.requested(8)
     await world.rows("UPDATE swap SET created_at = now() WHERE sequence_number = 8 RETURNING 1")

@@ -34,6 +34,8 @@ from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeChain, FakeReader
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
+from swap_runtime.operators.admin_routes import Order
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.leases import Lease
 from swap_runtime.telemetry.metrics import REGISTRY
@@ -100,6 +102,37 @@ async def status_of(world: World) -> dict[str, Any]:
     answer = await admin.show(Request({"type": "http", "method": "GET", "path": "/admin/recovery"}))
     shown: dict[str, Any] = json.loads(bytes(answer.body))
     return shown
+
+
+class TestAnOrderToFinish:
+    async def test_is_bound_to_what_was_known_when_it_was_proposed(
+        self, world: World, other: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await use(other, 0)
+        await change_newest(world, RESTARTED)
+        await watching(world, signers=[OTHER])()
+        admin = RecoveryAdmin(finishing(world), proving(world))
+        [shown] = (await status_of(world))["recoveries"]
+        ordered = Order("ann", {"id": str(shown["id"])}, b'{"reason": "looked at"}')
+
+        earlier = await admin.add_evidence(ordered)
+        assert json.loads(earlier.body)["evidence"] == shown["evidence"]
+        await world.rows("UPDATE recovery SET evidence = evidence + 1 RETURNING 1")
+
+        with pytest.raises(Refused, match=r"new evidence: .* order it again"):
+            await admin.finish(earlier)
+        with pytest.raises(Refused, match="new evidence"):
+            await admin.add_evidence(earlier)
+        assert len(await reasons(world)) == 1
+        assert (await admin.finish(await admin.add_evidence(ordered))).status_code == 200
+        assert await reasons(world) == []
+
+    async def test_that_is_no_order_is_refused(self, world: World) -> None:
+        admin = RecoveryAdmin(finishing(world), proving(world))
+        for add in (admin.add_evidence, admin.add_hold):
+            with pytest.raises(Refused, match="reason"):
+                await add(Order("ann", {"id": "1"}, b"{}"))
 
 
 class TestAForgottenSigner:

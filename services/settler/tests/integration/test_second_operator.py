@@ -143,8 +143,8 @@ async def serving(
         orders=[
             OrderRoute("/claimable/{id}/pay", claims.pay, second.pays_claimable),
             OrderRoute("/claimable/{id}/attach", claims.attach, second.attaches_claimable),
-            OrderRoute("/caps", caps.set, second.sets_cap),
-            OrderRoute("/caps/lift", caps.lift, second.lifts_cap),
+            OrderRoute("/caps", caps.set, second.sets_cap, caps.add_present_for_new),
+            OrderRoute("/caps/lift", caps.lift, second.lifts_cap, caps.add_present),
             OrderRoute("/payouts/stop", stops.stop),
             OrderRoute("/payouts/go", stops.lift, second.lifts_stop),
             OrderRoute("/blocked", blocked.block),
@@ -307,12 +307,42 @@ class TestACap:
         caps, word = PostgresCaps(world.engine, networks=[SOURCE]), {"by": "x", "reason": "y"}
         name = CapName(SOURCE)
         of = (name.network, name.token, name.app_id)
-        assert await caps.set_cap(*of, limit=CapLimit(10, DAY), may_raise=False, **word)
+        assert await caps.set_cap(
+            *of, limit=CapLimit(10, DAY), may_raise=False, set_at=None, **word
+        )
 
-        assert not await caps.set_cap(*of, limit=CapLimit(11, DAY), may_raise=False, **word)
-        assert not await caps.set_cap(*of, limit=CapLimit(10, DAY / 2), may_raise=False, **word)
-        assert await caps.set_cap(*of, limit=CapLimit(9, DAY), may_raise=False, **word)
+        assert not await caps.set_cap(
+            *of, limit=CapLimit(11, DAY), may_raise=False, set_at=None, **word
+        )
+        assert not await caps.set_cap(
+            *of, limit=CapLimit(10, DAY / 2), may_raise=False, set_at=None, **word
+        )
+        assert await caps.set_cap(*of, limit=CapLimit(9, DAY), may_raise=False, set_at=None, **word)
         assert [cap.units for cap in await caps.list_caps()] == [9]
+
+    async def test_that_changes_after_the_order_is_neither_raised_nor_lifted(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)  # with money in the Treasuries
+        raised = {"network": SOURCE, "units": "5000", "seconds": 3600}
+        async with serving(world, above=0) as settler:
+            assert (await settler.ask("ann", "/caps/lift", network=SOURCE))[0] == 409  # none
+            assert await self.set(settler, 50) == 200
+            _, raising = await settler.ask("ann", "/caps", **raised)
+            _, lifting = await settler.ask("ann", "/caps/lift", network=SOURCE)
+            shown = raising["proposal"]["order"]["present"]
+            assert (shown["units"], shown["seconds"]) == ("50", 86_400)
+            assert shown == lifting["proposal"]["order"]["present"]
+            assert await self.set(settler, 10) == 200  # another operator lowers it
+
+            for proposed in (raising, lifting):
+                status, refused = await settler.approve(proposed)
+                assert (status, "order it again" in refused["error"]) == (409, True)
+
+            caps = await PostgresCaps(world.engine, networks=[SOURCE]).list_caps()
+            assert [cap.units for cap in caps] == [10]
+            _, lifting = await settler.ask("ann", "/caps/lift", network=SOURCE)
+            assert (await settler.approve(lifting))[0] == 200
 
     async def test_is_lifted_by_two_where_the_treasury_holds_more(self, world: World) -> None:
         await world.confirmed_swaps(1)  # with money in the Treasuries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -65,19 +65,23 @@ class Operators:
         return next((known.operator for known in matching if known.is_valid(now)), None)
 
     def may_order(self, name: str) -> bool:
-        """Whether an identity of this name may still give orders."""
-        return name in {one.name for one in self._ordering()}
+        """Whether a named identity may still give orders; the shared token names nobody."""
+        return name in self._named()
 
     @property
     def can_approve(self) -> bool:
         """Whether two named operators exist, so that one can approve what the other ordered."""
-        return len({one.name for one in self._ordering() if not one.is_shared}) > 1
+        return len(self._named()) > 1
 
-    def _ordering(self) -> Iterator[Operator]:
+    def _named(self) -> set[str]:
         now = self._clock()
-        for known in self._known:
-            if known.operator.role is Role.OPERATOR and known.is_valid(now):
-                yield known.operator
+        return {
+            known.operator.name
+            for known in self._known
+            if known.operator.role is Role.OPERATOR
+            and known.is_valid(now)
+            and not known.operator.is_shared
+        }
 
 
 def token_hash(token: str) -> bytes:

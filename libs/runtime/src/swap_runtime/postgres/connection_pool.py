@@ -16,7 +16,7 @@ from psycopg import AsyncRawCursor
 from psycopg.pq import PipelineStatus
 from psycopg.rows import namedtuple_row
 from psycopg.types.array import ListBinaryDumper
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from swap_runtime.postgres.pipelining import ReusedCursors
 
@@ -24,6 +24,11 @@ from swap_runtime.postgres.pipelining import ReusedCursors
 PREPARED_MAX: Final = 1000
 # The next request for a connection tries again; a longer backoff would outlast the outage.
 RECONNECT_SECONDS: Final = 1
+# After it, a request for a connection is refused in an outage, and otherwise waits again behind the
+# others. Longer than RECONNECT_SECONDS, so that the first requests of an outage end here.
+FIRST_WAIT_SECONDS: Final = 1.5
+# How long a request waits while the server refuses connections.
+OUTAGE_WAIT_SECONDS: Final = 0.25
 
 
 class ConnectionPool:
@@ -34,7 +39,7 @@ class ConnectionPool:
     ) -> None:
         """
         :param url: for libpq.
-        :param timeout: how long `acquire` waits.
+        :param timeout: how long `acquire` waits, while the server accepts connections.
         :param options: settings of the server, as libpq passes them.
         """
         self._pool: AsyncConnectionPool[ReusedCursors] = AsyncConnectionPool(
@@ -44,6 +49,7 @@ class ConnectionPool:
             max_size=size,
             timeout=timeout.total_seconds(),
             reconnect_timeout=RECONNECT_SECONDS,
+            reconnect_failed=self._note_outage,
             open=False,
             configure=_configure,
             kwargs={
@@ -61,11 +67,15 @@ class ConnectionPool:
             },
         )
         self._is_opened = False
+        self._timeout = timeout.total_seconds()
+        # From a failed attempt to connect, with no connection left, to the next connection.
+        self._is_outage = False
 
     async def acquire(self) -> ReusedCursors:
         """Return a connection that the server had not closed; `release` must follow.
 
-        :raises psycopg.OperationalError: when none is free or can be made in time.
+        :raises psycopg.OperationalError: when none is free or can be made in time. In an outage
+            that is soon: callers that queue up would each wait, and be late for their own callers.
         """
         if not self._is_opened:
             await self._pool.open()
@@ -90,11 +100,31 @@ class ConnectionPool:
         task = asyncio.current_task()
         assert task is not None
         requests_before = task.cancelling()
-        connection = await self._pool.getconn()
+        connection = await self._wait()
+        self._is_outage = False
         if task.cancelling() > requests_before:
             await self.release(connection)
             raise asyncio.CancelledError
         return connection
+
+    async def _wait(self) -> ReusedCursors:
+        """
+        :raises PoolTimeout: when none came in time.
+        """
+        if self._is_outage:
+            return await self._pool.getconn(min(OUTAGE_WAIT_SECONDS, self._timeout))
+        first = min(FIRST_WAIT_SECONDS, self._timeout)
+        try:
+            return await self._pool.getconn(first)
+        except PoolTimeout:
+            if self._is_outage or first == self._timeout:
+                raise
+        return await self._pool.getconn(self._timeout - first)
+
+    def _note_outage(self, pool: AsyncConnectionPool[ReusedCursors]) -> None:
+        # With others in use it may be the server's limit of connections: those come back.
+        if pool.get_stats()["pool_size"] == 0:
+            self._is_outage = True
 
     async def _put(self, connection: ReusedCursors) -> None:
         if connection.pgconn.pipeline_status != PipelineStatus.OFF:

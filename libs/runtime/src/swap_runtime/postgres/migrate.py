@@ -33,23 +33,15 @@ ENVIRONMENT: Final = Path(__file__).parent / "alembic_env"
 WAIT: Final = "--wait"
 # A new column or index has no statistics, and autovacuum makes some only once rows change. An empty
 # table is left alone: without statistics it is planned for as if it had a few pages.
-ANALYZE_FILLED: Final = """
-DO $$
-DECLARE
-    analyzed regclass;
-    has_rows boolean;
-BEGIN
-    FOR analyzed IN SELECT oid FROM pg_class
-        WHERE relnamespace = CAST(quote_ident(current_schema()) AS regnamespace)
-            AND relkind IN ('r', 'p') AND NOT relispartition
-    LOOP
-        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', analyzed) INTO has_rows;
-        IF has_rows THEN
-            EXECUTE format('ANALYZE %s', analyzed);
-        END IF;
-    END LOOP;
-END $$
+TABLES: Final = """
+SELECT CAST(CAST(oid AS regclass) AS text) FROM pg_class
+WHERE relnamespace = CAST(quote_ident(current_schema()) AS regnamespace)
+    AND relkind IN ('r', 'p') AND NOT relispartition
+ORDER BY oid
 """
+# ANALYZE waits for VACUUM and some DDL of the same table; what waits behind it waits this long.
+LOCK_TIMEOUT: Final = "SET lock_timeout = '2s'"
+LOCK_NOT_AVAILABLE: Final = "55P03"
 POLL_SECONDS: Final = 1
 log = structlog.get_logger()
 
@@ -62,8 +54,25 @@ def migrate(migrations: Path, url: str, *, revision: str = "head") -> None:
     config = _config(migrations)
     config.attributes["url"] = url
     command.upgrade(config, revision)
-    with create_engine(url, poolclass=NullPool).begin() as connection:
-        connection.execute(text(ANALYZE_FILLED))
+    renew_statistics(url)
+
+
+def renew_statistics(url: str) -> None:
+    """Analyze each table that has rows, in a transaction of its own.
+
+    A table that is locked for longer is left out: autovacuum analyzes it later.
+    """
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(LOCK_TIMEOUT))
+        for table in connection.scalars(text(TABLES)).all():
+            try:
+                if connection.scalar(text(f"SELECT EXISTS (SELECT FROM {table})")):
+                    connection.execute(text(f"ANALYZE {table}"))
+            except OperationalError as error:
+                if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+                    raise
+                log.warning("table not analyzed", table=table, reason="it is locked")
 
 
 def is_up_to_date(migrations: Path, url: str) -> bool:

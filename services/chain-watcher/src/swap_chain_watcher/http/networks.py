@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Annotated, Any, Final, Self
 
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     ConfigDict,
     Field,
@@ -18,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_chain_watcher.usecases.report_networks import NetworkReport, ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
 from swap_runtime.process.service import Service
 
@@ -25,6 +28,15 @@ HALTED: Final = "what was final there changed, and what waits is paid as soon as
 TAKES_BACK: Final = f"published deposits are taken back; {HALTED}"
 TAKEN_BACK_MAX: Final = 50
 Hash = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{64}$", to_lower=True)]
+
+
+class BoundHalt(BaseModel):
+    """The halt that an order lifts, as it was when the order was proposed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    at: AwareDatetime
+    reason: str
 
 
 class Resume(BaseModel):
@@ -36,6 +48,8 @@ class Resume(BaseModel):
     reason: str | None = Field(default=None, min_length=1, max_length=2000)
     # Transactions of which published logs were made up.
     take_back: list[Hash] = Field(default=[], max_length=TAKEN_BACK_MAX)
+    # The halt that is lifted: a later one stays. None: whichever is on.
+    halt: BoundHalt | None = None
 
     @model_validator(mode="after")
     def _has_reason(self) -> Self:
@@ -71,11 +85,32 @@ def add_routes(
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         network, take_back = order.target["network"], list(dict.fromkeys(form.take_back))
-        resumed = await resume_network(network, take_back=take_back)
+        resumed = await resume_network(
+            network, take_back=take_back, halted_at=form.halt and form.halt.at
+        )
         return JSONResponse({"network": network, "halted": None, **asdict(resumed)})
 
     service.admin("GET", "/networks", networks)
-    service.order("/networks/{network}/resume", resume, needs_second=needs_second)
+    service.order(
+        "/networks/{network}/resume",
+        resume,
+        needs_second=needs_second,
+        add_facts=partial(_add_halt, resume_network),
+    )
+
+
+async def _add_halt(resume_network: ResumeNetwork, order: Order) -> Order:
+    """Bind an order that is stored to the halt of now.
+
+    :raises Refused: when the network is not halted, or otherwise than the order names.
+    """
+    form = _read(order)
+    halt = await resume_network.find_halt(order.target["network"])
+    present = BoundHalt(at=halt.at, reason=halt.reason)
+    if form.halt not in (None, present):
+        raise Refused("the network is halted for another reason: see swapctl network list")
+    bound = form.model_copy(update={"halt": present})
+    return replace(order, body=bound.model_dump_json().encode())
 
 
 def _read(order: Order) -> Resume:

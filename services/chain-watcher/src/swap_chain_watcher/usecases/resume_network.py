@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from swap_chain_watcher.adapters.watches import PostgresWatches
@@ -88,7 +88,20 @@ class ResumeNetwork:
         self._take_back_logs = take_back_logs
         self._within = within
 
-    async def __call__(self, network: str, *, take_back: Sequence[str] = ()) -> Resumed:
+    async def find_halt(self, network: str) -> Halt:
+        """
+        :raises Refused: when the network is not halted or not of the catalogue.
+        """
+        if network not in self._checks:
+            raise Refused(f"{network} is not a network of the catalogue")
+        halt = await self._watches.find_halt(network)
+        if halt is None:
+            raise Refused(f"{network} is not halted")
+        return halt
+
+    async def __call__(
+        self, network: str, *, take_back: Sequence[str] = (), halted_at: datetime | None = None
+    ) -> Resumed:
         """Clear the mark, once the chain agrees with what is stored.
 
         What waits is paid as soon as it is cleared: to halt again a moment later would be too late.
@@ -96,15 +109,16 @@ class ResumeNetwork:
         What is taken back stays so when the network does not go on: every provider denied it.
 
         :param take_back: transactions, in lower case, of which published logs were made up.
+        :param halted_at: only the halt that began then; None: whichever is on.
         :raises Refused: when the chain contradicts it still, or the network is not halted or ours.
         :raises Unavailable: when no node tells, the settler has not read everything yet, or the
             time is over. What a check has read stays read: a repeated order goes on from there.
         """
-        if network not in self._checks:
-            raise Refused(f"{network} is not a network of the catalogue")
-        halt = await self._watches.find_halt(network)
-        if halt is None:
-            raise Refused(f"{network} is not halted")
+        halt = await self.find_halt(network)
+        if halted_at not in (None, halt.at):
+            raise Refused(
+                f"{network} was halted anew at {halt.at.isoformat()}, {halt.reason}: order it again"
+            )
         progress = _Progress(tuple(take_back))
         try:
             async with asyncio.timeout(self._within.total_seconds()):

@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_dashboard.domain.second_factor import SecondFactor
+from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import (
     Engine,
     Transaction,
@@ -51,6 +52,9 @@ SELECT :account_id, code FROM unnest(CAST(:codes AS bytea[])) AS made(code)
 """)
 COUNT_CODES: Final = sql("SELECT count(*) FROM recovery_code WHERE account_id = :account_id")
 REMOVE: Final = sql("DELETE FROM second_factor WHERE account_id = :account_id")
+REMOVE_BEGUN: Final = sql("""
+DELETE FROM second_factor WHERE account_id = :account_id AND created_at = :begun_at
+""")
 
 ADD_PENDING: Final = sql("""
 INSERT INTO pending_sign_in (token_hash, account_id, expires_at)
@@ -131,6 +135,14 @@ class PostgresSecondFactors:
     async def remove(self, account_id: UUID) -> bool:
         rows = await execute_alone(self._engine, REMOVE, {"account_id": account_id})
         return bool(rows.changed)
+
+    async def remove_by_order(self, account_id: UUID, begun_at: datetime) -> bool:
+        values = {"account_id": account_id, "begun_at": begun_at}
+        async with transaction(self._engine) as connection:
+            if not (await connection.execute(REMOVE_BEGUN, values)).changed:
+                return False
+            await log_order(connection)
+        return True
 
     def _open(self, sealed: str, account_id: UUID) -> str | None:
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,6 +16,8 @@ from swap_dashboard.ports import ApiAway, ApiRefused, EmailTaken
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.make_sign_in_link import MakeSignInLink
 from swap_dashboard.usecases.manage_second_factor import RemoveSecondFactor
+from swap_runtime.errors import Refused
+from swap_runtime.operators.admin_routes import Order
 from swap_runtime.process.service import Service
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -41,6 +44,15 @@ class LinkFor(BaseModel):
     email: str
 
 
+class FactorRemoval(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    email: str
+    reason: str = Field(min_length=1, max_length=2000)
+    # The enrolment that is removed: a later one stays.
+    begun_at: AwareDatetime | None = None
+
+
 class AccountRoutes:
     """Accounts without a browser, and links for who lost a password."""
 
@@ -59,7 +71,12 @@ class AccountRoutes:
         service.admin("POST", "/accounts", self.add)
         service.admin("POST", "/memberships", self.add_membership)
         service.admin("POST", "/sign-in-links", self.link)
-        service.admin("POST", "/second-factors/remove", self.remove_second_factor)
+        service.order(
+            "/second-factors/remove",
+            self.remove_second_factor,
+            needs_second=_needs_second,
+            add_facts=self.add_enrolment,
+        )
 
     async def add(self, request: Request) -> Response:
         body = await _read(NewAccount, request)
@@ -99,20 +116,59 @@ class AccountRoutes:
             return _refusal("there is no account of this email", 404)
         return JSONResponse({"link": link})
 
-    async def remove_second_factor(self, request: Request) -> Response:
-        body = await _read(LinkFor, request)
+    async def remove_second_factor(self, order: Order) -> Response:
+        """Remove the second factor that the order names by its beginning."""
         try:
-            is_removed = await self._remove_second_factor(to_email(body.email))
-        except AccountRefused as error:
-            return _refusal(str(error), 422)
-        if not is_removed:
-            return _refusal("no account of this email has a second factor", 404)
+            form, email = _read_removal(order)
+        except HTTPException as error:
+            return _refusal(error.detail, error.status_code)
+        if form.begun_at is None or not await self._remove_second_factor(email, form.begun_at):
+            raise Refused("the second factor of this email changed since: order it again")
         return JSONResponse({"removed": True})
+
+    async def add_enrolment(self, order: Order) -> Order:
+        """Bind the order to the second factor of now, unless it names one.
+
+        :raises Refused: when the account has none.
+        """
+        form, email = _read_removal(order)
+        begun_at = form.begun_at or await self._remove_second_factor.begun_at(email)
+        if begun_at is None:
+            raise Refused("no account of this email has a second factor")
+        bound = form.model_copy(update={"begun_at": begun_at})
+        return replace(order, body=bound.model_dump_json().encode())
+
+
+async def _needs_second(order: Order) -> str | None:
+    try:
+        _read_removal(order)
+    except HTTPException:
+        return None  # it is refused at once
+    return "it ends the protection of a member's account"
+
+
+def _read_removal(order: Order) -> tuple[FactorRemoval, str]:
+    """Return the form and its email.
+
+    :raises HTTPException: when it is another form or no email.
+    """
+    form = _read_body(FactorRemoval, order.body)
+    try:
+        return form, to_email(form.email)
+    except AccountRefused as error:
+        raise HTTPException(422, str(error)) from None
 
 
 async def _read(model: type[Body], request: Request) -> Body:
+    return _read_body(model, await request.body())
+
+
+def _read_body(model: type[Body], body: bytes) -> Body:
+    """
+    :raises HTTPException: when it is another form.
+    """
     try:
-        return model.model_validate(orjson.loads(await request.body()))
+        return model.model_validate(orjson.loads(body))
     except (orjson.JSONDecodeError, ValidationError) as error:
         raise HTTPException(422, _reason(error)) from None
 

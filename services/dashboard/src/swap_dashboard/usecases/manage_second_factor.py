@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from swap_dashboard import observe
@@ -128,16 +129,22 @@ class ManageSecondFactor:
 
 
 class RemoveSecondFactor:
-    """Switch it off for who lost device and codes, as an operator orders."""
+    """Switch it off for a member without device and codes, as two operators order."""
 
     def __init__(self, accounts: Accounts, factors: SecondFactors) -> None:
         self._accounts = accounts
         self._factors = factors
 
-    async def __call__(self, email: str) -> bool:
-        """Return whether there was one."""
+    async def begun_at(self, email: str) -> datetime | None:
+        """Return when the account's second factor was begun; None where there is none."""
         account = await self._accounts.find(email)
-        if account is None or not await self._factors.remove(account.id):
+        factor = None if account is None else await self._factors.find(account.id)
+        return None if factor is None else factor.begun_at
+
+    async def __call__(self, email: str, begun_at: datetime) -> bool:
+        """Return whether the account's second factor was begun then, and is removed."""
+        account = await self._accounts.find(email)
+        if account is None or not await self._factors.remove_by_order(account.id, begun_at):
             return False
-        observe.second_factor_changed(account.id, "off, by an operator")
+        observe.second_factor_changed(account.id, "off, by two operators")
         return True

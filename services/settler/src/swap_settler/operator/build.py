@@ -299,8 +299,12 @@ def _serve_caps(
     service.every("report-lines", report_interval, manage_caps.report)
     admin = CapAdmin(manage_caps, weigh_orders)
     service.admin("GET", "/caps", admin.list_all)
-    service.order("/caps", admin.set, needs_second=second.sets_cap)
-    service.order("/caps/lift", admin.lift, needs_second=second.lifts_cap)
+    service.order(
+        "/caps", admin.set, needs_second=second.sets_cap, add_facts=admin.add_present_for_new
+    )
+    service.order(
+        "/caps/lift", admin.lift, needs_second=second.lifts_cap, add_facts=admin.add_present
+    )
     service.admin("GET", "/payouts/queue", admin.list_queued)
     service.order("/payouts/queue/{id}/pass", admin.grant_pass, needs_second=second.grants_pass)
 

@@ -63,5 +63,15 @@ def build(
     service.every("report-recovery", group.signer_report_interval, report_recovery)
     admin = RecoveryAdmin(finish_recovery, prove_recovery)
     service.admin("GET", "/recovery", admin.show)
-    service.order("/recovery/{id}/finish", admin.finish, needs_second=ends_hold)
-    service.order("/recovery/retained/{id}/release", admin.release, needs_second=ends_hold)
+    service.order(
+        "/recovery/{id}/finish",
+        admin.finish,
+        needs_second=ends_hold,
+        add_facts=admin.add_evidence,
+    )
+    service.order(
+        "/recovery/retained/{id}/release",
+        admin.release,
+        needs_second=ends_hold,
+        add_facts=admin.add_hold,
+    )

@@ -80,3 +80,8 @@ class MemoryAttempts:
 
     def succeed(self, address: str) -> None:
         self._by_address.pop(address, None)
+
+    def take_back(self, address: str) -> None:
+        known = self._by_address.get(address)
+        if known is not None:
+            known.take_back()

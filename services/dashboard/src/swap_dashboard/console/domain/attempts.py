@@ -19,8 +19,15 @@ class Failures:
 
     def add(self, at: datetime) -> None:
         """Count one more; each beyond the free ones doubles the pause."""
-        self.number += 1
         self.last_at = at
-        beyond = min(self.number - FREE, 10)
+        self._set_number(self.number + 1)
+
+    def take_back(self) -> None:
+        """Uncount one. The pause is that of the others, which may have failed since."""
+        self._set_number(max(self.number - 1, 0))
+
+    def _set_number(self, number: int) -> None:
+        self.number = number
+        beyond = min(number - FREE, 10)
         pause = min(timedelta(seconds=2**beyond), PAUSE_MAX) if beyond > 0 else timedelta(0)
-        self.blocked_until = at + pause
+        self.blocked_until = self.last_at + pause

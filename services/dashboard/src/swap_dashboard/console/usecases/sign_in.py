@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_dashboard.console import observe
 from swap_dashboard.console.domain.sessions import OperatorSession
-from swap_dashboard.console.ports import Attempts, Services, Sessions
+from swap_dashboard.console.ports import Attempts, ServiceAway, Services, Sessions
 from swap_dashboard.ports import Clock, NewId, NewToken
 
 ROLES: Final = frozenset({"viewer", "operator"})
@@ -59,7 +59,11 @@ class SignIn:
             observe.sign_in_blocked(address)
             raise SignInBlocked(until, now=now)
         is_token = token.isascii() and token.isprintable() and 0 < len(token) <= TOKEN_MAX
-        identity = await self._services.identify(token) if is_token else None
+        try:
+            identity = await self._services.identify(token) if is_token else None
+        except ServiceAway:
+            self._attempts.take_back(address)
+            raise
         if identity is None or identity.role not in ROLES:
             observe.sign_in_failed(address)
             raise SignInRefused

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form
 from swap_settler.operator.decide.stakes import CapLimit
-from swap_settler.operator.usecases.manage_caps import CapName, ManageCaps
+from swap_settler.operator.usecases.manage_caps import CAP_CHANGED, CapName, ManageCaps
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 from swap_settler.paying.decide.caps import CapState
 
@@ -31,7 +33,23 @@ class CapForm(OrderForm):
         return CapName(self.network, self.token, self.app_id)
 
 
-class NewCap(CapForm):
+class BoundCap(BaseModel):
+    """The cap that an order replaces or lifts, as it was when the order was proposed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    units: str
+    seconds: int
+    set_at: AwareDatetime
+
+
+class LiftedCap(CapForm):
+    """A cap that is lifted: of an order that was proposed, only that one."""
+
+    present: BoundCap | None = None
+
+
+class NewCap(LiftedCap):
     """How much may leave: base units of its token, millionths of a dollar without one."""
 
     units: str = Field(pattern=r"^[0-9]{1,78}$")
@@ -60,15 +78,50 @@ class CapAdmin:
             order.is_approved or await self._weigh_orders.of_limit(form.name, form.limit) is None
         )
         caps = await self._manage_caps.set(
-            form.name, form.limit, may_raise=is_free, by=order.by, reason=form.reason
+            form.name,
+            form.limit,
+            may_raise=is_free,
+            set_at=form.present and form.present.set_at,
+            by=order.by,
+            reason=form.reason,
         )
         return _shown(caps)
 
     @answers_wrong_forms
     async def lift(self, order: Order) -> Response:
         """Answer `POST /admin/caps/lift`."""
-        form = read_form(order, CapForm)
-        return _shown(await self._manage_caps.lift(form.name, by=order.by, reason=form.reason))
+        form = read_form(order, LiftedCap)
+        caps = await self._manage_caps.lift(
+            form.name,
+            set_at=form.present and form.present.set_at,
+            by=order.by,
+            reason=form.reason,
+        )
+        return _shown(caps)
+
+    async def add_present_for_new(self, order: Order) -> Order:
+        """Bind an order that is stored to the cap that it replaces.
+
+        :raises Refused: when there is none, or another one than the order names.
+        """
+        return await self._bind(order, read_form(order, NewCap))
+
+    async def add_present(self, order: Order) -> Order:
+        """Bind an order that is stored to the cap that it lifts.
+
+        :raises Refused: as above.
+        """
+        return await self._bind(order, read_form(order, LiftedCap))
+
+    async def _bind(self, order: Order, form: LiftedCap) -> Order:
+        cap = await self._manage_caps.find(form.name)
+        present = BoundCap(
+            units=str(cap.units), seconds=int(cap.span.total_seconds()), set_at=cap.set_at
+        )
+        if form.present not in (None, present):
+            raise Refused(CAP_CHANGED)
+        bound = form.model_copy(update={"present": present})
+        return replace(order, body=bound.model_dump_json().encode())
 
     async def list_queued(self, _: Request) -> Response:
         """Answer `GET /admin/payouts/queue`."""

@@ -9,7 +9,7 @@ from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import read_form, read_id, weighs_no_wrong_forms
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.http.blocked import AddressForm
-from swap_settler.operator.http.caps import CapForm, NewCap, payment_id
+from swap_settler.operator.http.caps import LiftedCap, NewCap, payment_id
 from swap_settler.operator.http.claims import BALANCE, AttachForm, PayForm
 from swap_settler.operator.http.stops import LiftForm
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
@@ -41,7 +41,7 @@ class SecondOperator:
 
     @weighs_no_wrong_forms
     async def lifts_cap(self, order: Order) -> str | None:
-        form = read_form(order, CapForm)
+        form = read_form(order, LiftedCap)
         return await self._weigh_orders.of_lifted_cap(form.name)
 
     @weighs_no_wrong_forms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -31,14 +31,16 @@ INSERT INTO outflow_cap AS known (network, token, app_id, units, span, set_by, s
 VALUES (:network, :token, :app_id, :units, :span, :by, :reason)
 ON CONFLICT (network, token, app_id) DO UPDATE SET units = excluded.units, span = excluded.span,
     set_at = now(), set_by = excluded.set_by, set_because = excluded.set_because
-WHERE CAST(:may_raise AS boolean) OR known.units IS NULL
+WHERE (CAST(:may_raise AS boolean) OR known.units IS NULL
     OR excluded.units <= known.units AND excluded.units * extract(epoch FROM known.span)
-        <= known.units * extract(epoch FROM excluded.span)
+        <= known.units * extract(epoch FROM excluded.span))
+    AND known.set_at = coalesce(CAST(:set_at AS timestamptz), known.set_at)
 """)
 LIFT: Final = sql("""
 UPDATE outflow_cap SET units = NULL, set_at = now(), set_by = :by, set_because = :reason
 WHERE network = :network AND token IS NOT DISTINCT FROM :token
     AND app_id IS NOT DISTINCT FROM CAST(:app_id AS uuid) AND units IS NOT NULL
+    AND set_at = coalesce(CAST(:set_at AS timestamptz), set_at)
 """)
 # What was taken back, or left by another way, stands in no line any more.
 TIDY: Final = sql("""
@@ -94,10 +96,11 @@ class PostgresCaps:
         *,
         limit: CapLimit,
         may_raise: bool,
+        set_at: datetime | None,
         by: str,
         reason: str,
     ) -> bool:
-        """False if it would be raised and may not."""
+        """False if it would be raised and may not, or the present cap was not set at `set_at`."""
         values = {
             "network": network,
             "token": token,
@@ -105,6 +108,7 @@ class PostgresCaps:
             "units": str(limit.units),
             "span": limit.span,
             "may_raise": may_raise,
+            "set_at": set_at,
             "by": by,
             "reason": reason,
         }
@@ -116,10 +120,18 @@ class PostgresCaps:
         return is_set
 
     async def lift_cap(
-        self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
+        self,
+        network: str,
+        token: str | None,
+        app_id: UUID | None,
+        *,
+        set_at: datetime | None,
+        by: str,
+        reason: str,
     ) -> bool:
-        """False if there is none."""
-        values = {"network": network, "token": token, "app_id": app_id, "by": by, "reason": reason}
+        """False if there is none, or the present cap was not set at `set_at`."""
+        name = {"network": network, "token": token, "app_id": app_id}
+        values = {**name, "set_at": set_at, "by": by, "reason": reason}
         async with transaction(self._engine) as connection:
             is_lifted = (await connection.execute(LIFT, values)).changed > 0
             if is_lifted:

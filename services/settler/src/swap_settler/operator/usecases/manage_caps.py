@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +16,8 @@ from swap_settler.operator.store.caps import PostgresCaps
 from swap_settler.paying.decide.caps import CapState, QueuedPayment
 
 LISTED_MAX: Final = 1000
+NO_CAP: Final = "there is no such cap"
+CAP_CHANGED: Final = "the cap has changed since it was ordered: list the caps, and order it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,30 @@ class ManageCaps:
     async def list_all(self) -> Sequence[CapState]:
         return await self._caps.list_caps()
 
+    async def find(self, name: CapName) -> CapState:
+        """
+        :raises Refused: when there is none.
+        """
+        token = token_of(self._catalogue, name)
+        wanted = (name.network, token, name.app_id)
+        for cap in await self._caps.list_caps():
+            if (cap.network, cap.token, cap.app_id) == wanted:
+                return cap
+        raise Refused(NO_CAP)
+
     async def set(
-        self, name: CapName, limit: CapLimit, *, may_raise: bool = True, by: str, reason: str
+        self,
+        name: CapName,
+        limit: CapLimit,
+        *,
+        may_raise: bool = True,
+        set_at: datetime | None = None,
+        by: str,
+        reason: str,
     ) -> Sequence[CapState]:
         """Set a cap, or another limit for it; what left before counts under it still.
 
+        :param set_at: only where the present cap was set then; None: whichever there is.
         :raises Refused: for a network or a token that the catalogue does not name, and where it
             would raise a cap and may not.
         """
@@ -50,22 +71,31 @@ class ManageCaps:
             name.app_id,
             limit=limit,
             may_raise=may_raise,
+            set_at=set_at,
             by=by,
             reason=reason,
         )
+        if not is_set and set_at is not None:
+            raise Refused(CAP_CHANGED)
         if not is_set:
             raise Refused("the cap was lowered meanwhile: list the caps again")
         cap = {**asdict(name), "token": token, "units": limit.units, "span": str(limit.span)}
         observe.cap_set(cap, by=by, reason=reason)
         return await self.list_all()
 
-    async def lift(self, name: CapName, *, by: str, reason: str) -> Sequence[CapState]:
+    async def lift(
+        self, name: CapName, *, set_at: datetime | None = None, by: str, reason: str
+    ) -> Sequence[CapState]:
         """
-        :raises Refused: when there is none.
+        :param set_at: only where the present cap was set then; None: whichever there is.
+        :raises Refused: when there is none, or another one.
         """
         token = token_of(self._catalogue, name)
-        if not await self._caps.lift_cap(name.network, token, name.app_id, by=by, reason=reason):
-            raise Refused("there is no such cap")
+        is_lifted = await self._caps.lift_cap(
+            name.network, token, name.app_id, set_at=set_at, by=by, reason=reason
+        )
+        if not is_lifted:
+            raise Refused(NO_CAP if set_at is None else CAP_CHANGED)
         observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
         return await self.list_all()
 

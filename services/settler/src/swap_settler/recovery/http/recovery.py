@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
+from uuid import UUID
 
+from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, answers_wrong_forms, read_form, read_id
+from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form, read_id
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
     Forgotten,
@@ -36,7 +40,32 @@ HALTED: Final = (
     "an operator: it is halted (swapctl signer list), and the recovery cannot end before "
     "swapctl signer resume NETWORK, with --used-by TX for each transaction that used a nonce"
 )
+RECOVERY: Final = "a recovery"
+HOLD: Final = "a retained hold"
 ENDED: Final = "a retained hold lasts until an operator has explained or released it"
+
+
+class FinishForm(OrderForm):
+    """Why a recovery ends."""
+
+    evidence: int | None = None  # how much was known of it; with more, it stays open
+
+
+class BoundHold(BaseModel):
+    """A retained hold, as it was when its release was proposed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: str
+    network: str
+    swap_id: UUID | None
+    deposit_id: UUID | None
+
+
+class ReleaseForm(OrderForm):
+    """Why a hold is released."""
+
+    hold: BoundHold | None = None
 
 
 class RecoveryAdmin:
@@ -73,16 +102,52 @@ class RecoveryAdmin:
     @answers_wrong_forms
     async def finish(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/{id}/finish`."""
-        id, form = read_id(order, of="a recovery"), read_form(order, OrderForm)
-        await self._finish_recovery(id, by=order.by, reason=form.reason)
+        id, form = read_id(order, of=RECOVERY), read_form(order, FinishForm)
+        await self._finish_recovery(id, evidence=form.evidence, by=order.by, reason=form.reason)
         return JSONResponse({"finished": id})
 
     @answers_wrong_forms
     async def release(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/retained/{id}/release`."""
-        id, form = read_id(order, of="a retained hold"), read_form(order, OrderForm)
+        id, form = read_id(order, of=HOLD), read_form(order, ReleaseForm)
+        if form.hold not in (None, _bound(await self._finish_recovery.find_hold(id))):
+            raise Refused(f"hold {id} is another one than was ordered: swapctl recovery status")
         await self._finish_recovery.release(id, by=order.by, reason=form.reason)
         return JSONResponse({"released": id})
+
+    async def add_evidence(self, order: Order) -> Order:
+        """Bind an order that is stored to what is known of the recovery.
+
+        :raises Refused: when it is not open, or more is known than the order names.
+        """
+        try:
+            id, form = read_id(order, of=RECOVERY), read_form(order, FinishForm)
+        except WrongForm as error:
+            raise Refused(str(error)) from error
+        found = await self._finish_recovery.require_open(id, evidence=form.evidence)
+        bound = form.model_copy(update={"evidence": found.evidence})
+        return replace(order, body=bound.model_dump_json().encode())
+
+    async def add_hold(self, order: Order) -> Order:
+        """Bind an order that is stored to the hold that it releases.
+
+        :raises Refused: when it is not held.
+        """
+        try:
+            id, form = read_id(order, of=HOLD), read_form(order, ReleaseForm)
+        except WrongForm as error:
+            raise Refused(str(error)) from error
+        hold = _bound(await self._finish_recovery.find_hold(id))
+        if form.hold not in (None, hold):
+            raise Refused(f"hold {id} is another one than was ordered: swapctl recovery status")
+        bound = form.model_copy(update={"hold": hold})
+        return replace(order, body=bound.model_dump_json().encode())
+
+
+def _bound(hold: RetainedHold) -> BoundHold:
+    return BoundHold(
+        kind=hold.kind, network=hold.network, swap_id=hold.swap_id, deposit_id=hold.deposit_id
+    )
 
 
 def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
@@ -92,6 +157,7 @@ def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
         "state": "open" if ended is None else "ended",
         "cause": recovery.cause,
         "reason": recovery.reason,
+        "evidence": recovery.evidence,
         "began_at": recovery.began_at.isoformat(),
         "held": held,
         "ended_at": ended and ended.at.isoformat(),

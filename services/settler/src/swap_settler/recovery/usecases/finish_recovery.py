@@ -23,6 +23,10 @@ from swap_settler.recovery.usecases.prove_recovery import FIRST, SWAPS_AT_ONCE
 
 NOT_HELD: Final = "is not held, or is paid: a payment is explained, not released"
 
+NEW_EVIDENCE: Final = (
+    "has ended or has new evidence: run swapctl recovery status, and order it again"
+)
+
 
 class FinishRecovery:
     """An operator answers for it that no forgotten payment can be made once more.
@@ -66,22 +70,39 @@ class FinishRecovery:
             for one in [known.get((payment.network, payment.paid_id))]
         ]
 
-    async def __call__(self, id: int, *, by: str, reason: str) -> None:
+    async def require_open(self, id: int, *, evidence: int | None) -> Recovery:
         """
         :param id: as it was shown: another one that began meanwhile stays open.
-        :raises Refused: when it is not open.
+        :param evidence: how much was known of it; None: whatever is known now.
+        :raises Refused: when it is not open, or more is known of it.
         """
         found = await self._recoveries.find()
         if found is None or found.id != id or found.ended is not None:
             raise Refused(f"recovery {id} is not open")
+        if evidence not in (None, found.evidence):
+            raise Refused(f"Recovery {id} {NEW_EVIDENCE}")
+        return found
+
+    async def find_hold(self, id: int) -> RetainedHold:
+        """
+        :raises Refused: when it is not held.
+        """
+        for hold in await self._recoveries.retained_holds():
+            if hold.id == id:
+                return hold
+        raise Refused(f"{id} {NOT_HELD}")
+
+    async def __call__(self, id: int, *, evidence: int | None = None, by: str, reason: str) -> None:
+        """
+        :raises Refused: as `require_open` does.
+        """
+        found = await self.require_open(id, evidence=evidence)
         booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
         ids = {(one.network, one.paid_id): one for one in await self._ids(found.began_at)}
         paid = [one for key, one in ids.items() if key in booked]
         findings = Findings(paid, has_unknown=bool(booked - ids.keys()), evidence=found.evidence)
         if not await self._recoveries.finish(id, findings, by=by, reason=reason):
-            raise Refused(
-                f"Recovery {id} has ended or has new evidence: run swapctl recovery status"
-            )
+            raise Refused(f"Recovery {id} {NEW_EVIDENCE}")
         observe.ended(id, by=by, reason=reason)
         await self.find()
 

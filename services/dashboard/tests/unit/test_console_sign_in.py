@@ -1,0 +1,90 @@
+"""A sign-in to the console counts as failed only where a service said so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from swap_dashboard.console.adapters.memory import MemoryAttempts, MemorySessions
+from swap_dashboard.console.domain.attempts import FREE
+from swap_dashboard.console.ports import Identity, OperatorApi, ServiceAway, ServiceName
+from swap_dashboard.console.usecases.sign_in import SignIn, SignInBlocked, SignInRefused
+
+NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
+FROM = {"browser": "a browser", "address": "203.0.113.7"}
+
+
+class Services:
+    """Services that know one token, and may be away."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+
+    async def identify(self, token: str) -> Identity | None:
+        if self.is_away:
+            raise ServiceAway(ServiceName.SETTLER)
+        return Identity("ann", "operator") if token == "ann's" else None
+
+    def as_operator(self, token: str) -> OperatorApi:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def services() -> Services:
+    return Services()
+
+
+@pytest.fixture
+def sign_in(services: Services) -> SignIn:
+    hour = timedelta(hours=1)
+    return SignIn(
+        services,
+        MemorySessions(idle=hour, lifetime=hour),
+        MemoryAttempts(),
+        clock=lambda: NOW,
+        new_id=uuid4,
+        new_token=lambda: "secret",
+    )
+
+
+async def test_attempts_while_services_are_away_block_nobody(
+    services: Services, sign_in: SignIn
+) -> None:
+    services.is_away = True
+    for _ in range(FREE + 3):
+        with pytest.raises(ServiceAway):
+            await sign_in("ann's", **FROM)
+    services.is_away = False
+
+    assert await sign_in("ann's", **FROM) == "secret"
+
+
+async def test_an_attempt_while_services_are_away_forgives_no_failure(
+    services: Services, sign_in: SignIn
+) -> None:
+    for _ in range(FREE):
+        with pytest.raises(SignInRefused):
+            await sign_in("wrong", **FROM)
+    services.is_away = True
+    with pytest.raises(ServiceAway):
+        await sign_in("wrong", **FROM)
+    services.is_away = False
+
+    with pytest.raises(SignInRefused):
+        await sign_in("wrong", **FROM)
+    with pytest.raises(SignInBlocked):
+        await sign_in("ann's", **FROM)
+
+
+def test_an_attempt_that_is_taken_back_ends_no_pause_of_others() -> None:
+    attempts, address = MemoryAttempts(), FROM["address"]
+    for _ in range(FREE + 1):
+        assert attempts.begin(address, NOW) is None
+    later = NOW + timedelta(seconds=2)
+    assert attempts.begin(address, later) is None
+
+    attempts.take_back(address)
+
+    assert attempts.begin(address, later) == later + timedelta(seconds=2)
