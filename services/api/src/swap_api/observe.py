@@ -98,7 +98,7 @@ def shown_behind(because: str) -> None:
 
 
 def heads_unreadable(error: Exception) -> None:
-    log.warning("heads unreadable", reason=str(error).splitlines()[0])
+    log.warning("heads unreadable", reason=_first_line(error))
 
 
 def counters_unavailable(error: Exception) -> None:
@@ -207,3 +207,7 @@ def halts_changed(networks: Collection[str]) -> None:
 
 def deposit_addresses_unverified(network: str, error: Exception) -> None:
     log.warning("deposit addresses not verified", network=network, error=str(error))
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
