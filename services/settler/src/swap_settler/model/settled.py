@@ -19,8 +19,8 @@ class Settled:
     entries: tuple[LedgerTransaction, ...] = ()
     refunds_due: tuple[Leg, ...] = ()
 
-    def after(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
-        """Return it with what was written before."""
+    def preceded_by(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
+        """Return the step with entries and intents that were written before its own."""
         return replace(self, entries=(*entries, *self.entries), intents=(*intents, *self.intents))
 
 
@@ -34,21 +34,20 @@ class PayoutResources(TypedDict):
 
 def changes_of(before: Swap, done: Settled) -> Changes:
     """Return what is to be saved of all steps of a fact."""
-    after = done.swap.deposits.values()
     relay = done.swap.relay
     is_relay_changed = relay is not None and before.intents.get(relay.id) != relay
     return Changes(
         swap=done.swap,
         previous_status=before.status,
-        deposits=tuple(d for d in after if before.deposits.get(d.id) != d),
+        deposits=tuple(d for d in done.swap.deposits.values() if before.deposits.get(d.id) != d),
         intents=(*done.intents, relay) if relay is not None and is_relay_changed else done.intents,
         ledger=done.entries,
         refunds_due=done.refunds_due,
-        is_requote_due=_asks_anew(before, done.swap),
+        is_requote_due=_needs_new_quote(before, done.swap),
     )
 
 
-def _asks_anew(before: Swap, after: Swap) -> bool:
+def _needs_new_quote(before: Swap, swap: Swap) -> bool:
     """Whether the quoter has not been asked about what the swap holds now."""
-    is_the_same = before.credited_base_units == after.credited_base_units
-    return after.asks_for_another_quote and not (is_the_same and before.asks_for_another_quote)
+    is_the_same = before.credited_base_units == swap.credited_base_units
+    return swap.asks_for_another_quote and not (is_the_same and before.asks_for_another_quote)

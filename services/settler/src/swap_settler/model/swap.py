@@ -388,7 +388,10 @@ class Swap:
         """Return the swap after one more fact. Every fact spends one sequence."""
         return replace(self, sequence=self.sequence + 1, changed_at=at)
 
-    def after(self, trigger: Trigger) -> Swap:
+    def with_trigger(self, trigger: Trigger) -> Swap:
+        """
+        :raises IllegalTransition: when the status has no such edge.
+        """
         return replace(self, status=next_status(self.status, trigger))
 
     def with_deposit(self, deposit: Deposit) -> Swap:

@@ -75,7 +75,7 @@ def leave_out_later(
             break
         cut = give_back_deposit(done.swap, deposit, deposit.main_base_units)
         due = (*done.refunds_due, *cut.refunds_due)
-        done = replace(cut.after(*done.entries), refunds_due=due)
+        done = replace(cut.preceded_by(*done.entries), refunds_due=due)
     return changes_of(swap, done) if done.entries else NOTHING
 
 

@@ -54,7 +54,7 @@ def decide(
     known = swap.deposits.get(fact.deposit.id)
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
-    deposit = replace(_after(known, fact.deposit), swap_id=swap.id)
+    deposit = replace(_merge_decided(known, fact.deposit), swap_id=swap.id)
     updated_swap = with_authorization_progress(swap.on(at), deposit, fact.state)
     match fact.state:
         case FactState.SEEN:
@@ -77,7 +77,7 @@ def attach(
     done = Settled(lock_quote(updated_swap, at))
     if entries:
         done = settle(done.swap, at, **resources)
-    return changes_of(swap, done.after(*entries))
+    return changes_of(swap, done.preceded_by(*entries))
 
 
 def take(
@@ -129,7 +129,7 @@ def decide_unmatched(
     """
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
-    deposit = _after(known, fact.deposit)
+    deposit = _merge_decided(known, fact.deposit)
     if fact.state is not FactState.CONFIRMED:
         return _not_final(known, deposit, fact.state, claim)
     if not is_ours:
@@ -161,7 +161,7 @@ def _not_final(
     return Changes(deposits=(updated_deposit,), intents=(dead,), ledger=entries)
 
 
-def _after(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
+def _merge_decided(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
     """Return the newest fact with what was decided before."""
     if known is None:
         return updated_deposit
@@ -213,9 +213,9 @@ def _credit(
 ) -> Settled:
     own_deposit = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
-        return give_back_deposit(swap, own_deposit, own_deposit.base_units).after(credit)
+        return give_back_deposit(swap, own_deposit, own_deposit.base_units).preceded_by(credit)
     funded = lock_quote(swap.with_deposit(own_deposit), at)
-    return settle(funded, at, **resources).after(credit)
+    return settle(funded, at, **resources).preceded_by(credit)
 
 
 def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
@@ -257,7 +257,7 @@ def _reverse_credit(swap: Swap, known: Deposit, *, version: int, at: datetime) -
             entries += undone.entries
         if leg is not None or swap.status is Status.FAILED:
             entries.append(ledger.claim_reversed(freed, known, leg, version=version))
-    done = take_back(freed, known, version=version).after(*entries, intents=tuple(intents))
+    done = take_back(freed, known, version=version).preceded_by(*entries, intents=tuple(intents))
     if not known.main_base_units:
         return done
     match swap.status:

@@ -29,5 +29,5 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
     if swap.credited_base_units:
         done = give_back(due, FailReason.RECEIVED_LESS, at)
         return changes_of(swap, done)
-    expired = replace(due.after(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
+    expired = replace(due.with_trigger(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
     return Changes(swap=expired, previous_status=swap.status)

@@ -122,7 +122,7 @@ def _in_a_block(
     confirmed, final = _final(intent, payout, at, treasury)
     leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
     if leg is None and intent.kind is IntentKind.REFUND:
-        paid = replace(paid.after(Trigger.REFUND_CONFIRMED), closed_at=at)
+        paid = replace(paid.with_trigger(Trigger.REFUND_CONFIRMED), closed_at=at)
     reorged_out = paid.reorged_out_of(leg) if paid.is_paid_for(confirmed) else ()
     earned = ledger.partner_fee_earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
     lost = (ledger.lost(paid, d, leg) for d in reorged_out)
@@ -195,7 +195,7 @@ def abandon_payment(
         done = fail(freed, fails_for, at)
     else:
         done = _ended(freed, dead, at)
-    return changes_of(swap, done.after(*undone.entries, intents=(dead, *undone.intents)))
+    return changes_of(swap, done.preceded_by(*undone.entries, intents=(dead, *undone.intents)))
 
 
 def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) -> Changes:
@@ -235,7 +235,7 @@ def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
         if leg is not None or dead.kind is IntentKind.CLAIM:
             entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
         reversed_credit = take_back(done.swap, deposit, version=deposit.version)
-        done = reversed_credit.after(*entries, intents=done.intents)
+        done = reversed_credit.preceded_by(*entries, intents=done.intents)
         # Seen again, it is credited again when it is final.
         left = replace(done.swap.deposits[deposit.id], state=deposit.state)
         done = replace(done, swap=done.swap.with_deposit(left))

@@ -67,7 +67,7 @@ def complete(done: Settled, *, at: datetime) -> Settled:
         return done
     if swap.quote.refuel is not None and (swap.refuel is None or not swap.refuel.has_left):
         return done
-    return replace(done, swap=replace(swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at))
+    return replace(done, swap=replace(swap.with_trigger(Trigger.PAYOUT_CONFIRMED), closed_at=at))
 
 
 def claim(done: Settled) -> Settled:
@@ -108,5 +108,5 @@ def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:
         entry = ledger.payout_released(freed, dead)
         done = Settled(freed, (dead,), (entry,))
     done = claim(done)
-    completed = replace(done.swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at)
+    completed = replace(done.swap.with_trigger(Trigger.PAYOUT_CONFIRMED), closed_at=at)
     return changes_of(swap, replace(done, swap=completed))

@@ -71,13 +71,13 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
         due_at=at,
         created_at=at,
     )
-    after = updated_swap.with_intent(refund)
-    entries = [ledger.refund_cost(after, refund)] if cost else []
+    with_refund = updated_swap.with_intent(refund)
+    entries = [ledger.refund_cost(with_refund, refund)] if cost else []
     if leg is not None:
-        entries.insert(0, ledger.unclaimed(after, on_leg, leg))
-    entries.append(ledger.payout_reserved(after, refund))
+        entries.insert(0, ledger.unclaimed(with_refund, on_leg, leg))
+    entries.append(ledger.payout_reserved(with_refund, refund))
     return Changes(
-        swap=after, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
+        swap=with_refund, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
     )
 
 
@@ -125,7 +125,7 @@ def released(swap: Swap, intent: Intent) -> Settled:
     match intent.kind:
         case IntentKind.OUTPUT:
             done = _refuel_released(swap)
-            return done.after(freed, ledger.quote_reversed(swap, intent))
+            return done.preceded_by(freed, ledger.quote_reversed(swap, intent))
         case IntentKind.REFUND:
             return Settled(swap, entries=(freed, *_refund_reversed(swap, intent)))
         case _:

@@ -68,7 +68,7 @@ def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Sett
         return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
     filled = _without_excess(swap)
     paid = _pay(filled.swap, at, resources["paid_id"])
-    return replace(paid.after(*filled.entries), refunds_due=filled.refunds_due)
+    return replace(paid.preceded_by(*filled.entries), refunds_due=filled.refunds_due)
 
 
 def _with_refuel_if_it_can_be(swap: Swap, available: int) -> Swap:
@@ -82,7 +82,7 @@ def give_back(swap: Swap, reason: FailReason, at: datetime) -> Settled:
     """Refund what the main leg holds, or end the swap where nobody said where to."""
     if swap.terms.refund_address is None:
         return fail(swap, reason, at)
-    pending = replace(swap.after(Trigger.ABANDONED_REFUNDABLE), fail_reason=reason)
+    pending = replace(swap.with_trigger(Trigger.ABANDONED_REFUNDABLE), fail_reason=reason)
     return Settled(pending, refunds_due=(None,))
 
 
@@ -96,7 +96,9 @@ def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> Settled:
 
 def fail(swap: Swap, reason: FailReason, at: datetime) -> Settled:
     """End the swap; what its main leg holds is claimable."""
-    failed = replace(swap.after(Trigger.ABANDONED_UNREFUNDABLE), fail_reason=reason, closed_at=at)
+    failed = replace(
+        swap.with_trigger(Trigger.ABANDONED_UNREFUNDABLE), fail_reason=reason, closed_at=at
+    )
     held = failed.refundable_base_units
     return Settled(failed, entries=(ledger.claimable(failed, held),) if held else ())
 
@@ -119,7 +121,7 @@ def take_back(swap: Swap, deposit: Deposit, *, version: int) -> Settled:
 
 def waits_again(swap: Swap, at: datetime) -> Swap:
     """Return a swap whose deposit was taken to its beginning, with time to be funded again."""
-    waiting = replace(swap.after(Trigger.DEPOSIT_REVERTED), fail_reason=None)
+    waiting = replace(swap.with_trigger(Trigger.DEPOSIT_REVERTED), fail_reason=None)
     return with_time(unlock_quote(waiting), at)
 
 
@@ -139,7 +141,7 @@ def _without_excess(swap: Swap) -> Settled:
         if part:
             cut = give_back_deposit(done.swap, deposit, part)
             due = (*done.refunds_due, *cut.refunds_due)
-            done = replace(cut.after(*done.entries), refunds_due=due)
+            done = replace(cut.preceded_by(*done.entries), refunds_due=due)
             excess -= part
     return done
 
@@ -163,7 +165,7 @@ def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
         due_at=at,
         created_at=at,
     )
-    paid_for = swap.after(Trigger.DEPOSIT_CONFIRMED).with_intent(output)
+    paid_for = swap.with_trigger(Trigger.DEPOSIT_CONFIRMED).with_intent(output)
     entries = [ledger.quote_executed(paid_for, output), ledger.payout_reserved(paid_for, output)]
     if quote.refuel is not None:
         entries.append(ledger.refuel_bought(paid_for, quote.refuel))
