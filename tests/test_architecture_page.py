@@ -15,9 +15,7 @@ LINK_WITH_NAMES: Final = re.compile(r"\]\(([^)#]+)\) \((`[^)]+)\)")
 def test_every_handler_of_a_topic_is_linked() -> None:
     linked = {(PAGE.parent / link).resolve() for link in LINK.findall(PAGE.read_text())}
     handlers = {
-        path
-        for path in ROOT.glob("services/*/src/**/handlers/*.py")
-        if path.name != "__init__.py"
+        path for path in ROOT.glob("services/*/src/**/handlers/*.py") if path.name != "__init__.py"
     }
     assert handlers
     assert handlers <= linked
@@ -30,7 +28,5 @@ def test_every_name_beside_a_link_is_in_that_file() -> None:
         for name in re.findall(r"`(\w+)`", names)
     ]
     assert named
-    missing = [
-        (link, name) for link, name in named if name not in (PAGE.parent / link).read_text()
-    ]
+    missing = [(link, name) for link, name in named if name not in (PAGE.parent / link).read_text()]
     assert missing == []

@@ -40,7 +40,7 @@ UPDATE withdrawal SET is_booked = true WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
 
 
-class WithdrawalWork:
+class PostgresWithdrawalWork:
     """The part of the unit of work that knows withdrawals."""
 
     _connection: Transaction

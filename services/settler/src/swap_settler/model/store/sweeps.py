@@ -167,7 +167,7 @@ UPDATE refund_due SET due_at = now() + :pause WHERE id = ANY(CAST(:ids AS bigint
 MINED = ("seen", "confirmed")
 
 
-class SweepWork:
+class PostgresSweepWork:
     """The part of the unit of work that knows deposit addresses."""
 
     _connection: Transaction
