@@ -11,7 +11,7 @@ from swap_settler.model.swap import Intent, Leg, Swap
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledStep:
     """The swap after one more step of a fact, with what the step wrote."""
 
     swap: Swap
@@ -19,7 +19,9 @@ class Settled:
     entries: tuple[LedgerTransaction, ...] = ()
     refunds_due: tuple[Leg, ...] = ()
 
-    def preceded_by(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
+    def preceded_by(
+        self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()
+    ) -> SettledStep:
         """Return the step with entries and intents that were written before its own."""
         return replace(self, entries=(*entries, *self.entries), intents=(*intents, *self.intents))
 
@@ -32,7 +34,7 @@ class PayoutResources(TypedDict):
     refuel_available: NotRequired[int]  # of the destination's own coin, where a refuel was quoted
 
 
-def changes_of(before: Swap, done: Settled) -> Changes:
+def changes_of(before: Swap, done: SettledStep) -> Changes:
     """Return what is to be saved of all steps of a fact."""
     relay = done.swap.relay
     is_relay_changed = relay is not None and before.intents.get(relay.id) != relay

@@ -174,7 +174,7 @@ class Intent:
         return self.state in (IntentState.BROADCAST, IntentState.MINED, IntentState.CONFIRMED)
 
     @property
-    def can_be_taken_back(self) -> bool:
+    def is_revocable(self) -> bool:
         """Whether nothing that was signed can pay it: it has no attempt, or only dead ones."""
         unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
         return self.state in unsent and not self.has_open_attempt

@@ -15,7 +15,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.model.authorization import Authorization, SubmittedSignature
 from swap_settler.model.chain_facts import FactState
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.settled import Settled
+from swap_settler.model.settled import SettledStep
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.model.worth import worth
 
@@ -120,13 +120,13 @@ def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactSt
     )
 
 
-def without_idle_relay(done: Settled) -> Settled:
+def without_idle_relay(done: SettledStep) -> SettledStep:
     """Return it without a signature that nothing was signed for, once the swap has its money.
 
     It would take the money a second time. A part of it does not do: anybody can send that.
     """
     swap, relay = done.swap, done.swap.relay
-    if relay is None or not relay.can_be_taken_back:
+    if relay is None or not relay.is_revocable:
         return done
     there = sum(d.base_units for d in swap.deposits.values() if d.is_live)
     if swap.status is Status.DEPOSIT_PENDING and there < swap.quote.requested_base_units:

@@ -36,7 +36,7 @@ class ExpireAuthorizations:
             batch_state = BatchState(swaps, {})
             for swap in swaps.values():
                 relay = swap.relay
-                if relay is not None and relay.can_be_taken_back:
+                if relay is not None and relay.is_revocable:
                     change = ended(
                         swap,
                         relay.id,

@@ -15,18 +15,18 @@ from swap_settler.model.chain_facts import DepositFact, FactState
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import PayoutResources, Settled, changes_of
+from swap_settler.model.settled import PayoutResources, SettledStep, changes_of
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
-from swap_settler.settling.decide.refunds import released
-from swap_settler.settling.decide.settling import (
+from swap_settler.settling.decide.main_leg import (
     give_back_deposit,
     lock_quote,
+    reopen,
+    reverse_credit,
     settle,
-    take_back,
     unlock_quote,
-    waits_again,
     with_time,
 )
+from swap_settler.settling.decide.refunds import released
 
 
 class NotReversible(Exception):
@@ -74,7 +74,7 @@ def attach(
     for deposit in waiting:
         updated_swap = updated_swap.with_deposit(replace(deposit, swap_id=swap.id))
     entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
-    done = Settled(lock_quote(updated_swap, at))
+    done = SettledStep(lock_quote(updated_swap, at))
     if entries:
         done = settle(done.swap, at, **resources)
     return changes_of(swap, done.preceded_by(*entries))
@@ -154,7 +154,7 @@ def _not_final(
     entry = ledger.received_reverted(known, version=deposit.version)
     if claim is None:
         return Changes(deposits=(updated_deposit,), ledger=(entry,))
-    if not claim.can_be_taken_back:
+    if not claim.is_revocable:
         raise NotReversible(f"{known.id}, which was sent to its owner")
     dead = claim.died("a reorg took the deposit before anything could pay for it")
     entries = (ledger.claim_released(dead), entry)
@@ -175,8 +175,8 @@ def _merge_decided(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
     )
 
 
-def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
-    before = Settled(swap)
+def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
+    before = SettledStep(swap)
     if known is not None and known.state is DepositState.CREDITED:
         # Final no more, so a reorg took it; that was said before and comes late, or never.
         before = _reverted(swap, deposit, known, at)
@@ -191,7 +191,7 @@ def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> 
 
 def _confirmed(
     swap: Swap, deposit: Deposit, at: datetime, **resources: Unpack[PayoutResources]
-) -> Settled:
+) -> SettledStep:
     if not deposit.is_booked:
         credit = ledger.credited(swap, deposit)
         return _credit(swap, deposit, at, credit, **resources)
@@ -201,7 +201,7 @@ def _confirmed(
     is_loss = known.state is not DepositState.CREDITED
     lost = [leg for leg in _legs(known) if is_loss and _paid(swap, leg) is PaymentProgress.FINAL]
     entries = tuple(ledger.recovered(swap, again, leg) for leg in lost)
-    return Settled(swap.with_deposit(again), entries=entries)
+    return SettledStep(swap.with_deposit(again), entries=entries)
 
 
 def _credit(
@@ -210,7 +210,7 @@ def _credit(
     at: datetime,
     credit: LedgerTransaction,
     **resources: Unpack[PayoutResources],
-) -> Settled:
+) -> SettledStep:
     own_deposit = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
         return give_back_deposit(swap, own_deposit, own_deposit.base_units).preceded_by(credit)
@@ -218,19 +218,19 @@ def _credit(
     return settle(funded, at, **resources).preceded_by(credit)
 
 
-def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
+def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
     if known is None or not known.is_booked:
         gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
         if swap.status is not Status.DEPOSIT_PENDING:
-            return Settled(gone)
-        return Settled(with_time(unlock_quote(gone), at))
+            return SettledStep(gone)
+        return SettledStep(with_time(unlock_quote(gone), at))
     legs = _legs(known)
     paid = {_paid(swap, leg) for leg in legs}
-    has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.can_be_taken_back
+    has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.is_revocable
     if paid == {PaymentProgress.NOT} and has_refuel_out:
         raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
     if paid == {PaymentProgress.NOT}:
-        return _reverse_credit(swap, known, version=deposit.version, at=at)
+        return _revert_unpaid(swap, known, version=deposit.version, at=at)
     if len(paid) > 1 or (known.is_split and PaymentProgress.PERHAPS in paid):
         raise NotReversible(f"{known.id} of {swap.id}")
     # Once signed bytes are out, the end of the payment decides what this was.
@@ -238,10 +238,10 @@ def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime)
     updated_deposit = replace(known, version=deposit.version)
     entries = tuple(ledger.lost(swap, updated_deposit, leg) for leg in legs) if is_loss else ()
     reverted_deposit = replace(deposit, state=DepositState.REVERTED)
-    return Settled(swap.with_deposit(reverted_deposit), entries=entries)
+    return SettledStep(swap.with_deposit(reverted_deposit), entries=entries)
 
 
-def _reverse_credit(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Settled:
+def _revert_unpaid(swap: Swap, known: Deposit, *, version: int, at: datetime) -> SettledStep:
     """Reverse a credit that nothing was sent for, and whatever was about to be."""
     freed = swap
     intents: list[Intent] = []
@@ -257,14 +257,16 @@ def _reverse_credit(swap: Swap, known: Deposit, *, version: int, at: datetime) -
             entries += undone.entries
         if leg is not None or swap.status is Status.FAILED:
             entries.append(ledger.claim_reversed(freed, known, leg, version=version))
-    done = take_back(freed, known, version=version).preceded_by(*entries, intents=tuple(intents))
+    done = reverse_credit(freed, known, version=version).preceded_by(
+        *entries, intents=tuple(intents)
+    )
     if not known.main_base_units:
         return done
     match swap.status:
         case Status.DEPOSIT_PENDING:
             return replace(done, swap=with_time(unlock_quote(done.swap), at))
         case Status.PAYOUT_PENDING | Status.REFUND_PENDING:
-            return replace(done, swap=waits_again(done.swap, at))
+            return replace(done, swap=reopen(done.swap, at))
         case _:
             return done
 
@@ -281,7 +283,7 @@ def _payment(swap: Swap, leg: Leg) -> Intent | None:
 
 def _paid(swap: Swap, leg: Leg) -> PaymentProgress:
     intent = _payment(swap, leg)
-    if intent is None or intent.can_be_taken_back:
+    if intent is None or intent.is_revocable:
         return PaymentProgress.NOT
     return (
         PaymentProgress.FINAL if intent.state is IntentState.CONFIRMED else PaymentProgress.PERHAPS

@@ -9,7 +9,7 @@ from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import changes_of
 from swap_settler.model.swap import FailReason, Swap
-from swap_settler.settling.decide.settling import give_back
+from swap_settler.settling.decide.main_leg import give_back
 
 
 def decide(swap: Swap, *, at: datetime) -> Changes:
