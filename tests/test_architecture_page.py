@@ -1,4 +1,4 @@
-"""The tables of docs/architecture.md lead to every message's handler, and to the names they give."""
+"""docs/architecture.md leads to every handler, and to the names that it gives."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ REFUSALS: Final = counter("api_refusals", "Refusals by public code", ["code"])
 CREATED: Final = counter("api_swaps_created", "Swaps created", ["source", "destination"])
 REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
 # Alert: grows for long. Each process counts requests by itself.
-COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
+RATE_LIMIT_STORE_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
 # Alert: grows for long.
 QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
 STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
@@ -101,12 +101,12 @@ def heads_unreadable(error: Exception) -> None:
     log.warning("heads unreadable", reason=_first_line(error))
 
 
-def counters_unavailable(error: Exception) -> None:
-    COUNTERS_AWAY.inc()
+def rate_limit_store_unavailable(error: Exception) -> None:
+    RATE_LIMIT_STORE_AWAY.inc()
     log.warning("counters away", reason=f"{type(error).__name__}: {error}")
 
 
-def claim_not_released(error: Exception) -> None:
+def idempotency_claim_not_released(error: Exception) -> None:
     log.warning("claim ends by itself", reason=str(error))
 
 

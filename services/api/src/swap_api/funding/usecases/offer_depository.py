@@ -36,9 +36,9 @@ class OfferDepository:
         ]
         self._depositories = depositories
         self._deposit_address_networks = deposit_address_networks
-        self._against: dict[str, Sequence[str]] = {}
+        self._findings: dict[str, Sequence[str]] = {}
         for network in self._networks:
-            self._take(network.name, ())
+            self._record(network.name, ())
 
     async def refresh(self) -> None:
         """Ask every chain again. What one does not answer stands as it was."""
@@ -48,7 +48,7 @@ class OfferDepository:
         """
         :raises ApiRefusal: while the network's Depository takes no deposits.
         """
-        if not self._against.get(network.name):
+        if not self._findings.get(network.name):
             return
         has_addresses = network.name in self._deposit_address_networks
         other = (
@@ -66,9 +66,9 @@ class OfferDepository:
         except Unavailable as error:
             observe.depository_unknown(network.name, error)
             return
-        self._take(network.name, tuple(found))
+        self._record(network.name, tuple(found))
 
-    def _take(self, network: str, findings: Sequence[str]) -> None:
-        if self._against.get(network) != findings:
-            self._against[network] = findings
+    def _record(self, network: str, findings: Sequence[str]) -> None:
+        if self._findings.get(network) != findings:
+            self._findings[network] = findings
             observe.depository_offered(network, findings)

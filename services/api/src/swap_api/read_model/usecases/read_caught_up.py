@@ -30,7 +30,7 @@ LATE_SECONDS: Final = 10.0
 LATE_MAX: Final = 4096  # more than all places can find late in that time
 
 
-class ReadDecided:
+class ReadCaughtUp:
     """Read swaps of the caller's. What does not come in time is shown as it is stored."""
 
     def __init__(
@@ -57,16 +57,16 @@ class ReadDecided:
         """
         :raises NotFound: for an unknown id and for one of another tenant alike.
         """
-        return await self._decided(swap_id, await find_own_swap(self._swaps, caller, swap_id))
+        return await self._caught_up(swap_id, await find_own_swap(self._swaps, caller, swap_id))
 
     async def by_hash(
         self, caller: Caller, transaction_hash: str
     ) -> tuple[UUID, StoredSwap] | None:
         """Return the caller's newest swap that has the transaction."""
         found = await self._swaps.find_by_hash(caller.app_id, transaction_hash)
-        return found and (found[0], await self._decided(*found))
+        return found and (found[0], await self._caught_up(*found))
 
-    async def _decided(self, swap_id: UUID, stored: StoredSwap) -> StoredSwap:
+    async def _caught_up(self, swap_id: UUID, stored: StoredSwap) -> StoredSwap:
         if stored.sequence >= stored.decided_sequence:
             return stored
         if self._is_late(swap_id, stored):

@@ -9,7 +9,7 @@ from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
 from swap_api.pay_links.usecases.open_link import LinkHolder
 from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.swaps import StoredSwap
-from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
 from swap_api.swaps.store.history import PostgresHistory
 from swap_api.swaps.store.refund_addresses import PostgresRefundAddresses
 from swap_runtime.errors import Unavailable
@@ -17,12 +17,12 @@ from swap_runtime.errors import Unavailable
 NO_ACTION: Final = b"null"
 
 
-class ReadPaySwap:
+class ReadSwapForPayer:
     """Read a swap as its payer sees it, with the one thing to do now."""
 
     def __init__(
         self,
-        decided: ReadDecided,
+        read_caught_up: ReadCaughtUp,
         heads: WatchedHeads,
         rendering: JsonPayRendering,
         *,
@@ -30,7 +30,7 @@ class ReadPaySwap:
         history: PostgresHistory,
         refund_addresses: PostgresRefundAddresses,
     ) -> None:
-        self._decided = decided
+        self._read_caught_up = read_caught_up
         self._heads = heads
         self._rendering = rendering
         self._deposit = deposit
@@ -44,7 +44,7 @@ class ReadPaySwap:
         :raises NotFound: for an unknown id.
         :raises ApiRefusal: for a source address that is none.
         """
-        stored = await self._decided.by_id(holder.caller, swap_id)
+        stored = await self._read_caught_up.by_id(holder.caller, swap_id)
         action, events, refund_address = await asyncio.gather(
             self._action(stored, swap_id, source_address),
             self._history.events(swap_id),
