@@ -1,4 +1,4 @@
-"""The table of endpoints."""
+"""All endpoints of the public port. `http/operator_routes.py` has those of the internal port."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def endpoints(
     figures: FigureEndpoints,
     member_swaps: ManagedSwapEndpoints,
 ) -> list[Endpoint]:
-    """Return every address of the public port but the document that describes them."""
+    """Return every endpoint of the public port except the OpenAPI document."""
     for_members = (
         endpoint
         for endpoint in management(

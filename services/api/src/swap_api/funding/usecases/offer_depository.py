@@ -1,3 +1,5 @@
+"""Whether a network's Depository accepts deposits: a price for one is refused while it does not."""
+
 from __future__ import annotations
 
 import asyncio
@@ -13,10 +15,10 @@ from swap_runtime.errors import Unavailable
 
 
 class OfferDepository:
-    """Take swaps through a Depository only while the calls that we ask for would not revert.
+    """Refuse swaps through a Depository while it would revert their deposits.
 
-    Each is offered until its chain says that it is paused, or does not list our Treasury, and
-    again once the chain says otherwise: nodes that are away close nothing, and open nothing.
+    Every Depository is offered until its chain reports that it is paused or does not list our
+    Treasury, and again once the chain reports otherwise. An unreachable node changes nothing.
     """
 
     def __init__(
@@ -27,7 +29,8 @@ class OfferDepository:
         deposit_address_networks: AbstractSet[str],
     ) -> None:
         """
-        :param deposit_address_networks: where a deposit address is another way; it may grow.
+        :param deposit_address_networks: where a deposit address is another way: a live set, to
+            which `OfferDepositAddresses` adds networks.
         """
         self._networks = [
             network
@@ -41,7 +44,7 @@ class OfferDepository:
             self._record(network.name, ())
 
     async def refresh(self) -> None:
-        """Ask every chain again. What one does not answer stands as it was."""
+        """Read every Depository again. The findings of a chain that does not answer stay."""
         await asyncio.gather(*(self._ask(network) for network in self._networks))
 
     def require(self, network: Network) -> None:

@@ -1,3 +1,5 @@
+"""What a pay page shows: the swap, its events, and what the payer has to do now."""
+
 from __future__ import annotations
 
 import asyncio
@@ -41,7 +43,8 @@ class ReadSwapForPayer:
         self, holder: LinkHolder, swap_id: UUID, source_address: str | None = None
     ) -> bytes:
         """
-        :raises NotFound: for an unknown id.
+        :param source_address: the payer's wallet, if known: it may have to approve or sign.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         :raises ApiRefusal: for a source address that is none.
         """
         stored = await self._read_caught_up.by_id(holder.caller, swap_id)
@@ -64,5 +67,5 @@ class ReadSwapForPayer:
         try:
             _, action = await self._deposit.now(stored, swap_id, source_address)
         except Unavailable:
-            return NO_ACTION  # a swap is shown although no node answers
+            return NO_ACTION  # without an answer of a node, the swap is shown without its action
         return action
