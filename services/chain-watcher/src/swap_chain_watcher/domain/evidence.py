@@ -19,9 +19,13 @@ Key = tuple[str, UUID]  # block hash and movement
 class EvidenceQuery:
     """What has to be read, under the cursor's lock, before a batch is decided."""
 
-    awaiting: frozenset[UUID] = frozenset()  # which of these a second provider has verified
-    needs_unverified: bool = False  # what of each token no second provider has verified
-    trusted_since: datetime | None = None  # what was confirmed by one provider's report since then
+    awaiting_second_provider: frozenset[UUID] = (
+        frozenset()
+    )  # which of these a second provider has verified
+    needs_unverified_sums: bool = False  # what of each token no second provider has verified
+    single_provider_since: datetime | None = (
+        None  # what was confirmed by one provider's report since then
+    )
 
     @classmethod
     def of(
@@ -29,11 +33,11 @@ class EvidenceQuery:
     ) -> EvidenceQuery:
         """Return what a network's configuration makes necessary: nothing where no rule applies."""
         if policy.has_second_provider:
-            awaiting = frozenset(t.movement.id for t in open_ if t.awaits_second_provider)
-            return cls(awaiting, needs_unverified=has_deposits)
+            waiting = frozenset(t.movement.id for t in open_ if t.awaits_second_provider)
+            return cls(waiting, needs_unverified_sums=has_deposits)
         if policy.caps is None:
             return cls()
-        return cls(trusted_since=at - policy.caps.span)
+        return cls(single_provider_since=at - policy.caps.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Evidence:
 
     verified_keys: AbstractSet[Key] = frozenset()
     unverified_sums: Mapping[str, int] = field(default_factory=dict)
-    trusted_sums: Mapping[str, int] = field(default_factory=dict)
+    single_provider_sums: Mapping[str, int] = field(default_factory=dict)
 
 
 NO_EVIDENCE_QUERY: Final = EvidenceQuery()
@@ -75,7 +79,7 @@ class WithheldDeposits:
     oldest: timedelta
 
 
-class Allowance:
+class CapBudget:
     """What of each token may still be confirmed by one provider's report, the oldest first.
 
     A deposit that has no room waits, and no younger one of its token goes before it. One that is
@@ -87,7 +91,7 @@ class Allowance:
         self._used = dict(used)
         self._closed: set[str] = set()
 
-    def admits(self, movement: Movement) -> bool:
+    def reserve(self, movement: Movement) -> bool:
         """Whether there is room for the deposit, which then is taken."""
         token, cap = movement.token.lower(), self._caps.get(movement.token.lower(), 0)
         used = self._used.get(token, 0) + movement.base_units
