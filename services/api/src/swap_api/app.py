@@ -1,4 +1,4 @@
-"""Builds the api. The only module that knows every concrete class."""
+"""Wires the api: its packages, the two HTTP ports and the consumer."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the public port and the consumer are made of."""
+    """What `build` starts and stops; tests also use single parts."""
 
     app: Router
     endpoints: Sequence[Endpoint]  # of the public port

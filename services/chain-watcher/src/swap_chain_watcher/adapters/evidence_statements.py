@@ -1,4 +1,4 @@
-"""What the watcher knows of its reports: who verified them, what waits, and what was trusted."""
+"""SQL about evidence: what a second provider verified, what waits, what a single one confirmed."""
 
 from typing import Final
 
