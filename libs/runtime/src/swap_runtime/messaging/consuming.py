@@ -67,28 +67,29 @@ def consume(
     to: Subscriptions,
     topic: Topic[Body],
     *,
-    group: str,
+    consumer_name: str,
     usecase: UseCase[Body],
     parking: Parking,
-    rest: timedelta = timedelta(milliseconds=100),
+    pause: timedelta = timedelta(milliseconds=100),
 ) -> None:
     """Subscribe a use case to a topic, on Kafka and on the sweep.
 
     Everything is spelled out because FastStream's defaults lose money: it acknowledges before
     the handler runs, starts at the newest offset, and decodes where nothing can be parked.
 
-    :param group: the consumer's name in the inbox. Its Kafka group is of this topic alone, so
+    :param consumer_name: the name in the inbox. Its Kafka group is of this topic alone, so
         that a rebalance of one topic does not stop the others.
-    :param rest: the pause after each batch that is not full, longer while messages come quickly,
+    :param pause: after each batch that is not full, longer while messages come quickly,
         so that batches are few and large; zero where a payout waits for what is handled.
     """
-    consumer = Consumer(topic, group, Batches(topic, usecase, parking, consumer=group))
+    batches = Batches(topic, usecase, parking, consumer=consumer_name)
+    consumer = Consumer(topic, consumer_name, batches)
     subscriber = to.broker.subscriber(
         topic.name,
-        group_id=f"{group}.{topic.name}",
+        group_id=f"{consumer_name}.{topic.name}",
         batch=True,
         max_records=RECORDS_MAX,
-        batch_timeout_ms=POLL_MS if rest else HURRIED_POLL_MS,
+        batch_timeout_ms=POLL_MS if pause else HURRIED_POLL_MS,
         auto_offset_reset="earliest",
         ack_policy=AckPolicy.NACK_ON_ERROR,
         no_reply=True,  # a header of the sender would name the topic of a reply
@@ -99,7 +100,7 @@ def consume(
         fetch_max_wait_ms=to.kafka.fetch_max_wait_ms,
     )
 
-    pacing = LoopPacing(rest)
+    pacing = LoopPacing(pause)
 
     @subscriber
     async def on_batch(records: Sequence[Record]) -> None:
