@@ -1,4 +1,8 @@
-"""How every service reads a topic: in batches of bytes, from the start, at least once."""
+"""How every service consumes a topic: batches of bytes, at least once.
+
+A new consumer begins at the earliest offset. A message that cannot be decoded or processed is
+parked: stored for an operator (`parking.py`).
+"""
 
 from __future__ import annotations
 
@@ -49,11 +53,11 @@ class Subscriptions:
 
 
 def build_broker(kafka: KafkaSettings) -> KafkaBroker:
-    """Return the broker with the settings that keep money."""
+    """Return a broker for consuming. Nothing is published through it: see `producing.py`."""
     return KafkaBroker(
         kafka.bootstrap_servers.split(","),
         acks="all",
-        enable_idempotence=False,  # stops for good after some errors; inboxes drop copies
+        enable_idempotence=False,
         allow_auto_create_topics=False,
         graceful_timeout=STOP_SECONDS,
         # Injection would resolve the arguments of each batch in a thread, and wait for it.
@@ -72,10 +76,11 @@ def consume(
     parking: Parking,
     pause: timedelta = timedelta(milliseconds=100),
 ) -> None:
-    """Subscribe a use case to a topic, on Kafka and on the sweep.
+    """Subscribe a use case to a topic.
 
-    Everything is spelled out because FastStream's defaults lose money: it acknowledges before
-    the handler runs, starts at the newest offset, and decodes where nothing can be parked.
+    `sweep.py` hands the same use case the messages that Kafka does not deliver, from the senders'
+    outboxes. FastStream's defaults lose messages, so each option is set: it acknowledges before the
+    handler runs, starts at the newest offset, and decodes before a message can be parked.
 
     :param consumer_name: the name in the inbox. Its Kafka group is of this topic alone, so
         that a rebalance of one topic does not stop the others.
@@ -122,10 +127,10 @@ def consume(
 
 @contextmanager
 def _paused_fetching(client: Any) -> Iterator[None]:
-    """Fetch nothing meanwhile, so that the next batch is everything that came.
+    """Fetch nothing while a batch is handled, so that the next batch is large.
 
-    aiokafka fetches ahead once: the first messages that come after a poll. The next poll would
-    return these few at once.
+    Otherwise aiokafka fetches the first few messages that arrive meanwhile, and the next poll
+    returns only these.
 
     :param client: aiokafka's consumer; FastStream's test broker has none.
     """
@@ -150,7 +155,7 @@ def _security(kafka: KafkaSettings) -> BaseSecurity:
 
 
 def _logger() -> logging.Logger:
-    """FastStream says every message at INFO; its warnings and what it swallows are kept."""
+    """Return a logger for FastStream without INFO, which would log every message."""
     logger = logging.getLogger("faststream")
     logger.setLevel(logging.WARNING)
     use_json_output(logger)
@@ -205,7 +210,7 @@ def _message_id(header: bytes | None) -> UUID | None:
 
 
 def _position(header: bytes | None) -> Position | None:
-    """Read `source/xid/id`, as the relay writes it. Nonsense is no position."""
+    """Read the outbox position `source/xid/id`, as `relay.py` writes it; None for other text."""
     try:
         source, xid, id_ = (header or b"").decode().split("/")
         position = Position(source, int(xid), int(id_))

@@ -168,7 +168,7 @@ MINED = ("seen", "confirmed")
 
 
 class PostgresSweepWork:
-    """The part of the unit of work that knows deposit addresses."""
+    """Mixin of PostgresWork: statements about deposit addresses and their sweeps."""
 
     _connection: Transaction
 
