@@ -56,8 +56,6 @@ def build_broker(kafka: KafkaSettings) -> KafkaBroker:
     """Return a broker for consuming. Nothing is published through it: see `producing.py`."""
     return KafkaBroker(
         kafka.bootstrap_servers.split(","),
-        acks="all",
-        enable_idempotence=False,
         allow_auto_create_topics=False,
         graceful_timeout=STOP_SECONDS,
         # Injection would resolve the arguments of each batch in a thread, and wait for it.
