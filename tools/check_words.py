@@ -1,4 +1,4 @@
-"""Fail on a word in an identifier that the glossary avoids, or a domain class without entry."""
+"""Fail on an avoided word in an identifier, a domain class without entry, or a term with two."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -44,6 +45,7 @@ class Glossary:
     classes: frozenset[str]
     without_entry: frozenset[str]
     public: frozenset[str] = frozenset()
+    repeated: tuple[str, ...] = ()  # terms with more than one row
 
 
 def segments_of(identifier: str) -> tuple[str, ...]:
@@ -55,10 +57,13 @@ def read_glossary(text: str) -> Glossary:
     tables, _, public = tables.partition(PUBLIC)
     avoided: list[Avoided] = []
     classes: set[str] = set()
+    terms: Counter[str] = Counter()
     for line in tables.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.startswith("|") or len(cells) != COLUMNS:
             continue
+        if cells[0] != "Term" and cells[0].strip("-"):
+            terms[cells[0]] += 1
         avoided += [
             Avoided(segments_of(word), bool(alone)) for word, alone in QUOTED.findall(cells[2])
         ]
@@ -68,6 +73,7 @@ def read_glossary(text: str) -> Glossary:
         frozenset(classes),
         frozenset(name for name, _ in QUOTED.findall(rest)),
         frozenset(name for name, _ in QUOTED.findall(public)),
+        tuple(term for term, rows in terms.items() if rows > 1),
     )
 
 
@@ -148,6 +154,7 @@ def faults(glossary: Glossary, found: set[str], left: set[str], paths: Sequence[
     return [
         *(f"{name}: the glossary avoids this word" for name in sorted(found - left)),
         *(f"{LEFT}: no longer needed: {name}" for name in sorted(left - found)),
+        *(f"{GLOSSARY}: more than one row for the term {term}" for term in glossary.repeated),
         *(f"{GLOSSARY}: no entry for the class {name}" for name in sorted(present - known)),
         *(
             f"{GLOSSARY}: names a class that does not exist: {name}"

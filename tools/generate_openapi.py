@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import get_type_hints
 
 from swap_api.http.openapi import openapi_document
+from swap_api.public_endpoints import endpoints
 from swap_api.settings import ApiGroup
-from swap_api.table import endpoints
 
 
 def document() -> str:

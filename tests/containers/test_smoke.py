@@ -114,7 +114,7 @@ async def test_a_message_goes_through_outbox_kafka_and_inbox(
     consume(
         settler.subscriptions,
         HINTED,
-        group="settler",
+        consumer_name="settler",
         usecase=remember,
         parking=settler.parking("settler"),
     )

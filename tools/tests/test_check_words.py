@@ -86,6 +86,12 @@ def test_an_entry_for_a_class_that_is_gone_fails(glossary: Glossary, module: Pat
     ]
 
 
+def test_a_second_row_of_a_term_fails(module: Path) -> None:
+    twice = PAGE.replace("| reconcile |", "| reconcile | Again. | | |\n| reconcile |")
+    [fault] = found(read_glossary(twice), module)
+    assert fault.endswith("more than one row for the term reconcile")
+
+
 def test_columns_of_a_table_keep_the_names_of_the_database() -> None:
     row = ast.parse("class Row(Table, table=True):\n    kept: int = 0\n    def f(self): ...")
     assert set(identifiers(row)) == {"Row", "f", "self"}

@@ -20,6 +20,7 @@ from swap_compose.places import HostPorts
 from swap_compose.secrets import make_secrets
 from swap_compose.webhooks import make_partners, play, receive
 from swap_stack.daemon import StackError
+from swap_stack.node import NodeError
 
 JOBS: dict[str, Callable[[], None]] = {
     "secrets": make_secrets,
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(__doc__)
     try:
         JOBS[arguments[0]]()
-    except StackError as error:
+    except (NodeError, StackError) as error:
         sys.exit(str(error))
 
 

@@ -58,10 +58,18 @@ async def make_topics(environ: Mapping[str, str]) -> None:
 
 
 async def prepare_chains(ports: HostPorts) -> None:
-    """Deploy and fund what is missing, and write the catalogue and the first prices."""
+    """Deploy and fund what is missing, and write the catalogue and the first prices.
+
+    :raises StackError: when a chain has lost the contracts that were deployed on it.
+    :raises NodeError: when a node refuses a request, or a transaction fails.
+    """
     keys = development_keys(load_or_make(STACK.secrets_file).signer_key)
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_prepare(chain, keys, ports)) for chain in CHAINS]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_prepare(chain, keys, ports)) for chain in CHAINS]
+    except ExceptionGroup as failed:
+        # The first ended the other chains' preparation.
+        raise failed.exceptions[0] from None
     chains = tuple(task.result() for task in tasks)
     if not STACK.prices_file.exists():
         # Whoever changed a price by hand keeps it.

@@ -28,6 +28,7 @@ from swap_runtime.catalogue import load_catalogue
 from swap_runtime.setting_files import read_variable
 from swap_stack.daemon import StackError
 from swap_stack.database import show_to_auditor
+from swap_stack.node import NodeError
 
 APP = Path(__file__).resolve().parents[3]
 INTERNAL_PORT = 8081  # of the Dockerfile
@@ -93,7 +94,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(__doc__)
     try:
         job()
-    except (ChainError, StackError) as error:
+    except (ChainError, NodeError, StackError) as error:
         sys.exit(str(error))
 
 

@@ -18,7 +18,8 @@ from swap_stack.keys import DevelopmentKeys, development_keys
 from swap_stack.node import Node
 from swap_stack.parts.anvil import CHAINS, DevelopmentChain
 
-# Public nodes of the catalogue: the ports that `kubectl port-forward` opens (deploy/k8s/README.md).
+# The catalogue's public nodes, for wallets outside of the cluster: local ports that
+# `kubectl port-forward` opens (deploy/k8s/README.md).
 FORWARDED = {
     "ETHEREUM_DEVNET": "http://127.0.0.1:28011",
     "BASE_DEVNET": "http://127.0.0.1:28012",
@@ -33,6 +34,7 @@ async def prepare_chains(
     """Deploy and fund what is missing, then write the ConfigMaps `catalogue` and `prices`.
 
     :raises StackError: when a chain has lost the contracts that were deployed on it.
+    :raises NodeError: when a node refuses a request, or a transaction fails.
     """
     keys = development_keys(signer_key)
     with TemporaryDirectory() as folder:
@@ -45,6 +47,9 @@ async def prepare_chains(
                     group.create_task(_prepare(chain, urls[chain.network], keys, file, root))
                     for chain in CHAINS
                 ]
+        except ExceptionGroup as failed:
+            # The first ended the other chains' preparation.
+            raise failed.exceptions[0] from None
         finally:
             # Also after a failure: what is on a chain must not be deployed there again.
             await config_maps.apply(DEPLOYMENTS, {DEPLOYMENTS: _text(read_json(file))})

@@ -17,7 +17,7 @@ from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.chain_facts import SweptFact
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.accounts import Account, AccountKind, LedgerTransaction
-from swap_settler.model.ledger.inventory import AssetKey, Inventory, after, assets_moved
+from swap_settler.model.ledger.inventory import AssetKey, Inventory, assets_moved, inventory_after
 from swap_settler.model.ports import (
     OpenedDeposits,
     OpenedPayouts,
@@ -346,7 +346,7 @@ class FakeUnitOfWork:
         self._save_due(work_due(changes))
         entries = [entry for change in changes for entry in change.ledger]
         touched = await self.lock_inventory(assets_moved(entries))
-        moved = [new for row in touched.values() if (new := after(row, entries)) != row]
+        moved = [new for row in touched.values() if (new := inventory_after(row, entries)) != row]
         for row in moved:
             self.inventory[row.network, row.token] = row
         for account, balance in self.balances.items():

@@ -88,7 +88,7 @@ async def received(kafka: KafkaSettings, group: str, number: int) -> list[Envelo
             has_all.set()
 
     subscriptions = Subscriptions(kafka)
-    consume(subscriptions, NOTES, group=group, usecase=usecase, parking=FakeParking())
+    consume(subscriptions, NOTES, consumer_name=group, usecase=usecase, parking=FakeParking())
     try:
         await subscriptions.broker.start()
         async with asyncio.timeout(WITHIN_SECONDS):

@@ -57,7 +57,7 @@ async def consuming(
     kafka: KafkaSettings, topic: Topic[Note], usecase: UseCase[Note], parking: Parking
 ) -> AsyncIterator[Subscriptions]:
     subscriptions = Subscriptions(kafka)
-    consume(subscriptions, topic, group="test", usecase=usecase, parking=parking)
+    consume(subscriptions, topic, consumer_name="test", usecase=usecase, parking=parking)
     try:
         await subscriptions.broker.start()
         yield subscriptions
@@ -95,7 +95,7 @@ class TestConsume:
 
         async def usecase(_: Sequence[Envelope[Note]]) -> None: ...
 
-        consume(subscriptions, topic, group="test", usecase=usecase, parking=FakeParking())
+        consume(subscriptions, topic, consumer_name="test", usecase=usecase, parking=FakeParking())
 
         (subscriber,) = (any_of for _, any_of in subscriptions.consumers)
         assert subscriber.ack_policy is AckPolicy.NACK_ON_ERROR

@@ -71,7 +71,7 @@ def consuming(service: Service, usecase: UseCase[Note]) -> None:
     consume(
         service.subscriptions,
         HINTED,
-        group="test",
+        consumer_name="test",
         usecase=usecase,
         parking=service.parking("test"),
     )

@@ -1,4 +1,4 @@
-"""Builds the api. The only module that knows every concrete class."""
+"""Wires the api: its packages, the two HTTP ports and the consumer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from swap_api.http.errors import Errors
 from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.unknown_names import UnknownNames
 from swap_api.management.build import Management, build_management
-from swap_api.management.http.table import management as of_management
+from swap_api.management.http.routes import management as of_management
 from swap_api.model.keys import Environment, anybody
 from swap_api.pay_links.build import build_pay_links
+from swap_api.public_endpoints import endpoints
 from swap_api.public_port import build_public_app
 from swap_api.random_ids import request_ids
 from swap_api.read_model.build import Lookups
@@ -44,7 +45,6 @@ from swap_api.swaps.handlers.swaps import subscribe
 from swap_api.swaps.ports import ChainTransactions, Pricing
 from swap_api.swaps.usecases.refresh_prices import RefreshPrices
 from swap_api.swaps.usecases.store_swaps import StoreSwaps
-from swap_api.table import endpoints
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
@@ -68,7 +68,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the public port and the consumer are made of."""
+    """What `build` starts and stops; tests also use single parts."""
 
     app: Router
     endpoints: Sequence[Endpoint]  # of the public port
@@ -187,7 +187,7 @@ def build_parts(
         attachments=funding.attachments,
         pay=pay,
         **routes,
-        swaps_of_members=management.swaps_of_members(lookups, swaps, pay),
+        member_swaps=management.member_swaps(lookups, swaps, pay),
     )
     table, managing = weighed(declared, group.rates.weights), of_management(**routes)
     apps = EndpointApps(UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4))

@@ -22,24 +22,29 @@ UNRECORDED: Final = counter(
 )
 REFUSALS: Final = counter("api_refusals", "Refusals by public code", ["code"])
 CREATED: Final = counter("api_swaps_created", "Swaps created", ["source", "destination"])
-REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
-# Alert: grows for long. Each process counts requests by itself.
-COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
+REPLAYED: Final = counter(
+    "api_answers_replayed", "Requests answered again from their idempotency key"
+)
+# Alert: grows for long. While Redis is unavailable, each process limits rates on its own.
+RATE_LIMIT_STORE_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
 # Alert: grows for long.
 QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
 STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
+# `because` is one of the texts in `ReadCaughtUp`.
 SHOWN_BEHIND: Final = counter(
-    "api_swaps_shown_behind", "Reads that the settler was ahead of", ["because"]
+    "api_swaps_shown_behind",
+    "Swaps answered from a row that is older than the settler's last decision",
+    ["because"],
 )
 
 GASLESS: Final = gauge(
     "api_gasless_offered", "Tokens that can be deposited by a signature now", ["network", "token"]
 )
 DEPOSITORIES: Final = gauge(
-    "api_depository_offered", "Depositories that take deposits now, as far as known", ["network"]
+    "api_depository_offered", "Depositories that accept deposits, as last read", ["network"]
 )
 AUTHORIZATIONS: Final = counter(
-    "api_authorizations_taken", "Signatures that were taken", ["network", "standard"]
+    "api_authorizations_taken", "Signatures that were accepted", ["network", "standard"]
 )
 
 SERVER_ERROR: Final = 500
@@ -54,7 +59,7 @@ def request_answered(route: str, status: int, seconds: float) -> None:
 
 @cache
 def _answers(route: str, status: int) -> tuple[Counter, Histogram]:
-    """Find the two numbers once: that costs more than counting does."""
+    """Cache the labelled metrics: to find them costs more than to count."""
     return ANSWERS.labels(route=route, status=str(status)), DURATION.labels(route=route)
 
 
@@ -105,20 +110,20 @@ def shown_behind(because: str) -> None:
 
 
 def heads_unreadable(error: Exception) -> None:
-    log.warning("heads unreadable", reason=str(error).splitlines()[0])
+    log.warning("heads unreadable", reason=_first_line(error))
 
 
-def counters_unavailable(error: Exception) -> None:
-    COUNTERS_AWAY.inc()
-    log.warning("counters away", reason=f"{type(error).__name__}: {error}")
+def rate_limit_store_unavailable(error: Exception) -> None:
+    RATE_LIMIT_STORE_AWAY.inc()
+    log.warning("rate-limit store unavailable", reason=f"{type(error).__name__}: {error}")
 
 
-def claim_not_released(error: Exception) -> None:
-    log.warning("claim ends by itself", reason=str(error))
+def idempotency_claim_not_released(error: Exception) -> None:
+    log.warning("idempotency claim not released; it expires", reason=str(error))
 
 
 def answer_not_stored(error: Exception) -> None:
-    log.warning("an answer cannot be given again", reason=str(error))
+    log.warning("answer not stored for its idempotency key", reason=str(error))
 
 
 def quoter_unavailable(error: Exception) -> None:
@@ -139,7 +144,7 @@ def member_joined(member_id: UUID, organization_id: UUID) -> None:
 
 
 def gasless_offered(network: str, token: str, findings: Sequence[str]) -> None:
-    """What the catalogue says and the chain does not have is for a person to put right."""
+    """Each finding is a mismatch between catalogue and chain, which an operator must correct."""
     GASLESS.labels(network=network, token=token).set(0 if findings else 1)
     if findings:
         log.error("gasless not offered", network=network, token=token, because=list(findings))
@@ -152,7 +157,7 @@ def gasless_unknown(network: str, error: Exception) -> None:
 
 
 def depository_offered(network: str, findings: Sequence[str]) -> None:
-    """A Depository that is paused, or has lost our Treasury, is for a person to look at."""
+    """Each finding, such as a pause or a Treasury that is not listed, is for an operator."""
     DEPOSITORIES.labels(network=network).set(0 if findings else 1)
     if findings:
         log.error("depository closed", network=network, because=list(findings))
@@ -174,7 +179,7 @@ def allowance_unknown(network: str, error: Exception) -> None:
 
 
 def deposit_hinted(swap_id: UUID, network: str, *, is_sent: bool) -> None:
-    log.info("deposit hinted", swap_id=swap_id, network=network, is_sent=is_sent)
+    log.info("deposit hinted", swap_id=str(swap_id), network=network, is_sent=is_sent)
 
 
 def lookup_failed(network: str, error: Exception) -> None:
@@ -182,35 +187,44 @@ def lookup_failed(network: str, error: Exception) -> None:
 
 
 def attachment_accepted(swap_id: UUID, network: str) -> None:
-    log.info("signature over a transfer taken", swap_id=swap_id, network=network)
+    log.info("signed attachment of a transfer accepted", swap_id=swap_id, network=network)
 
 
 def stops_changed(networks: Collection[str]) -> None:
-    log.warning(
-        "payouts are stopped elsewhere" if networks else "payouts go on", networks=sorted(networks)
-    )
+    """Log to which networks the settler's operators have stopped payouts; `*` is every one."""
+    if networks:
+        log.warning("payouts to networks are stopped", networks=sorted(networks))
+    else:
+        log.warning("payouts are stopped to no network")
 
 
 def source_stops_changed(networks: Collection[str]) -> None:
+    """Log for deposits from which networks the settler's operators have stopped payouts."""
     if networks:
-        log.warning("payouts for what comes from networks are stopped", networks=sorted(networks))
+        log.warning("payouts of deposits from networks are stopped", networks=sorted(networks))
     else:
-        log.warning("payouts for what comes from anywhere go on")
+        log.warning("payouts are stopped for deposits from no network")
 
 
 def closures_changed(networks: Collection[str]) -> None:
+    """Log which networks the settler's operators have closed to new swaps."""
     if networks:
         log.warning("networks are closed to new swaps", networks=sorted(networks))
     else:
-        log.warning("all networks take new swaps")
+        log.warning("no network is closed to new swaps")
 
 
 def halts_changed(networks: Collection[str]) -> None:
+    """Log which networks the chain-watcher has halted, for whatever reason."""
     if networks:
-        log.warning("what is final changed on networks", networks=sorted(networks))
+        log.warning("networks are halted", networks=sorted(networks))
     else:
-        log.warning("no network is halted any more")
+        log.warning("no network is halted")
 
 
 def deposit_addresses_unverified(network: str, error: Exception) -> None:
     log.warning("deposit addresses not verified", network=network, error=str(error))
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -35,7 +35,7 @@ async def consuming(
     broker: Broker, topic: Topic[SwapChanged], usecase: UseCase[SwapChanged]
 ) -> AsyncIterator[Any]:
     subscriptions = Subscriptions(broker.settings)
-    consume(subscriptions, topic, group="api", usecase=usecase, parking=FakeParking())
+    consume(subscriptions, topic, consumer_name="api", usecase=usecase, parking=FakeParking())
     try:
         await subscriptions.broker.start()
         yield subscriptions.consumers[0][1].consumer

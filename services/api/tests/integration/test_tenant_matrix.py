@@ -15,7 +15,7 @@ from tenants import Tenant, a_closed_key, a_tenant, everything_of, link_token
 
 from swap_api.http.endpoints import Endpoint
 from swap_api.model.keys import Scope
-from swap_api.table import endpoints
+from swap_api.public_endpoints import endpoints
 
 pytestmark = pytest.mark.connected
 

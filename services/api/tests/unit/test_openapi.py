@@ -14,7 +14,7 @@ from swap_api.http.endpoints import MANAGEMENT, Endpoint
 from swap_api.http.examples import example_of
 from swap_api.http.openapi import openapi_document
 from swap_api.http.shipped_openapi import shipped_openapi
-from swap_api.table import endpoints
+from swap_api.public_endpoints import endpoints
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.lookups import SwapEventModel

@@ -1,4 +1,4 @@
-"""Builds the chain-watcher. The only module that knows every concrete class."""
+"""Wires the chain-watcher: settings, nodes, stores and use cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of the chain-watcher replace."""
+"""Parts of the chain-watcher that tests replace by fakes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from swap_chain_watcher.domain.deposit_addresses import DueAddresses
 
 
 class DueTargets(Protocol):
-    """Which of the stored deposit addresses are counted now."""
+    """Chooses the deposit addresses whose native balance is read now: coins come without a log."""
 
     async def load_due(
         self,
@@ -20,5 +20,9 @@ class DueTargets(Protocol):
         old_before: datetime,
         old_max: int,
     ) -> DueAddresses:
-        """Return what to count now: of the young the newest, of the others some."""
+        """Return the newest of the young addresses, and of the old ones those counted longest ago.
+
+        :param young_since: addresses assigned after it are young.
+        :param old_before: old addresses are due if they were counted before it.
+        """
         ...

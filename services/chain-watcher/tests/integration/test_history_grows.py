@@ -202,7 +202,9 @@ STATEMENTS: Final = {
     "PUBLISHED_RISES": query_of("PUBLISHED_RISES", addresses=[ADDRESS, *ADDRESSES]),
     "VERIFIED_KEYS": query_of("VERIFIED_KEYS", ids=IDS),
     "UNVERIFIED_SUMS": query_of("UNVERIFIED_SUMS"),
-    "TRUSTED_SUMS": query_of("TRUSTED_SUMS", trusted_since=NOW + timedelta(minutes=BLOCKS - 5)),
+    "SINGLE_PROVIDER_SUMS": query_of(
+        "SINGLE_PROVIDER_SUMS", single_provider_since=NOW + timedelta(minutes=BLOCKS - 5)
+    ),
     "VERIFY": query_of("VERIFY", at_most=250, **MARKED),
     "WITHHOLD": query_of("WITHHOLD", at_most=250, **MARKED),
     "TRUST": query_of("TRUST", at_most=250, **MARKED),

@@ -213,7 +213,7 @@ class TestWhatHasToBeRead:
             a_policy_of_two(), self.OPEN.values(), has_deposits=has_deposits, at=BLOCK.time
         )
 
-        expected = EvidenceQuery(frozenset({id_of("large")}), needs_unverified=has_deposits)
+        expected = EvidenceQuery(frozenset({id_of("large")}), needs_unverified_sums=has_deposits)
         assert query == expected
 
     def test_under_a_cap_is_what_was_confirmed_in_its_span(self) -> None:
@@ -222,7 +222,7 @@ class TestWhatHasToBeRead:
 
         query = EvidenceQuery.of(policy, self.OPEN.values(), has_deposits=True, at=at)
 
-        assert query == EvidenceQuery(trusted_since=at - policy.caps.span)
+        assert query == EvidenceQuery(single_provider_since=at - policy.caps.span)
 
     def test_without_a_rule_is_nothing(self) -> None:
         query = EvidenceQuery.of(a_policy(), self.OPEN.values(), has_deposits=True, at=BLOCK.time)
@@ -262,7 +262,7 @@ class TestCap:
 
     def test_what_was_confirmed_before_counts_and_what_waits_goes_when_there_is_room(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
-        watcher.evidence = Evidence(trusted_sums={TOKEN: HALF + 1})
+        watcher.evidence = Evidence(single_provider_sums={TOKEN: HALF + 1})
         watcher.mines(a_deposit("waits", HALF))
         watcher.mines()
         assert watcher.published_versions() == [("seen", 1)]
@@ -274,7 +274,7 @@ class TestCap:
 
     def test_nothing_younger_goes_before_it(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
-        watcher.evidence = Evidence(trusted_sums={TOKEN: HALF})
+        watcher.evidence = Evidence(single_provider_sums={TOKEN: HALF})
 
         watcher.mines(a_deposit("older", HALF + 1))
         watcher.mines(a_deposit("younger", 1))

@@ -1,4 +1,4 @@
-"""Builds the dashboard. The only module that knows every concrete class."""
+"""Wires the dashboard: settings, clients, stores and pages, with the `…_wiring` modules."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def build(service: Service) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the ports are made of."""
+    """What `build` starts and stops; tests also use single parts."""
 
     site: Starlette
     admin: AccountRoutes
@@ -119,7 +119,7 @@ class Parts:
 
 
 class Building:
-    """The pieces that several parts share."""
+    """Builds the parts from one set of shared pieces."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Builds the notifier. The only module that knows every concrete class."""
+"""Wires the notifier: settings, stores, use cases and the consumer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the quoter. The only module that knows every concrete class."""
+"""Wires the quoter: settings, price sources, stores and use cases."""
 
 from __future__ import annotations
 

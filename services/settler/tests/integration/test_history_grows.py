@@ -29,8 +29,8 @@ from swap_settler.model.store import (
     due_statements,
     statements,
     swap_statements,
-    sweep_work,
-    withdrawal_work,
+    sweeps,
+    treasury_withdrawals,
 )
 from swap_settler.model.store.swap_statements import Loading
 from swap_settler.operator.store import (
@@ -57,7 +57,7 @@ pytestmark = pytest.mark.connected
 MODULES: Final[tuple[ModuleType, ...]] = (
     backlogs, blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements,
     losses, outflow_statements, partner_fees, records, rescues, signers, statements, stops,
-    swap_statements, sweep_orders, sweep_work, external_payments, withdrawal_work,
+    swap_statements, sweep_orders, sweeps, external_payments, treasury_withdrawals,
     counted_outflow, lane_sweeps,
 )  # fmt: skip
 AT_MOST: Final = 170  # pages, and rows of each step: most ask for seven things
@@ -74,7 +74,7 @@ PAGES: Final[Mapping[str, int]] = {
     "swap_statements.BY_ID attempts": 200,
     "swap_statements.BY_KEY attempts": 250,
     "statements.UPSERT_INTENTS": 400,
-    "sweep_work.SWEEPS_MINED": 200,
+    "sweeps.SWEEPS_MINED": 200,
     # Twenty entries, eleven pages each: the posting and its account by key.
     "losses.ENTRIES": 260,
 }
@@ -235,15 +235,15 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "statements.PROVE_DEAD": {"ids": ids("dead", REQUESTED)},
     "statements.HALT_SIGNERS": {"network": [NETWORK], "reason": ["so"], "at": [NOW]},
     "sweep_orders.ORDER": {"address": "at 1001"},
-    "sweep_work.SWEEPS_MINED": MINED,
-    "sweep_work.ADD_SWEEPS_DUE": PLACES,
-    "sweep_work.MARK_BOOKED": {
+    "sweeps.SWEEPS_MINED": MINED,
+    "sweeps.ADD_SWEEPS_DUE": PLACES,
+    "sweeps.MARK_BOOKED": {
         "id": ids("swept", REQUESTED),
         "is_nobodys": [False] * len(REQUESTED),
     },
-    "sweep_work.DROP_DUE": PLACES,
-    "sweep_work.POSTPONE_DUE": PLACES,
-    "sweep_work.POSTPONE_REFUNDS": {"ids": [1, 2]},
+    "sweeps.DROP_DUE": PLACES,
+    "sweeps.POSTPONE_DUE": PLACES,
+    "sweeps.POSTPONE_REFUNDS": {"ids": [1, 2]},
     "lane_sweeps.POSTPONE": {"ids": SWEEPS},
     "lane_sweeps.CLOSE_SWEEPS": {
         "nonce": NONCES,
@@ -254,7 +254,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "external_payments.CLAIMABLE_OF": {"swap_id": SWAPS[-1], "deposit_id": None},
     "external_payments.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(REQUESTED)},
-    "withdrawal_work.MARK_BOOKED": {"ids": ids("withdrawal", REQUESTED)},
+    "treasury_withdrawals.MARK_BOOKED": {"ids": ids("withdrawal", REQUESTED)},
 }
 # These are given rows as they are: of the open ones, which they write again.
 GIVEN_ROWS: Final[Mapping[str, str]] = {
@@ -264,8 +264,8 @@ GIVEN_ROWS: Final[Mapping[str, str]] = {
     "statements.UPSERT_AUTHORIZATIONS": "gasless_authorization",
     "statements.LOCK_ACCOUNTS": "account",
     "statements.MOVE_INVENTORY": "(SELECT *, 1 AS held, 1 AS owed FROM inventory) AS i",
-    "sweep_work.SAVE_SWEPT": "swept",
-    "withdrawal_work.SAVE": "withdrawal",
+    "sweeps.SAVE_SWEPT": "swept",
+    "treasury_withdrawals.SAVE": "withdrawal",
 }
 # They insert what they are given into one table, and look for nothing.
 INSERTIONS: Final = frozenset({
@@ -273,8 +273,8 @@ INSERTIONS: Final = frozenset({
     "lane_statements.ADD_SLOTS", "lane_statements.ADD_SLOT_INTENTS",
     "lane_statements.ADD_ATTEMPTS", "lane_statements.ADD_RECEIPTS",
     "lane_statements.ADD_SIGNER_TRANSACTIONS", "lane_statements.ADD_SNAPSHOTS", "rescues.ORDER",
-    "statements.ADD_TRANSITIONS", "sweep_work.ADD_DEPOSIT_ADDRESSES",
-    "sweep_work.ADD_SWEEPS", "external_payments.ADD_EXTERNAL_PAYMENTS",
+    "statements.ADD_TRANSITIONS", "sweeps.ADD_DEPOSIT_ADDRESSES",
+    "sweeps.ADD_SWEEPS", "external_payments.ADD_EXTERNAL_PAYMENTS",
 })  # fmt: skip
 # A ledger transaction and its postings are one: see BOOKED.
 BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.BOOK"})

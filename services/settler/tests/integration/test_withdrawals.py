@@ -24,8 +24,8 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_settler.model.ledger.inventory import Inventory
 from swap_settler.model.ports import UnitOfWork
+from swap_settler.model.store.treasury_withdrawals import PostgresWithdrawals
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
-from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
 from swap_settler.sweeping.ports import Withdrawals
 from swap_settler.sweeping.usecases.book_withdrawals import BookWithdrawals
 

@@ -42,8 +42,8 @@ from swap_settler.operator.decide.forgotten import (
     order_refund,
 )
 from swap_settler.settling.decide import deposits, payouts
+from swap_settler.settling.decide.main_leg import give_back
 from swap_settler.settling.decide.refunds import abandon_refund, start
-from swap_settler.settling.decide.settling import give_back
 
 PAID_ID, COST = 77, 500
 SENT_BACK = "its money was sent back by a forgotten payment"

@@ -15,7 +15,7 @@ from swap_settler.model.ledger.accounts import (
     Posting,
     Unbalanced,
 )
-from swap_settler.model.ledger.inventory import Inventory, after, assets_moved
+from swap_settler.model.ledger.inventory import Inventory, assets_moved, inventory_after
 from swap_settler.model.ledger.ledger import gas_spent, signer_topped_up
 
 
@@ -74,14 +74,16 @@ def test_a_top_up_is_the_owners_money_and_pays_nobody() -> None:
     assert entry.postings[1].account.kind is AccountKind.EQUITY
     assert assets_moved([entry]) == set()
     row = Inventory(ETHEREUM, NATIVE)
-    assert after(row, [entry]) == row
+    assert inventory_after(row, [entry]) == row
 
 
 class TestInventory:
     def test_holds_what_the_treasury_got_and_owes_what_is_somebodys(self) -> None:
         owed = account(AccountKind.SWAP_LIABILITY)
 
-        row = after(Inventory(ETHEREUM, USDC[ETHEREUM]), [booked((TREASURY, 5), (owed, -5))])
+        row = inventory_after(
+            Inventory(ETHEREUM, USDC[ETHEREUM]), [booked((TREASURY, 5), (owed, -5))]
+        )
 
         assert (row.held_base_units, row.owed_base_units, row.version) == (5, 5, 1)
         assert row.available_base_units == 0
@@ -90,10 +92,13 @@ class TestInventory:
     def test_counts_every_kind_of_debt(self, kind: AccountKind) -> None:
         entry = booked((account(AccountKind.POSITION), 3), (account(kind), -3))
 
-        assert after(Inventory(ETHEREUM, USDC[ETHEREUM], 9), [entry]).available_base_units == 6
+        assert (
+            inventory_after(Inventory(ETHEREUM, USDC[ETHEREUM], 9), [entry]).available_base_units
+            == 6
+        )
 
     def test_keeps_its_version_when_nothing_moved(self) -> None:
         row = Inventory(ETHEREUM, USDC[ETHEREUM], 9, 1, 4)
         there = booked((account(AccountKind.IN_FLIGHT), -1), (account(AccountKind.CLAIMABLE), 1))
 
-        assert after(row, [there]) is row
+        assert inventory_after(row, [there]) is row

@@ -30,7 +30,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.messages.message_mapping import to_quote_terms
-from swap_settler.model.settled import Settled
+from swap_settler.model.settled import SettledStep
 from swap_settler.model.swap import (
     DepositState,
     FailReason,
@@ -44,15 +44,15 @@ from swap_settler.model.swap import (
 from swap_settler.settling.decide import deposits
 from swap_settler.settling.decide.attaching import NotAttachable, Proof, check
 from swap_settler.settling.decide.expiry import decide as expire
-from swap_settler.settling.decide.requests import begin, set_refund_address
-from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
-from swap_settler.settling.decide.settling import (
+from swap_settler.settling.decide.main_leg import (
     WAITS_AGAIN_FOR,
     fill,
     lock_quote,
     unlock_quote,
     with_time,
 )
+from swap_settler.settling.decide.requests import begin, set_refund_address
+from swap_settler.settling.decide.requotes import Refused, accept, floor_of, refuse
 
 AT = NOON + HOUR
 RESOURCES: dict[str, Any] = {"available": PLENTY, "paid_id": 7, "refuel_available": REFUEL}
@@ -235,7 +235,7 @@ class TestAQuoteWithoutItsRefuel:
 
 class TestMoreThanWasAskedFor:
     @staticmethod
-    def filled(*units: int) -> Settled:
+    def filled(*units: int) -> SettledStep:
         """Fill a swap with deposits that came one after the other."""
         swap = a_swap(refund_address=USER)
         for nth, base_units in enumerate(units):

@@ -307,7 +307,7 @@ class TestItsDeposit:
             block_hash=None,
             block_time=None,
         )
-        expected = authorization(final).after(AuthorizationTrigger.DEPOSIT_REVERTED)
+        expected = authorization(final).with_trigger(AuthorizationTrigger.DEPOSIT_REVERTED)
         assert authorization(after_reorg) == expected
 
     def test_whose_transaction_is_final_stays_so(self) -> None:

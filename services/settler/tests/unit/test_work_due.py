@@ -15,11 +15,11 @@ from services.settler.tests.factories import (
     a_swap,
 )
 from swap_settler.model.changes import Changes
-from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import work_due
 from swap_settler.settling.decide import deposits
-from swap_settler.settling.decide.settling import fail
+from swap_settler.settling.decide.main_leg import fail
 
 
 def changes_of_deposit(units: int = 2 * REQUESTED) -> Changes:
@@ -50,7 +50,7 @@ class TestARelay:
         return a_swap().with_intent(self.relay(state))
 
     def test_is_saved_when_a_deposit_moved_it(self) -> None:
-        done = Settled(self.swap(IntentState.MINED))
+        done = SettledStep(self.swap(IntentState.MINED))
 
         change = changes_of(self.swap(IntentState.BROADCAST), done)
 
@@ -59,7 +59,7 @@ class TestARelay:
     def test_is_left_where_nothing_moved_it(self) -> None:
         swap = self.swap(IntentState.BROADCAST)
 
-        assert changes_of(swap, Settled(swap)).intents == ()
+        assert changes_of(swap, SettledStep(swap)).intents == ()
 
 
 @pytest.mark.parametrize(("units", "kinds"), [(0, []), (REQUESTED, ["claimable"])])

@@ -1,4 +1,8 @@
-"""How every service reads a topic: in batches of bytes, from the start, at least once."""
+"""How every service consumes a topic: batches of bytes, at least once.
+
+A new consumer begins at the earliest offset. A message that cannot be decoded or processed is
+parked: stored for an operator (`parking.py`).
+"""
 
 from __future__ import annotations
 
@@ -49,11 +53,9 @@ class Subscriptions:
 
 
 def build_broker(kafka: KafkaSettings) -> KafkaBroker:
-    """Return the broker with the settings that keep money."""
+    """Return a broker for consuming. Nothing is published through it: see `producing.py`."""
     return KafkaBroker(
         kafka.bootstrap_servers.split(","),
-        acks="all",
-        enable_idempotence=False,  # stops for good after some errors; inboxes drop copies
         allow_auto_create_topics=False,
         graceful_timeout=STOP_SECONDS,
         # Injection would resolve the arguments of each batch in a thread, and wait for it.
@@ -67,28 +69,30 @@ def consume(
     to: Subscriptions,
     topic: Topic[Body],
     *,
-    group: str,
+    consumer_name: str,
     usecase: UseCase[Body],
     parking: Parking,
-    rest: timedelta = timedelta(milliseconds=100),
+    pause: timedelta = timedelta(milliseconds=100),
 ) -> None:
-    """Subscribe a use case to a topic, on Kafka and on the sweep.
+    """Subscribe a use case to a topic.
 
-    Everything is spelled out because FastStream's defaults lose money: it acknowledges before
-    the handler runs, starts at the newest offset, and decodes where nothing can be parked.
+    `sweep.py` hands the same use case the messages that Kafka does not deliver, from the senders'
+    outboxes. FastStream's defaults lose messages, so each option is set: it acknowledges before the
+    handler runs, starts at the newest offset, and decodes before a message can be parked.
 
-    :param group: the consumer's name in the inbox. Its Kafka group is of this topic alone, so
+    :param consumer_name: the name in the inbox. Its Kafka group is of this topic alone, so
         that a rebalance of one topic does not stop the others.
-    :param rest: the pause after each batch that is not full, longer while messages come quickly,
+    :param pause: after each batch that is not full, longer while messages come quickly,
         so that batches are few and large; zero where a payout waits for what is handled.
     """
-    consumer = Consumer(topic, group, Batches(topic, usecase, parking, consumer=group))
+    batches = Batches(topic, usecase, parking, consumer=consumer_name)
+    consumer = Consumer(topic, consumer_name, batches)
     subscriber = to.broker.subscriber(
         topic.name,
-        group_id=f"{group}.{topic.name}",
+        group_id=f"{consumer_name}.{topic.name}",
         batch=True,
         max_records=RECORDS_MAX,
-        batch_timeout_ms=POLL_MS if rest else HURRIED_POLL_MS,
+        batch_timeout_ms=POLL_MS if pause else HURRIED_POLL_MS,
         auto_offset_reset="earliest",
         ack_policy=AckPolicy.NACK_ON_ERROR,
         no_reply=True,  # a header of the sender would name the topic of a reply
@@ -99,7 +103,7 @@ def consume(
         fetch_max_wait_ms=to.kafka.fetch_max_wait_ms,
     )
 
-    pacing = LoopPacing(rest)
+    pacing = LoopPacing(pause)
 
     @subscriber
     async def on_batch(records: Sequence[Record]) -> None:
@@ -121,10 +125,10 @@ def consume(
 
 @contextmanager
 def _paused_fetching(client: Any) -> Iterator[None]:
-    """Fetch nothing meanwhile, so that the next batch is everything that came.
+    """Fetch nothing while a batch is handled, so that the next batch is large.
 
-    aiokafka fetches ahead once: the first messages that come after a poll. The next poll would
-    return these few at once.
+    Otherwise aiokafka fetches the first few messages that arrive meanwhile, and the next poll
+    returns only these.
 
     :param client: aiokafka's consumer; FastStream's test broker has none.
     """
@@ -149,7 +153,7 @@ def _security(kafka: KafkaSettings) -> BaseSecurity:
 
 
 def _logger() -> logging.Logger:
-    """FastStream says every message at INFO; its warnings and what it swallows are kept."""
+    """Return a logger for FastStream without INFO, which would log every message."""
     logger = logging.getLogger("faststream")
     logger.setLevel(logging.WARNING)
     use_json_output(logger)
@@ -204,7 +208,7 @@ def _message_id(header: bytes | None) -> UUID | None:
 
 
 def _position(header: bytes | None) -> Position | None:
-    """Read `source/xid/id`, as the relay writes it. Nonsense is no position."""
+    """Read the outbox position `source/xid/id`, as `relay.py` writes it; None for other text."""
     try:
         source, xid, id_ = (header or b"").decode().split("/")
         position = Position(source, int(xid), int(id_))

@@ -136,7 +136,7 @@ def build_funding(
                 clock=clock,
             ),
             read_authorization=ReadAuthorization(
-                lookups.read_decided, lookups.heads, rendering, requests=requests, clock=clock
+                lookups.read_caught_up, lookups.heads, rendering, requests=requests, clock=clock
             ),
         ),
         attachments=AttachmentEndpoints(

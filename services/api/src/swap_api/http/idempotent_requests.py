@@ -38,7 +38,7 @@ REFUSALS: Final = (ErrorCode.IDEMPOTENCY_KEY_REUSED, ErrorCode.IDEMPOTENCY_KEY_I
 OPERATOR: Final = UUID(int=0)  # owner of the keys of the internal port
 
 
-def make_idempotent(endpoint: Endpoint) -> Endpoint:
+def with_idempotency_key(endpoint: Endpoint) -> Endpoint:
     """Make a POST about a swap, or a management POST, idempotent; leave others as they are."""
     is_about_swap = "{swapId}" in endpoint.path
     is_managing = endpoint.path.startswith(MANAGEMENT) and endpoint.scope is not KeyScope.NO_KEY

@@ -17,7 +17,7 @@ from swap_api.http.app import EndpointApps
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Exchange
-from swap_api.http.idempotent_requests import make_idempotent
+from swap_api.http.idempotent_requests import with_idempotency_key
 from swap_api.http.middleware import ErrorEnvelopes
 from swap_api.http.requests import Request
 from swap_api.http.responses import CollectedResponse
@@ -38,7 +38,7 @@ class OperatorRoutes:
         anybody: Caller,
         new_request_id: Callable[[], str],
     ) -> None:
-        self._endpoints = [make_idempotent(endpoint) for endpoint in endpoints]
+        self._endpoints = [with_idempotency_key(endpoint) for endpoint in endpoints]
         self._apps = apps
         self._errors = errors
         self._anybody = anybody

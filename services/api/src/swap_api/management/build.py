@@ -39,7 +39,7 @@ from swap_runtime.process.service import Service
 
 
 class ManagementRoutes(TypedDict):
-    managed: ManagementEndpoints
+    partners: ManagementEndpoints
     members: MemberEndpoints
     webhooks: WebhookEndpoints
     figures: FigureEndpoints
@@ -60,14 +60,14 @@ class Management:
     def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
         return {
-            "managed": ManagementEndpoints(self.manage_partners, self.manage_keys),
+            "partners": ManagementEndpoints(self.manage_partners, self.manage_keys),
             "members": MemberEndpoints(self.manage_members),
             "webhooks": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),
             "request_log": RequestLogEndpoints(self.list_requests),
         }
 
-    def swaps_of_members(
+    def member_swaps(
         self, lookups: Lookups, swaps: Swaps, pay: PayEndpoints
     ) -> ManagedSwapEndpoints:
         return ManagedSwapEndpoints(

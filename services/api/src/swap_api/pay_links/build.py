@@ -9,7 +9,7 @@ from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.pay_links.usecases.make_link import MakeLink
 from swap_api.pay_links.usecases.open_link import OpenLink
-from swap_api.pay_links.usecases.read_pay_swap import ReadPaySwap
+from swap_api.pay_links.usecases.read_swap_for_payer import ReadSwapForPayer
 from swap_api.read_model.build import Lookups
 from swap_api.settings import ApiGroup
 from swap_api.swaps.build import Swaps
@@ -32,8 +32,8 @@ def build_pay_links(
     return PayEndpoints(
         make_link=MakeLink(lookups.swaps, tokens, rendering, page_url=group.pay_page_url),
         open_link=OpenLink(lookups.swaps, tokens, environment=environment),
-        read_pay_swap=ReadPaySwap(
-            lookups.read_decided,
+        read_swap_for_payer=ReadSwapForPayer(
+            lookups.read_caught_up,
             lookups.heads,
             rendering,
             deposit=funding.resolve_deposit,

@@ -30,7 +30,7 @@ class Rendered:
     """A swap's answer, made once and completed with each read."""
 
     document: bytes
-    gaps: tuple[Gap, ...]
+    gaps: tuple[Gap, ...]  # in the document, in this order
     action: bytes | None  # what the user has to do now, if anything
     step_status: str
 

@@ -224,7 +224,9 @@ class SwapsBuilding:
                 refuse_stopped_routes=self._guards.refuse_stopped_routes,
                 screen_parties=self._guards.screen_parties,
             ),
-            read_swap=ReadSwap(self._lookups.read_decided, heads, self._rendering, deposit=deposit),
+            read_swap=ReadSwap(
+                self._lookups.read_caught_up, heads, self._rendering, deposit=deposit
+            ),
             list_swaps=ListSwaps(swaps, heads, self._rendering),
             set_refund_address=self._set_refund_address,
             speed_up_deposit=SpeedUpDeposit(self._hints, clock=self._clock),
@@ -237,7 +239,7 @@ class SwapsBuilding:
             ),
             read_transaction_status=ReadTransactionStatus(
                 self._catalogue,
-                decided=self._lookups.read_decided,
+                read_caught_up=self._lookups.read_caught_up,
                 heads=self._lookups.heads,
                 rendering=self._rendering,
                 transactions=transactions,

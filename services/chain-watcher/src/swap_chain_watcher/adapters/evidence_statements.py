@@ -1,4 +1,4 @@
-"""What the watcher knows of its reports: who verified them, what waits, and what was trusted."""
+"""SQL about evidence: what a second provider verified, what waits, what a single one confirmed."""
 
 from typing import Final
 
@@ -20,9 +20,9 @@ SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement
 WHERE network = :network AND {IS_UNVERIFIED} AND paid_id IS NULL
   AND kind NOT IN ('swept', 'withdrawn') GROUP BY lower(token)
 """)
-TRUSTED_SUMS: Final = sql("""
+SINGLE_PROVIDER_SUMS: Final = sql("""
 SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement
-WHERE network = :network AND trusted_at > :trusted_since AND trusted_at IS NOT NULL
+WHERE network = :network AND trusted_at > :single_provider_since AND trusted_at IS NOT NULL
   AND state = 'confirmed' AND verified_at IS NULL
 GROUP BY lower(token)
 """)

@@ -1,6 +1,7 @@
-"""Every statement of the chain-watcher. Arrays in: their number never grows with the batch.
+"""SQL of the chain-watcher, beside `evidence_statements.py`.
 
-What is asked for stands in a LATERAL of its own, so that a reader sees by which key.
+Each statement takes arrays, so a batch costs a fixed number of them. A lookup by keys is a LATERAL
+of its own, which shows the key.
 """
 
 from typing import Final

@@ -39,7 +39,11 @@ class PostgresTargets:
         old_before: datetime,
         old_max: int,
     ) -> DueAddresses:
-        """Return what to count now: of the young the newest, of the others some."""
+        """Return the newest of the young addresses, and of the old ones those counted longest ago.
+
+        :param young_since: addresses assigned after it are young.
+        :param old_before: old addresses are due if they were counted before it.
+        """
         values = {
             "network": network,
             "young_since": young_since,

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.adapters.evidence_statements import (
+    SINGLE_PROVIDER_SUMS,
     SWEPT_COINS,
     TRUST,
-    TRUSTED_SUMS,
     UNVERIFIED_RISES_OF,
     UNVERIFIED_SUMS,
     VERIFIED_KEYS,
@@ -487,14 +487,14 @@ def _questions(
     if senders:
         questions[statements.TARGETS_AMONG] = {"network": network, "addresses": list(senders)}
     of_network = {"network": network}
-    if evidence.awaiting:
-        ids = list(evidence.awaiting)
+    if evidence.awaiting_second_provider:
+        ids = list(evidence.awaiting_second_provider)
         questions[VERIFIED_KEYS] = {**of_network, "ids": ids}
-    if evidence.needs_unverified:
+    if evidence.needs_unverified_sums:
         questions[UNVERIFIED_SUMS] = of_network
-    if evidence.trusted_since is not None:
-        since = {**of_network, "trusted_since": evidence.trusted_since}
-        questions[TRUSTED_SUMS] = since
+    if evidence.single_provider_since is not None:
+        since = {**of_network, "single_provider_since": evidence.single_provider_since}
+        questions[SINGLE_PROVIDER_SUMS] = since
     return questions
 
 
@@ -507,7 +507,7 @@ def _to_context(questions: Iterable[Statement], answers: Sequence[Rows]) -> Batc
         Evidence(
             frozenset((row.block_hash, row.id) for row in rows.get(VERIFIED_KEYS, ())),
             {row.token: int(row.base_units) for row in rows.get(UNVERIFIED_SUMS, ())},
-            {row.token: int(row.base_units) for row in rows.get(TRUSTED_SUMS, ())},
+            {row.token: int(row.base_units) for row in rows.get(SINGLE_PROVIDER_SUMS, ())},
         ),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
-from swap_chain_watcher.domain.evidence import Allowance, Evidence
+from swap_chain_watcher.domain.evidence import CapBudget, Evidence
 from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.movements import (
     Depth,
@@ -204,11 +204,11 @@ class _Batch:
     def confirm(self) -> None:
         """Publish what is deep enough, and let go of what nothing can change any more."""
         caps = self._policy.caps
-        allowance = Allowance(caps.base_units, self._evidence.trusted_sums) if caps else None
+        budget = CapBudget(caps.base_units, self._evidence.single_provider_sums) if caps else None
         for before in sorted(self._open.values(), key=lambda t: t.movement.block.number):
             tracked = last = self._with_evidence(before)
             if self._is_deep_enough(tracked):
-                last = self._confirm(tracked, allowance)
+                last = self._confirm(tracked, budget)
             if last.state is State.CONFIRMED and last.movement.block.number <= self._finalized:
                 del self._open[last.movement.id]
 
@@ -241,15 +241,15 @@ class _Batch:
         self._open[tracked.movement.id] = verified
         return verified
 
-    def _confirm(self, tracked: TrackedMovement, allowance: Allowance | None) -> TrackedMovement:
+    def _confirm(self, tracked: TrackedMovement, budget: CapBudget | None) -> TrackedMovement:
         """Confirm what enough providers report; what they do not waits, and is not refused."""
         movement = tracked.movement
         is_capped = self._policy.adds_to_inflow(movement) and not tracked.is_verified
-        remaining = allowance if is_capped else None
+        remaining = budget if is_capped else None
         if self._policy.has_second_provider:
             is_enough = not tracked.awaits_second_provider
         else:
-            is_enough = remaining is None or remaining.admits(movement)
+            is_enough = remaining is None or remaining.reserve(movement)
         if is_enough:
             last = self._publish(tracked, State.CONFIRMED)
             if remaining is not None:

@@ -1,4 +1,9 @@
-"""How far the reports of nodes are accepted: what a second provider has verified, and the caps."""
+"""What confirms a deposit beside its depth: a second provider, or a cap on a single one.
+
+On a network with a second provider, the tier of a token's inflow says whether a deposit needs both;
+the unverified sums choose the tier. On a live network with one provider, a cap limits what its
+reports alone confirm in a span of time. A network without either rule confirms by depth alone.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +24,33 @@ Key = tuple[str, UUID]  # block hash and movement
 class EvidenceQuery:
     """What has to be read, under the cursor's lock, before a batch is decided."""
 
-    awaiting: frozenset[UUID] = frozenset()  # which of these a second provider has verified
-    needs_unverified: bool = False  # what of each token no second provider has verified
-    trusted_since: datetime | None = None  # what was confirmed by one provider's report since then
+    # Open movements: has a second provider verified them?
+    awaiting_second_provider: frozenset[UUID] = frozenset()
+    # Sums per token that no second provider has verified: they choose a new deposit's tier.
+    needs_unverified_sums: bool = False
+    # Sums per token that one provider's reports alone have confirmed since then: they use the cap.
+    single_provider_since: datetime | None = None
 
     @classmethod
     def of(
         cls, policy: Policy, open_: Iterable[TrackedMovement], *, has_deposits: bool, at: datetime
     ) -> EvidenceQuery:
-        """Return what a network's configuration makes necessary: nothing where no rule applies."""
+        """Return what the network's rules need; nothing where depth alone confirms."""
         if policy.has_second_provider:
-            awaiting = frozenset(t.movement.id for t in open_ if t.awaits_second_provider)
-            return cls(awaiting, needs_unverified=has_deposits)
+            waiting = frozenset(t.movement.id for t in open_ if t.awaits_second_provider)
+            return cls(waiting, needs_unverified_sums=has_deposits)
         if policy.caps is None:
             return cls()
-        return cls(trusted_since=at - policy.caps.span)
+        return cls(single_provider_since=at - policy.caps.span)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is stored of it; tokens in lower case."""
+    """The answer to an EvidenceQuery, as stored; tokens in lower case."""
 
     verified_keys: AbstractSet[Key] = frozenset()
     unverified_sums: Mapping[str, int] = field(default_factory=dict)
-    trusted_sums: Mapping[str, int] = field(default_factory=dict)
+    single_provider_sums: Mapping[str, int] = field(default_factory=dict)
 
 
 NO_EVIDENCE_QUERY: Final = EvidenceQuery()
@@ -51,14 +59,14 @@ NO_EVIDENCE_QUERY: Final = EvidenceQuery()
 class BatchContext(NamedTuple):
     """What is stored about a batch before it is decided."""
 
-    known: Mapping[Subject, PublishedVersion]  # the last word ever published, where there was one
-    targets: frozenset[str]  # the deposit addresses among the senders, in lower case
+    known: Mapping[Subject, PublishedVersion]  # the last publication about each, if any
+    targets: frozenset[str]  # senders that are deposit addresses, in lower case: an own transfer
     evidence: Evidence = Evidence()
 
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """What one provider's report has confirmed of a token, and how much it may."""
+    """What one provider's reports alone have confirmed of a token, beside its cap."""
 
     network: str
     token: str
@@ -68,18 +76,18 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class WithheldDeposits:
-    """Deposits that are deep enough, and wait for a second provider or for room under a cap."""
+    """How many deposits are deep enough, and wait for a second provider or for a cap."""
 
     network: str
     deposits: int
     oldest: timedelta
 
 
-class Allowance:
-    """What of each token may still be confirmed by one provider's report, the oldest first.
+class CapBudget:
+    """What one provider's reports alone may still confirm of each token, the oldest deposit first.
 
-    A deposit that has no room waits, and no younger one of its token goes before it. One that is
-    larger than the whole cap holds up nothing: only another provider or a higher cap releases it.
+    A deposit beyond the budget waits, and blocks younger ones of its token. One that is larger than
+    the whole cap blocks none: only another provider or a higher cap releases it.
     """
 
     def __init__(self, caps: Mapping[str, int], used: Mapping[str, int]) -> None:
@@ -87,8 +95,8 @@ class Allowance:
         self._used = dict(used)
         self._closed: set[str] = set()
 
-    def admits(self, movement: Movement) -> bool:
-        """Whether there is room for the deposit, which then is taken."""
+    def reserve(self, movement: Movement) -> bool:
+        """Whether the budget has room for the deposit; if so, the room is used up."""
         token, cap = movement.token.lower(), self._caps.get(movement.token.lower(), 0)
         used = self._used.get(token, 0) + movement.base_units
         if movement.base_units > cap or token in self._closed:

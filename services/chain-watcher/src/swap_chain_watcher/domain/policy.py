@@ -35,7 +35,7 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Whom and what to trust on a network, and how deep a movement must be.
+    """What a network's reports need to be accepted, and how deep a movement must be.
 
     `caps` are those of a live network whose nodes are all of one provider.
     """

@@ -7,4 +7,6 @@ from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, record_hints: RecordHints, parking: Parking) -> None:
-    consume(to, DEPOSIT_HINTED, group="chain_watcher", usecase=record_hints, parking=parking)
+    consume(
+        to, DEPOSIT_HINTED, consumer_name="chain_watcher", usecase=record_hints, parking=parking
+    )

@@ -8,5 +8,9 @@ from swap_runtime.messaging.parking import Parking
 
 def subscribe(to: Subscriptions, *, record_targets: RecordTargets, parking: Parking) -> None:
     consume(
-        to, DEPOSIT_TARGET_ASSIGNED, group="chain_watcher", usecase=record_targets, parking=parking
+        to,
+        DEPOSIT_TARGET_ASSIGNED,
+        consumer_name="chain_watcher",
+        usecase=record_targets,
+        parking=parking,
     )

@@ -1,4 +1,4 @@
-"""Takes one batch of a network's facts: blocks, movements, messages and cursor in one commit."""
+"""Stores one batch of a network's facts: blocks, movements, messages and cursor in one commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AdvanceWatch:
         count_balances: CountBalances | None = None,
     ) -> None:
         """
-        :param count_coins: nothing where a network has no deposit addresses.
+        :param count_balances: None where a network has no deposit addresses.
         """
         self._unit_of_work = unit_of_work
         self._policy = policy
@@ -38,22 +38,22 @@ class AdvanceWatch:
 
     @property
     def has_new_targets(self) -> bool:
-        """Whether the last batch saw deposit addresses that wait to be taken up."""
+        """Whether the last batch found deposit addresses that are not followed yet."""
         return self._count_balances is not None and self._count_balances.has_new_targets
 
     def forget(self) -> None:
-        """Begin anew: somebody else may have followed meanwhile."""
+        """Drop what is in memory: another process may have followed meanwhile."""
         if self._count_balances is not None:
             self._count_balances.forget()
 
     async def __call__(
         self, watch: Watch, chain_events: Sequence[ChainEvent], *, epoch: int
     ) -> Watch:
-        """Return the watch behind the batch.
+        """Return the watch as of the end of the batch.
 
-        :raises ChainError: when no node tells what is at deposit addresses.
+        :raises ChainError: when no node returns the balances of deposit addresses.
         :raises BrokenChain: when the facts do not follow from the watch.
-        :raises ReorgBeyondFinality: when they take back what is final.
+        :raises ReorgBeyondFinality: when they revert a final block.
         :raises CursorMoved: when the watch is not the stored one.
         :raises NetworkHalted: when the second look has stopped the network meanwhile.
         :raises LeaseLost: when another follows the network now.

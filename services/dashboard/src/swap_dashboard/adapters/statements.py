@@ -1,4 +1,4 @@
-"""Every statement of the dashboard's tables."""
+"""SQL of the dashboard, except second factors and the status page, which have their own."""
 
 from __future__ import annotations
 

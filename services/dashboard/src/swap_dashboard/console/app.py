@@ -1,4 +1,4 @@
-"""Builds the operator console. The only module of it that knows every concrete class."""
+"""Wires the operator console, a process of its own: settings, clients and pages."""
 
 from __future__ import annotations
 

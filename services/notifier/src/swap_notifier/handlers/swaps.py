@@ -7,4 +7,4 @@ from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, create_messages: CreateMessages, parking: Parking) -> None:
-    consume(to, SWAP_CHANGED, group="notifier", usecase=create_messages, parking=parking)
+    consume(to, SWAP_CHANGED, consumer_name="notifier", usecase=create_messages, parking=parking)

@@ -1,4 +1,4 @@
-"""Every statement of the quoter. Arrays in: their number never grows with the batch."""
+"""Every SQL statement of the quoter. Each takes arrays: a batch costs a fixed number of them."""
 
 from typing import Final
 

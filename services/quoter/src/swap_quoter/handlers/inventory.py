@@ -12,8 +12,8 @@ def subscribe(to: Subscriptions, *, record_inventory: RecordInventory, parking: 
     consume(
         to,
         INVENTORY_CHANGED,
-        group="quoter",
+        consumer_name="quoter",
         usecase=record_inventory,
         parking=parking,
-        rest=timedelta(milliseconds=250),  # the newest counts, and whoever pays looks for himself
+        pause=timedelta(milliseconds=250),  # the newest counts, and whoever pays looks for himself
     )

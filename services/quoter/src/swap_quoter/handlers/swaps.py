@@ -14,8 +14,8 @@ def subscribe(
     consume(
         to,
         SWAP_TIMING,
-        group="quoter",
+        consumer_name="quoter",
         usecase=record_completions,
         parking=parking,
-        rest=timedelta(seconds=1),  # statistics over hours
+        pause=timedelta(seconds=1),  # statistics over hours
     )

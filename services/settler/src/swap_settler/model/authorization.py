@@ -59,6 +59,8 @@ class Authorization:
     def is_in_progress(self) -> bool:
         return self.status in IN_PROGRESS
 
-    def after(self, trigger: AuthorizationTrigger, *, detail: str | None = None) -> Authorization:
+    def with_trigger(
+        self, trigger: AuthorizationTrigger, *, detail: str | None = None
+    ) -> Authorization:
         status = next_authorization_status(self.status, trigger)
         return replace(self, status=status, detail=detail)

@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_domain.catalogue import NATIVE
 from swap_domain.money import Asset
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey, Inventory, after
+from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey, Inventory, inventory_after
 from swap_settler.model.settled import PayoutResources
 from swap_settler.model.swap import Deposit, Intent, Swap
 
@@ -61,7 +61,7 @@ class BatchState:
         }
         if change.ledger:
             self._inventory = {
-                asset: after(row, change.ledger) for asset, row in self._inventory.items()
+                asset: inventory_after(row, change.ledger) for asset, row in self._inventory.items()
             }
 
     def take_unsaved(self) -> Sequence[Changes]:

@@ -1,6 +1,7 @@
 """One open transaction of the settler: what every use case needs of it.
 
-A package adds what its own use cases call, in its `ports.py`.
+A package adds what its own use cases call, in its `ports.py`. On Postgres all of it is
+`store/unit_of_work.py`, in memory `tests/fakes.py`.
 """
 
 from __future__ import annotations
@@ -121,8 +122,8 @@ class Work(Protocol):
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         """Save all changes and messages, one statement per table.
 
-        Of an intent that exists only what this room decides is written: state, what was mined,
-        version, death. Bookings move balances, and inventory that was locked before.
+        Of an intent that exists, only what this package decides is written: state, what was
+        mined, version, death. Bookings move balances, and inventory that was locked before.
         """
         ...
 

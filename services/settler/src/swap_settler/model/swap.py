@@ -174,7 +174,7 @@ class Intent:
         return self.state in (IntentState.BROADCAST, IntentState.MINED, IntentState.CONFIRMED)
 
     @property
-    def can_be_taken_back(self) -> bool:
+    def is_revocable(self) -> bool:
         """Whether nothing that was signed can pay it: it has no attempt, or only dead ones."""
         unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
         return self.state in unsent and not self.has_open_attempt
@@ -388,7 +388,10 @@ class Swap:
         """Return the swap after one more fact. Every fact spends one sequence."""
         return replace(self, sequence=self.sequence + 1, changed_at=at)
 
-    def after(self, trigger: Trigger) -> Swap:
+    def with_trigger(self, trigger: Trigger) -> Swap:
+        """
+        :raises IllegalTransition: when the status has no such edge.
+        """
         return replace(self, status=next_status(self.status, trigger))
 
     def with_deposit(self, deposit: Deposit) -> Swap:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from swap_chains.evm.reader import EvmReader
 from swap_domain.catalogue import Catalogue
 from swap_runtime.process.service import Service
+from swap_settler.model.store.treasury_withdrawals import PostgresWithdrawals
 from swap_settler.model.store.unit_of_work import CONSUMER, PostgresUnitOfWork
-from swap_settler.model.store.withdrawal_work import PostgresWithdrawals
 from swap_settler.settings import SettlerGroup
 from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 from swap_settler.sweeping.usecases.book_sweeps import BookSweeps

@@ -11,7 +11,7 @@ from swap_settler.model.treasury import Withdrawal
 
 
 class Withdrawals(Protocol):
-    """What the owner took out. Locks nothing."""
+    """Withdrawals from the Treasury. Locks nothing."""
 
     async def has_unbooked(self) -> bool:
         """Whether a final one is not in the ledger."""
@@ -19,12 +19,10 @@ class Withdrawals(Protocol):
 
 
 class WithdrawalWork(Work, Protocol):
-    """A transaction that books what the owner took out."""
+    """A transaction that books withdrawals from the Treasury."""
 
     async def lock_unbooked_withdrawals(self, *, limit: int) -> Sequence[Withdrawal]:
-        """Load the final withdrawals that the ledger does not have, by block; those that somebody
-        holds are left.
-        """
+        """Load the final withdrawals that the ledger does not have, by block; skip locked ones."""
         ...
 
     async def mark_withdrawals_booked(self, ids: Sequence[UUID]) -> None: ...

@@ -124,7 +124,7 @@ class RedisCounters:
                 return await self._add_all(batch)
         except Exception as error:  # whatever it is, a request is not refused for it
             self._away_until = monotonic() + AWAY_SECONDS
-            observe.counters_unavailable(error)
+            observe.rate_limit_store_unavailable(error)
             return [None] * len(batch)
 
     async def _add_all(self, batch: Sequence[RequestQuotas]) -> Sequence[Counted | Exception]:

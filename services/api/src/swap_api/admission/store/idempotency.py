@@ -109,7 +109,7 @@ class PostgresIdempotency:
         try:
             await execute_alone(self._engine, RELEASE_CLAIM, values)
         except Unavailable as error:
-            observe.claim_not_released(error)
+            observe.idempotency_claim_not_released(error)
 
     async def forget_old(self) -> bool:
         """Drop keys that are older than they are kept; True when there may be more."""

@@ -1,3 +1,5 @@
+"""Whether a network's Depository accepts deposits: a price for one is refused while it does not."""
+
 from __future__ import annotations
 
 import asyncio
@@ -13,10 +15,10 @@ from swap_runtime.errors import Unavailable
 
 
 class OfferDepository:
-    """Take swaps through a Depository only while the calls that we ask for would not revert.
+    """Refuse swaps through a Depository while it would revert their deposits.
 
-    Each is offered until its chain says that it is paused, or does not list our Treasury, and
-    again once the chain says otherwise: nodes that are away close nothing, and open nothing.
+    Every Depository is offered until its chain reports that it is paused or does not list our
+    Treasury, and again once the chain reports otherwise. An unreachable node changes nothing.
     """
 
     def __init__(
@@ -27,7 +29,8 @@ class OfferDepository:
         deposit_address_networks: AbstractSet[str],
     ) -> None:
         """
-        :param deposit_address_networks: where a deposit address is another way; it may grow.
+        :param deposit_address_networks: where a deposit address is another way: a live set, to
+            which `OfferDepositAddresses` adds networks.
         """
         self._networks = [
             network
@@ -36,19 +39,19 @@ class OfferDepository:
         ]
         self._depositories = depositories
         self._deposit_address_networks = deposit_address_networks
-        self._against: dict[str, Sequence[str]] = {}
+        self._findings: dict[str, Sequence[str]] = {}
         for network in self._networks:
-            self._take(network.name, ())
+            self._record(network.name, ())
 
     async def refresh(self) -> None:
-        """Ask every chain again. What one does not answer stands as it was."""
+        """Read every Depository again. The findings of a chain that does not answer stay."""
         await asyncio.gather(*(self._ask(network) for network in self._networks))
 
     def require(self, network: Network) -> None:
         """
         :raises ApiRefusal: while the network's Depository takes no deposits.
         """
-        if not self._against.get(network.name):
+        if not self._findings.get(network.name):
             return
         has_addresses = network.name in self._deposit_address_networks
         other = (
@@ -66,9 +69,9 @@ class OfferDepository:
         except Unavailable as error:
             observe.depository_unknown(network.name, error)
             return
-        self._take(network.name, tuple(found))
+        self._record(network.name, tuple(found))
 
-    def _take(self, network: str, findings: Sequence[str]) -> None:
-        if self._against.get(network) != findings:
-            self._against[network] = findings
+    def _record(self, network: str, findings: Sequence[str]) -> None:
+        if self._findings.get(network) != findings:
+            self._findings[network] = findings
             observe.depository_offered(network, findings)

@@ -8,7 +8,7 @@ from swap_api.funding.usecases.authorize_deposit import not_requested
 from swap_api.model.gasless import status_of
 from swap_api.model.keys import Caller
 from swap_api.read_model.store.heads import WatchedHeads
-from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
 from swap_runtime.clock import Clock
 
 
@@ -17,14 +17,14 @@ class ReadAuthorization:
 
     def __init__(
         self,
-        decided: ReadDecided,
+        read_caught_up: ReadCaughtUp,
         heads: WatchedHeads,
         rendering: JsonGaslessRendering,
         *,
         requests: PostgresSignRequests,
         clock: Clock,
     ) -> None:
-        self._decided = decided
+        self._read_caught_up = read_caught_up
         self._heads = heads
         self._rendering = rendering
         self._requests = requests
@@ -35,7 +35,7 @@ class ReadAuthorization:
         :raises NotFound: for an unknown id and for one of another tenant alike.
         :raises ApiRefusal: when no signature was requested.
         """
-        stored = await self._decided.by_id(caller, swap_id)
+        stored = await self._read_caught_up.by_id(caller, swap_id)
         if stored.gasless is None:
             raise not_requested()
         held = await self._requests.submitted(swap_id)

@@ -31,8 +31,8 @@ from swap_api.model.refusals import Invalid
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.swaps.http.catalogue import CatalogueEndpoints
 from swap_api.swaps.http.history import HistoryEndpoints
+from swap_api.swaps.http.routes import PRICE_REFUSALS
 from swap_api.swaps.http.swaps import SwapEndpoints
-from swap_api.swaps.http.table import PRICE_REFUSALS
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel
 from swap_contracts.public.management import WebhookMessageModel

@@ -23,7 +23,7 @@ from swap_api.http.responses import NO_STORE, JsonResponse, enveloped
 from swap_api.model.refusals import NotFound
 from swap_api.pay_links.usecases.make_link import MakeLink
 from swap_api.pay_links.usecases.open_link import LinkHolder, OpenLink
-from swap_api.pay_links.usecases.read_pay_swap import ReadPaySwap
+from swap_api.pay_links.usecases.read_swap_for_payer import ReadSwapForPayer
 from swap_api.swaps.http.history import HistoryEndpoints
 from swap_api.swaps.usecases.set_refund_address import SetRefundAddress
 
@@ -34,14 +34,14 @@ class PayEndpoints:
         *,
         make_link: MakeLink,
         open_link: OpenLink,
-        read_pay_swap: ReadPaySwap,
+        read_swap_for_payer: ReadSwapForPayer,
         set_refund_address: SetRefundAddress,
         authorizations: AuthorizationEndpoints,
         history: HistoryEndpoints,
     ) -> None:
         self._make_link = make_link
         self._open_link = open_link
-        self._read_pay_swap = read_pay_swap
+        self._read_swap_for_payer = read_swap_for_payer
         self._set_refund_address = set_refund_address
         self._authorizations = authorizations
         self._history = history
@@ -60,7 +60,7 @@ class PayEndpoints:
     async def read(self, request: Request, context: Context) -> Response:
         query = parse_query(StepsParameters, request.query)
         holder = await self._holder(request)
-        data = await self._read_pay_swap(holder, swap_id_of(request), query.source_address)
+        data = await self._read_swap_for_payer(holder, swap_id_of(request), query.source_address)
         return conditional(request, data)
 
     async def events(self, request: Request, context: Context) -> Response:

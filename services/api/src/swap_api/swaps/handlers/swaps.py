@@ -9,4 +9,4 @@ from swap_runtime.messaging.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, store_swaps: StoreSwaps, parking: Parking) -> None:
-    consume(to, SWAP_CHANGED, group="api", usecase=store_swaps, parking=parking)
+    consume(to, SWAP_CHANGED, consumer_name="api", usecase=store_swaps, parking=parking)

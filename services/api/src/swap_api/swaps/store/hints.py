@@ -1,4 +1,4 @@
-"""Transactions that callers name for a swap: each once, and a limited number."""
+"""Deposit hints: chain transactions that a client names for a swap, each once, ten at most."""
 
 from __future__ import annotations
 
@@ -32,14 +32,20 @@ class PostgresHints:
         self._engine = engine
 
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
-        """Return where a swap's money comes from; None when the app has no such swap."""
+        """Return a swap's source network; None when the app has no such swap.
+
+        :raises Unavailable: when Postgres is unavailable.
+        """
         values = {"app_id": app_id, "id": swap_id}
         async with reading(self._engine) as connection:
             network: str | None = await connection.scalar(SOURCE_NETWORK, values)
         return network
 
     async def add(self, swap_id: UUID, transaction_hash: str, outgoing: Outgoing) -> bool:
-        """Keep the hint and add the message; False when it was given before, or is too many."""
+        """Store the hint and its message; False for a repeated hint and for one beyond the limit.
+
+        :raises Unavailable: when Postgres is unavailable.
+        """
         values = {"swap_id": swap_id, "transaction_hash": transaction_hash, "most": PER_SWAP_MAX}
         async with transaction(self._engine) as connection:
             connection.post(LOCK_SWAP, {"swap_id": swap_id})
@@ -52,7 +58,7 @@ class PostgresHints:
         """Whether a hint for a swap of the app, from that network, names the transaction.
 
         :param transaction_hash: in lower case.
-        :raises Unavailable: when Postgres is away.
+        :raises Unavailable: when Postgres is unavailable.
         """
         values = {"app_id": app_id, "network": network, "transaction_hash": transaction_hash}
         async with reading(self._engine) as connection:

@@ -44,7 +44,7 @@ class PostgresPayoutStops:
         return await self._networks(CLOSED_NETWORKS)
 
     async def halted(self) -> frozenset[str]:
-        """Return the networks where what is final changed: nothing is paid there, nor for it.
+        """Return the halted networks: nothing is paid there, nor for deposits from there.
 
         :raises Unavailable: when nobody says so.
         """

@@ -6,7 +6,7 @@ from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
 from swap_api.read_model.store.heads import WatchedHeads
-from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_runtime.errors import Unavailable
 
@@ -16,14 +16,14 @@ class ReadSwap:
 
     def __init__(
         self,
-        decided: ReadDecided,
+        read_caught_up: ReadCaughtUp,
         heads: WatchedHeads,
         rendering: JsonRendering,
         *,
         deposit: ResolveDeposit,
     ) -> None:
         self._deposit = deposit
-        self._decided = decided
+        self._read_caught_up = read_caught_up
         self._heads = heads
         self._rendering = rendering
 
@@ -38,7 +38,7 @@ class ReadSwap:
         """
         :raises NotFound: for an unknown id and for one of another tenant alike.
         """
-        stored = await self._decided.by_id(caller, swap_id)
+        stored = await self._read_caught_up.by_id(caller, swap_id)
         if with_actions:
             stored = await self._deposit.inline(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
@@ -52,7 +52,7 @@ class ReadSwap:
         :raises NotFound: when no swap of the caller's has the transaction.
         :raises ApiRefusal: for an address that is none.
         """
-        found = await self._decided.by_hash(caller, transaction_hash)
+        found = await self._read_caught_up.by_hash(caller, transaction_hash)
         if found is None:
             raise NotFound
         swap_id, stored = found
@@ -70,7 +70,7 @@ class ReadSwap:
         :raises NotFound: for an unknown id and for one of another tenant alike.
         :raises ApiRefusal: when a signature is needed and cannot be requested now.
         """
-        stored = await self._decided.by_id(caller, swap_id)
+        stored = await self._read_caught_up.by_id(caller, swap_id)
         return await self._deposit.steps(stored, swap_id, source_address)
 
     async def with_next_action(
@@ -81,7 +81,7 @@ class ReadSwap:
         :raises NotFound: for an unknown id and for one of another tenant alike.
         :raises ApiRefusal: for an address that is none.
         """
-        stored = await self._decided.by_id(caller, swap_id)
+        stored = await self._read_caught_up.by_id(caller, swap_id)
         stored, action = await self._deposit.now(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_actions=False, next_action=action)

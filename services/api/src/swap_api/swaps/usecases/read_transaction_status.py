@@ -5,7 +5,7 @@ from typing import Final
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
 from swap_api.read_model.store.heads import WatchedHeads
-from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.transaction_hashes import is_transaction_hash
 from swap_api.swaps.ports import ChainTransactions
@@ -27,14 +27,14 @@ class ReadTransactionStatus:
         self,
         catalogue: Catalogue,
         *,
-        decided: ReadDecided,
+        read_caught_up: ReadCaughtUp,
         heads: WatchedHeads,
         rendering: JsonRendering,
         transactions: ChainTransactions,
         hints: PostgresHints,
     ) -> None:
         self._catalogue = catalogue
-        self._decided = decided
+        self._read_caught_up = read_caught_up
         self._heads = heads
         self._rendering = rendering
         self._transactions = transactions
@@ -58,7 +58,7 @@ class ReadTransactionStatus:
         return await self._of_chain(caller, known, transaction_id.lower())
 
     async def _of_swap(self, caller: Caller, network: Network, transaction_id: str) -> bytes | None:
-        found = await self._decided.by_hash(caller, transaction_id)
+        found = await self._read_caught_up.by_hash(caller, transaction_id)
         if found is None:
             return None
         _, stored = found

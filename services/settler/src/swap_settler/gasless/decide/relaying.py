@@ -15,7 +15,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.model.authorization import Authorization, SubmittedSignature
 from swap_settler.model.chain_facts import FactState
 from swap_settler.model.changes import NOTHING, Changes
-from swap_settler.model.settled import Settled
+from swap_settler.model.settled import SettledStep
 from swap_settler.model.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.model.worth import worth
 
@@ -35,7 +35,7 @@ def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: 
     refusal = _refusal(swap, signature, at, reverts)
     if refusal is not None:
         trigger, detail = refusal
-        ended = _new_authorization(signature, None, at).after(trigger, detail=detail)
+        ended = _new_authorization(signature, None, at).with_trigger(trigger, detail=detail)
         return Changes(swap=replace(updated_swap, authorization=ended), previous_status=swap.status)
     source = swap.terms.source
     relay = Intent(
@@ -84,7 +84,9 @@ def ended(
     if known is not None and known.intent_id == intent_id and not _is_done(known):
         if _has_lapsed(known, at):
             trigger = AuthorizationTrigger.WINDOW_CLOSED
-        updated_swap = replace(updated_swap, authorization=known.after(trigger, detail=because))
+        updated_swap = replace(
+            updated_swap, authorization=known.with_trigger(trigger, detail=because)
+        )
     return Changes(swap=updated_swap, previous_status=swap.status, intents=(dead,))
 
 
@@ -110,7 +112,7 @@ def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactSt
     # Of several that were signed for one nonce, this is the one that a block has.
     done = replace(_published(known, relay), transaction_hash=deposit.transaction_hash)
     if fact_state is FactState.CONFIRMED and done.status is AuthorizationStatus.PUBLISHED:
-        done = done.after(AuthorizationTrigger.DEPOSIT_CONFIRMED)
+        done = done.with_trigger(AuthorizationTrigger.DEPOSIT_CONFIRMED)
     return replace(
         swap.with_intent(seen),
         authorization=done,
@@ -118,13 +120,13 @@ def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactSt
     )
 
 
-def without_idle_relay(done: Settled) -> Settled:
+def without_idle_relay(done: SettledStep) -> SettledStep:
     """Return it without a signature that nothing was signed for, once the swap has its money.
 
     It would take the money a second time. A part of it does not do: anybody can send that.
     """
     swap, relay = done.swap, done.swap.relay
-    if relay is None or not relay.can_be_taken_back:
+    if relay is None or not relay.is_revocable:
         return done
     there = sum(d.base_units for d in swap.deposits.values() if d.is_live)
     if swap.status is Status.DEPOSIT_PENDING and there < swap.quote.requested_base_units:
@@ -132,7 +134,7 @@ def without_idle_relay(done: Settled) -> Settled:
     because, known = "the swap was funded in another way", swap.authorization
     dead = relay.died(because)
     if known is not None and known.intent_id == relay.id and known.is_in_progress:
-        refused = known.after(AuthorizationTrigger.SIGNATURE_REFUSED, detail=because)
+        refused = known.with_trigger(AuthorizationTrigger.SIGNATURE_REFUSED, detail=because)
         swap = replace(swap, authorization=refused)
     return replace(done, swap=swap.with_intent(dead), intents=(*done.intents, dead))
 
@@ -183,7 +185,7 @@ def _published(known: Authorization, relay: Intent) -> Authorization:
     if known.status is not AuthorizationStatus.INITIATED:
         return known
     sent = replace(known, transaction_hash=min(relay.attempts, default=None))
-    return sent.after(AuthorizationTrigger.BROADCAST)
+    return sent.with_trigger(AuthorizationTrigger.BROADCAST)
 
 
 def _reorged_out(swap: Swap, relay: Intent, known: Authorization) -> Swap:
@@ -198,7 +200,7 @@ def _reorged_out(swap: Swap, relay: Intent, known: Authorization) -> Swap:
             block_time=None,
         )
     if known.status is AuthorizationStatus.COMPLETED:
-        known = known.after(AuthorizationTrigger.DEPOSIT_REVERTED)
+        known = known.with_trigger(AuthorizationTrigger.DEPOSIT_REVERTED)
     return replace(swap.with_intent(relay), authorization=known)
 
 

@@ -36,7 +36,7 @@ class ExpireAuthorizations:
             batch_state = BatchState(swaps, {})
             for swap in swaps.values():
                 relay = swap.relay
-                if relay is not None and relay.can_be_taken_back:
+                if relay is not None and relay.is_revocable:
                     change = ended(
                         swap,
                         relay.id,
@@ -45,6 +45,8 @@ class ExpireAuthorizations:
                         because="its window closed before it was sent",
                     )
                     batch_state.add(change, trace_id=trace_id_of(swap.id))
-            await self._swap_messages.save(work, batch_state.changes, at=now)
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
         observe_changes.changed(batch_state.changes)
         return len(ids) == self._limit

@@ -35,7 +35,7 @@ def assets_moved(transactions: Iterable[LedgerTransaction]) -> set[AssetKey]:
     }
 
 
-def after(inventory: Inventory, transactions: Iterable[LedgerTransaction]) -> Inventory:
+def inventory_after(inventory: Inventory, transactions: Iterable[LedgerTransaction]) -> Inventory:
     """Return the row after the bookings, of the next version if they moved it."""
     held, owed = inventory.held_base_units, inventory.owed_base_units
     for posting in (posting for t in transactions for posting in t.postings):

@@ -17,7 +17,6 @@ from swap_domain.money import Asset
 from swap_domain.transaction_status import TransactionStatus
 from swap_runtime.messaging.outbox import Outgoing
 from swap_settler.model.changes import Changes
-from swap_settler.model.ports import Work
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentKind, IntentState, Swap
 
 # The transaction type of a payment. A claim that an operator pays is shown as a refund.
@@ -38,7 +37,7 @@ SENT: Final = {
 
 
 class SwapMessages:
-    """Renders changes of swaps as messages."""
+    """Renders changes of swaps as messages; `flush` of the transaction saves both."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -50,10 +49,6 @@ class SwapMessages:
             for c in changes
             if c.swap is not None
         ]
-
-    async def save(self, work: Work, changes: Sequence[Changes], *, at: datetime) -> None:
-        """Save changes together with their messages, in the transaction that is open."""
-        await work.flush(changes, self.outgoing(changes, at=at))
 
     def _message(
         self, swap: Swap, previous_status: Status | None, at: datetime, *, caused_by: str | None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Transaction
 from swap_settler.model.ledger.accounts import Account, LedgerTransaction
-from swap_settler.model.ledger.inventory import Inventory, after
+from swap_settler.model.ledger.inventory import Inventory, inventory_after
 from swap_settler.model.store import statements
 from swap_settler.model.store.rows import account_row, inventory_row, ledger_transaction_row
 
@@ -47,7 +47,7 @@ def move_inventory(
     entries: Sequence[LedgerTransaction],
 ) -> Sequence[Inventory]:
     """Write what the bookings leave of rows that are locked; return those that moved."""
-    moved = [new for row in known if (new := after(row, entries)) != row]
+    moved = [new for row in known if (new := inventory_after(row, entries)) != row]
     if moved:
         rows = [inventory_row(inventory) for inventory in moved]
         connection.post(statements.MOVE_INVENTORY, columns(rows))

@@ -39,15 +39,15 @@ from swap_settler.model.store.rows import (
     transition_row,
 )
 from swap_settler.model.store.swap_statements import BY_ID, BY_KEY, HELD_BY_KEY, INVENTORY_BY_KEY
-from swap_settler.model.store.sweep_work import SweepWork
-from swap_settler.model.store.withdrawal_work import WithdrawalWork
+from swap_settler.model.store.sweeps import PostgresSweepWork
+from swap_settler.model.store.treasury_withdrawals import PostgresWithdrawalWork
 from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
 from swap_settler.model.work_due import WorkDue, work_due
 
 CONSUMER: Final = "settler"  # whose inbox marks a message as done: the service's own
 
 
-class PostgresWork(SweepWork, WithdrawalWork):
+class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
     """Each statement sees what was committed before it began, so what is read after the keys are
     held is what whoever held them has left.
     """

@@ -17,11 +17,11 @@ from swap_settler.model import work_due
 from swap_settler.model.chain_facts import PayoutFact
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger.inventory import MAX_UNITS, AssetKey
-from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import DepositState, FailReason, Intent, IntentKind, Leg, Swap
 from swap_settler.settling.decide import refunds
+from swap_settler.settling.decide.main_leg import fill, give_back, give_back_deposit
 from swap_settler.settling.decide.payouts import abandon_payment
-from swap_settler.settling.decide.settling import fill, give_back, give_back_deposit
 
 BECAUSE: Final = "its money was sent back by a forgotten payment"
 
@@ -67,7 +67,7 @@ def leave_out_later(
     """
     if swap.status is Status.FAILED:
         return NOTHING  # all of it is claimable already
-    done = Settled(swap.on(at))
+    done = SettledStep(swap.on(at))
     credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
     credited.sort(key=lambda d: (d.id in paid_alone, d.came_at, d.block_number, d.id))
     for deposit in reversed(credited[1:]):
@@ -75,7 +75,7 @@ def leave_out_later(
             break
         cut = give_back_deposit(done.swap, deposit, deposit.main_base_units)
         due = (*done.refunds_due, *cut.refunds_due)
-        done = replace(cut.after(*done.entries), refunds_due=due)
+        done = replace(cut.preceded_by(*done.entries), refunds_due=due)
     return changes_of(swap, done) if done.entries else NOTHING
 
 
@@ -123,5 +123,5 @@ def is_of_source(swap: Swap, asset: AssetKey) -> bool:
 
 
 def _require_unsent(intent: Intent) -> None:
-    if not intent.can_be_taken_back:
+    if not intent.is_revocable:
         raise NotAllowed(f"its {intent.kind.value} was signed, and may be in a block: wait")

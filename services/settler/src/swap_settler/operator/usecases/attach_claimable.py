@@ -71,7 +71,9 @@ class AttachClaimable:
         attaching = Attaching(batch_state, waiting, paid.keys())
         proof = Proof(listed.owner, order.swap_id, now, by=order.by, because=order.reason)
         attaching.require(proof, trace_id=trace_id_of(order.swap_id), at=now)
-        await self._swap_messages.save(work, batch_state.changes, at=now)
+        await work.flush(
+            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+        )
         await attaching.store(work)
         return batch_state
 

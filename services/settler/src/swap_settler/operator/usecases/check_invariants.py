@@ -1,4 +1,4 @@
-"""Checks the invariants of the whole system when an operator asks for it."""
+"""Checks the invariants of all services' tables when an operator asks for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ class InvariantReport:
 
 
 class CheckInvariants:
-    """Run every query once for all who ask at a time: they read whole tables."""
+    """One run at a time; callers within 30 seconds share its report, as it reads whole tables.
+
+    A query that failed stays failed in that report.
+    """
 
     def __init__(self, invariants: PostgresInvariants, *, clock: Clock) -> None:
         self._invariants = invariants
@@ -31,9 +34,9 @@ class CheckInvariants:
         self._report: InvariantReport | None = None
 
     async def __call__(self) -> InvariantReport:
-        """Return the last report while it is new, else check again.
+        """Return the last report while it is valid, else check again.
 
-        :raises Refused: when this deployment has no views for it.
+        :raises Refused: when the views of the invariants are not installed, or not readable.
         """
         async with self._turn:
             if self._report is None or self._clock() - self._report.at > REPEATED_AFTER:

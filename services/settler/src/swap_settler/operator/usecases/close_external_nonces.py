@@ -112,7 +112,7 @@ class CloseExternalNonces:
                 await work.close_slots(slots, proven.final)
             changes = await self._freed(work, owners, failures, proven.paid)
             changes += [Changes(ledger=tuple(lost))] if lost else []
-            await self._swap_messages.save(work, changes, at=self._clock())
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
             # The signer last, as whoever hands out nonces has it.
             if not await work.lock_halted(signer):
                 raise Refused(CHANGED)

@@ -202,7 +202,7 @@ async def save_new(
 ) -> None:
     """Save what was added since the last call: one transaction may save more than once."""
     if changes := batch_state.take_unsaved():
-        await swap_messages.save(work, changes, at=clock())
+        await work.flush(changes, swap_messages.outgoing(changes, at=clock()))
 
 
 def _to_held(swap: Swap) -> HeldSwap:

@@ -80,7 +80,7 @@ class PayClaimable:
                 change = await self._of_swap(work, order, listed.swap_id, to_address)
             else:
                 change = await self._pay_unmatched_deposit(work, order, listed, to_address, prices)
-            await self._swap_messages.save(work, [change], at=now)
+            await work.flush([change], self._swap_messages.outgoing([change], at=now))
             [intent] = change.intents
             await work.store_order(intent.id, by=order.by, reason=order.reason)
         return change

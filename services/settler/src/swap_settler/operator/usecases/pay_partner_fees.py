@@ -68,7 +68,7 @@ class PayPartnerFees:
                 paid_id=_paid_id(fee),
                 usd_micros=dollar_value(self._catalogue, prices, asset, fee.base_units),
             )
-            await self._swap_messages.save(work, [change], at=now)
+            await work.flush([change], self._swap_messages.outgoing([change], at=now))
             [intent] = change.intents
             await work.store_order(intent.id, by=order.by, reason=order.reason)
         return change

@@ -1,4 +1,4 @@
-"""Every statement of the sender lane. Arrays in: their number never grows with the batch."""
+"""SQL of the sender lane. Each statement takes arrays: a batch costs a fixed number of them."""
 
 from typing import Final
 

@@ -27,12 +27,12 @@ from swap_settler.settling.decide.payouts import (
 )
 
 REJECTED: Final = "its recipient must not be paid"
-# The chain knows a payment that the ledger does not: for a person, never paid again.
+# The chain has a payment that the ledger has not: an operator reconciles it; never paid again.
 PAID_EXTERNALLY: Final = "the chain has paid what the ledger has not"
 
 
 class AbandonPayouts:
-    """Count a failure against intents that no attempt can pay any more.
+    """Count a failure against intents that no attempt can pay any more; retry or end each.
 
     Only for intents without a committed attempt, or whose every slot is proven dead.
     """
@@ -71,7 +71,7 @@ class AbandonPayouts:
                 changes: Sequence[Changes] = batch_state.changes
             else:
                 changes = await self._count(work, owners, failures, because)
-            await self._swap_messages.save(work, changes, at=self._clock())
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
         observe_changes.changed(changes)
 
     async def reject(self, intents: Owners, *, epoch: int) -> None:
@@ -88,7 +88,7 @@ class AbandonPayouts:
                 reason = FailReason.REJECTED_BY_POLICY
                 self._end(batch_state, owners[i], i, REJECTED, failures, fails_for=reason)
             changes = batch_state.changes
-            await self._swap_messages.save(work, changes, at=self._clock())
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
         observe_changes.changed(changes)
 
     async def of_dead_slots(
@@ -100,11 +100,13 @@ class AbandonPayouts:
         elsewhere: Collection[UUID],
         reverted: Collection[int] = (),
     ) -> Sequence[Changes]:
-        """Do so for what reverted, in the transaction that proves it; the caller flushes.
+        """Count a failure against payments on dead slots, in the transaction that proves them dead.
+
+        The caller flushes.
+
 
         :param owners: of the intents, locked.
-        :param elsewhere: what the Treasury has paid all the same: it has left, whoever sent it,
-            and is neither tried again nor given up, by anybody.
+        :param elsewhere: payments that another transaction has made: neither retried nor abandoned.
         :param reverted: the nonces whose transactions failed in a block.
         """
         failures = dict(await work.failures_of_dead(list(intents)))
@@ -127,7 +129,7 @@ class AbandonPayouts:
         again = {
             i: n
             for i, n in failures.items()
-            # What a reorg has taken back meanwhile is not paid for again.
+            # A deposit that a reorg has removed meanwhile is not paid for again.
             if not self._is_over(owners[i], i, n, reverts.get(i, 0)) and not _is_taken(owners[i], i)
         }
         if again:

@@ -58,7 +58,9 @@ class AbandonWaitingPayouts:
                 swap = batch_state.swaps[swap_id]
                 change = abandon_waiting_payout(swap, intent_id, at=now)
                 batch_state.add(change, trace_id=trace_id_of(swap.id))
-            await self._swap_messages.save(work, batch_state.changes, at=now)
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
         observe_changes.changed(batch_state.changes)
         # What was signed meanwhile is not given up, and would be found at once again.
         return len(batch_state.changes) == self._limit

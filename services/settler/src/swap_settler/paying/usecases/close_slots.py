@@ -1,4 +1,8 @@
-"""Nonces that the finalized chain has consumed: their gas is booked, what reverted is dead."""
+"""Nonces that the finalized chain has consumed: book their gas, prove failed attempts dead.
+
+A transaction that failed in a block ends here: `abandon_payouts.py` retries its payments or ends
+them. No message reports it.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +38,11 @@ ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 class CloseSlots:
     """Account for one signer at a finalized block.
 
-    A slot that reverted there, and of which no node says otherwise, is the death proof of its
-    attempts: the payments on it are free to be tried on another slot, or to be given up. A rise of
-    the signer's balance that no transaction of ours explains is its owner's top-up; what is missing
-    of it in a recovery, forgotten transactions spent. While the
-    network is halted nobody knows what is final there, and nothing of it is believed.
+    A slot whose transaction failed there, with no node reporting otherwise, proves its attempts
+    dead: its payments may be retried on another slot, or abandoned. A rise of the signer's balance
+    that no transaction explains is its owner's top-up. Where a recovery finds less than the
+    ledger, transactions that the restored ledger has forgotten spent it. While the network is
+    halted, its finality is unknown, and the round is skipped.
     """
 
     def __init__(
@@ -75,7 +79,7 @@ class CloseSlots:
     async def __call__(self, *, epoch: int) -> None:
         """
         :raises ChainError: when no node gives a usable answer.
-        :raises LeaseLost: when another lane has taken over: what died here may be out again there.
+        :raises LeaseLost: when another lane has taken over: it may have retried a payment.
         """
         final = await self._chain.finalized()
         if final.number == self._last_number or await self._store.is_network_halted():
@@ -95,12 +99,13 @@ class CloseSlots:
         self._last_number = final.number
 
     async def _track_unexplained_nonces(self, nonces: Sequence[int]) -> None:
-        """A consumed nonce without a receipt of ours, or with several: nodes that lag or lie, or
-        the key used elsewhere.
+        """Halt the signer when consumed nonces stay without exactly one receipt of ours.
+
+        Nodes lag or lie, or the key is used by another program.
         """
         observe.slots_unexplained(self._chain.network, self._signer, nonces)
         self._rounds_unexplained += 1
-        # Also one that a person resumed meanwhile: it is not explained yet.
+        # Also a signer that an operator has resumed meanwhile: the nonce is still unexplained.
         if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
             cause = "were used by no transaction of ours, as far as all nodes agree"
             await self._store.halt_for(nonces, f"nonces {list(nonces)} {cause}")
@@ -113,9 +118,9 @@ class CloseSlots:
     async def _witnessed(
         self, closed: Sequence[ClosedSlot], signed: Sequence[SignedFor]
     ) -> Sequence[ClosedSlot]:
-        """Leave out what only some nodes say: a payment is not tried again on one's word.
+        """Leave out slots without a receipt quorum: one node's report does not free a payment.
 
-        A node that has another transaction of the slot in a block denies as well.
+        A node that has another transaction of the slot in a block contradicts as well.
         """
         unpaid = [slot for slot in closed if slot.paid_nothing]
         if not unpaid:
@@ -165,7 +170,7 @@ class CloseSlots:
         booked = await self._store.signer_balance(self._native)
         observe.signer_gas(self._chain.network, self._signer, balance, self._gas_alarm)
         spent = sum(slot.receipt.fee_base_units for slot in closed)
-        # What an unexplained nonce spent is not known, and so no rise either.
+        # An unexplained nonce spent an unknown amount, so no rise can be computed.
         rise = balance + spent - booked if is_complete else 0
         lost = -rise if rise < 0 and await self._is_forgotten(forgotten) else 0
         if rise < 0 and not lost:
@@ -185,13 +190,13 @@ class CloseSlots:
                 await work.close_slots(closed, final)
             if forgotten:
                 await work.close_forgotten(forgotten, final)
-            await self._swap_messages.save(work, changes, at=self._clock())
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
         observe_changes.changed(changes)
 
     async def _is_forgotten(self, forgotten: frozenset[int]) -> bool:
-        """Whether transactions that a restored ledger has forgotten spent what is missing."""
+        """Whether transactions that a restored ledger has forgotten may explain it."""
         return bool(forgotten) or await self._fences.is_recovering()
 
     async def _relays(self, closed: Sequence[ClosedSlot]) -> Mapping[Payment, bool]:
@@ -201,9 +206,9 @@ class CloseSlots:
         return {relay: done[nonce] for relay, nonce in found.items()}
 
     async def _spent_on_chain(self, nonces: Sequence[int], final: Block) -> frozenset[UUID]:
-        """Return the payments that did not leave here, and that the Treasury has made for another.
+        """Return the payments on these slots that the Treasury made by other transactions.
 
-        :raises Unavailable: when no node tells it, and until what was paid is final, or gone.
+        :raises Unavailable: when no node answers, and until such a payment is final, or gone.
         """
         payments = [p for p in await self._store.payments_on(nonces) if p.paid_id]
         if not payments:
@@ -229,7 +234,7 @@ class CloseSlots:
         *,
         reverted: Sequence[int],
     ) -> Sequence[Changes]:
-        """Return what dies with the slots, and which gasless deposits are done."""
+        """Return the changes of payments on dead slots and of gasless deposits that ended."""
         intents = dict(await work.intents_on(unpaid)) if unpaid else {}
         intents |= {relay.intent_id: relay.swap_id for relay in relays}
         if not intents:
@@ -284,12 +289,12 @@ def _closed(
         if (receipt := receipts.get(item.transaction_hash)) is not None
         and receipt.block.number <= final.number
     ]
-    # A nonce is used once: of two that claim it, neither is believed.
+    # A nonce is used once: where two receipts claim it, neither counts.
     times = Counter(slot.nonce for slot in found)
     return [slot for slot in found if times[slot.nonce] == 1]
 
 
 def _rivals(slot: ClosedSlot, signed: Sequence[SignedFor]) -> Sequence[str]:
-    """Return what else was signed for a slot."""
+    """Return the other transactions that were signed for a slot."""
     hashes = [item.transaction_hash for item in signed if item.nonce == slot.nonce]
     return [h for h in hashes if h != slot.transaction_hash]

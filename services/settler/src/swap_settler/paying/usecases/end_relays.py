@@ -68,7 +68,9 @@ class EndRelays:
                     swap = batch_state.swaps[_swap_id(relay)]
                     change = ended(swap, relay.intent_id, trigger, at=now, because=because)
                     batch_state.add(change, trace_id=trace_id_of(swap.id))
-            await self._swap_messages.save(work, batch_state.changes, at=now)
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
         observe_changes.changed(batch_state.changes)
 
     async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:

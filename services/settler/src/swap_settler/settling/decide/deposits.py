@@ -15,18 +15,18 @@ from swap_settler.model.chain_facts import DepositFact, FactState
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import PayoutResources, Settled, changes_of
+from swap_settler.model.settled import PayoutResources, SettledStep, changes_of
 from swap_settler.model.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
-from swap_settler.settling.decide.refunds import released
-from swap_settler.settling.decide.settling import (
+from swap_settler.settling.decide.main_leg import (
     give_back_deposit,
     lock_quote,
+    reopen,
+    reverse_credit,
     settle,
-    take_back,
     unlock_quote,
-    waits_again,
     with_time,
 )
+from swap_settler.settling.decide.refunds import released
 
 
 class NotReversible(Exception):
@@ -54,7 +54,7 @@ def decide(
     known = swap.deposits.get(fact.deposit.id)
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
-    deposit = replace(_after(known, fact.deposit), swap_id=swap.id)
+    deposit = replace(_merge_decided(known, fact.deposit), swap_id=swap.id)
     updated_swap = with_authorization_progress(swap.on(at), deposit, fact.state)
     match fact.state:
         case FactState.SEEN:
@@ -74,10 +74,10 @@ def attach(
     for deposit in waiting:
         updated_swap = updated_swap.with_deposit(replace(deposit, swap_id=swap.id))
     entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
-    done = Settled(lock_quote(updated_swap, at))
+    done = SettledStep(lock_quote(updated_swap, at))
     if entries:
         done = settle(done.swap, at, **resources)
-    return changes_of(swap, done.after(*entries))
+    return changes_of(swap, done.preceded_by(*entries))
 
 
 def take(
@@ -129,7 +129,7 @@ def decide_unmatched(
     """
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
-    deposit = _after(known, fact.deposit)
+    deposit = _merge_decided(known, fact.deposit)
     if fact.state is not FactState.CONFIRMED:
         return _not_final(known, deposit, fact.state, claim)
     if not is_ours:
@@ -154,14 +154,14 @@ def _not_final(
     entry = ledger.received_reverted(known, version=deposit.version)
     if claim is None:
         return Changes(deposits=(updated_deposit,), ledger=(entry,))
-    if not claim.can_be_taken_back:
+    if not claim.is_revocable:
         raise NotReversible(f"{known.id}, which was sent to its owner")
     dead = claim.died("a reorg took the deposit before anything could pay for it")
     entries = (ledger.claim_released(dead), entry)
     return Changes(deposits=(updated_deposit,), intents=(dead,), ledger=entries)
 
 
-def _after(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
+def _merge_decided(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
     """Return the newest fact with what was decided before."""
     if known is None:
         return updated_deposit
@@ -175,8 +175,8 @@ def _after(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
     )
 
 
-def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
-    before = Settled(swap)
+def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
+    before = SettledStep(swap)
     if known is not None and known.state is DepositState.CREDITED:
         # Final no more, so a reorg took it; that was said before and comes late, or never.
         before = _reverted(swap, deposit, known, at)
@@ -191,7 +191,7 @@ def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> 
 
 def _confirmed(
     swap: Swap, deposit: Deposit, at: datetime, **resources: Unpack[PayoutResources]
-) -> Settled:
+) -> SettledStep:
     if not deposit.is_booked:
         credit = ledger.credited(swap, deposit)
         return _credit(swap, deposit, at, credit, **resources)
@@ -201,7 +201,7 @@ def _confirmed(
     is_loss = known.state is not DepositState.CREDITED
     lost = [leg for leg in _legs(known) if is_loss and _paid(swap, leg) is PaymentProgress.FINAL]
     entries = tuple(ledger.recovered(swap, again, leg) for leg in lost)
-    return Settled(swap.with_deposit(again), entries=entries)
+    return SettledStep(swap.with_deposit(again), entries=entries)
 
 
 def _credit(
@@ -210,27 +210,27 @@ def _credit(
     at: datetime,
     credit: LedgerTransaction,
     **resources: Unpack[PayoutResources],
-) -> Settled:
+) -> SettledStep:
     own_deposit = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
-        return give_back_deposit(swap, own_deposit, own_deposit.base_units).after(credit)
+        return give_back_deposit(swap, own_deposit, own_deposit.base_units).preceded_by(credit)
     funded = lock_quote(swap.with_deposit(own_deposit), at)
-    return settle(funded, at, **resources).after(credit)
+    return settle(funded, at, **resources).preceded_by(credit)
 
 
-def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
+def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
     if known is None or not known.is_booked:
         gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
         if swap.status is not Status.DEPOSIT_PENDING:
-            return Settled(gone)
-        return Settled(with_time(unlock_quote(gone), at))
+            return SettledStep(gone)
+        return SettledStep(with_time(unlock_quote(gone), at))
     legs = _legs(known)
     paid = {_paid(swap, leg) for leg in legs}
-    has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.can_be_taken_back
+    has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.is_revocable
     if paid == {PaymentProgress.NOT} and has_refuel_out:
         raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
     if paid == {PaymentProgress.NOT}:
-        return _reverse_credit(swap, known, version=deposit.version, at=at)
+        return _revert_unpaid(swap, known, version=deposit.version, at=at)
     if len(paid) > 1 or (known.is_split and PaymentProgress.PERHAPS in paid):
         raise NotReversible(f"{known.id} of {swap.id}")
     # Once signed bytes are out, the end of the payment decides what this was.
@@ -238,10 +238,10 @@ def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime)
     updated_deposit = replace(known, version=deposit.version)
     entries = tuple(ledger.lost(swap, updated_deposit, leg) for leg in legs) if is_loss else ()
     reverted_deposit = replace(deposit, state=DepositState.REVERTED)
-    return Settled(swap.with_deposit(reverted_deposit), entries=entries)
+    return SettledStep(swap.with_deposit(reverted_deposit), entries=entries)
 
 
-def _reverse_credit(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Settled:
+def _revert_unpaid(swap: Swap, known: Deposit, *, version: int, at: datetime) -> SettledStep:
     """Reverse a credit that nothing was sent for, and whatever was about to be."""
     freed = swap
     intents: list[Intent] = []
@@ -257,14 +257,16 @@ def _reverse_credit(swap: Swap, known: Deposit, *, version: int, at: datetime) -
             entries += undone.entries
         if leg is not None or swap.status is Status.FAILED:
             entries.append(ledger.claim_reversed(freed, known, leg, version=version))
-    done = take_back(freed, known, version=version).after(*entries, intents=tuple(intents))
+    done = reverse_credit(freed, known, version=version).preceded_by(
+        *entries, intents=tuple(intents)
+    )
     if not known.main_base_units:
         return done
     match swap.status:
         case Status.DEPOSIT_PENDING:
             return replace(done, swap=with_time(unlock_quote(done.swap), at))
         case Status.PAYOUT_PENDING | Status.REFUND_PENDING:
-            return replace(done, swap=waits_again(done.swap, at))
+            return replace(done, swap=reopen(done.swap, at))
         case _:
             return done
 
@@ -281,7 +283,7 @@ def _payment(swap: Swap, leg: Leg) -> Intent | None:
 
 def _paid(swap: Swap, leg: Leg) -> PaymentProgress:
     intent = _payment(swap, leg)
-    if intent is None or intent.can_be_taken_back:
+    if intent is None or intent.is_revocable:
         return PaymentProgress.NOT
     return (
         PaymentProgress.FINAL if intent.state is IntentState.CONFIRMED else PaymentProgress.PERHAPS

@@ -68,6 +68,6 @@ def abandon_waiting_payout(swap: Swap, intent_id: UUID, *, at: datetime) -> Chan
     What was signed has another end: it is mined, or cancelled in its own slot.
     """
     intent = swap.intents.get(intent_id)
-    if intent is None or not intent.can_be_taken_back or not swap.is_paid_for(intent):
+    if intent is None or not intent.is_revocable or not swap.is_paid_for(intent):
         return NOTHING
     return abandon_payment(swap, intent_id, at=at, because=TOO_LONG, failures=0)

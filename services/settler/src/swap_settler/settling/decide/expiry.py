@@ -9,7 +9,7 @@ from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import changes_of
 from swap_settler.model.swap import FailReason, Swap
-from swap_settler.settling.decide.settling import give_back
+from swap_settler.settling.decide.main_leg import give_back
 
 
 def decide(swap: Swap, *, at: datetime) -> Changes:
@@ -29,5 +29,5 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
     if swap.credited_base_units:
         done = give_back(due, FailReason.RECEIVED_LESS, at)
         return changes_of(swap, done)
-    expired = replace(due.after(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
+    expired = replace(due.with_trigger(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
     return Changes(swap=expired, previous_status=swap.status)

@@ -13,11 +13,11 @@ from swap_settler.model.chain_facts import FactState, PayoutFact
 from swap_settler.model.changes import NOTHING, Changes, Halt
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Swap
+from swap_settler.settling.decide.main_leg import fail, give_back, reopen, reverse_credit
 from swap_settler.settling.decide.refuels import claim, complete, forget, order
 from swap_settler.settling.decide.refunds import released
-from swap_settler.settling.decide.settling import fail, give_back, take_back, waits_again
 
 ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
 
@@ -116,17 +116,17 @@ def _applied(
 
 def _in_a_block(
     swap: Swap, intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
-) -> Settled:
+) -> SettledStep:
     if payout.state is FactState.SEEN:
         return _settled_with(swap, _mined(intent, payout, IntentState.MINED), at)
     confirmed, final = _final(intent, payout, at, treasury)
     leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
     if leg is None and intent.kind is IntentKind.REFUND:
-        paid = replace(paid.after(Trigger.REFUND_CONFIRMED), closed_at=at)
+        paid = replace(paid.with_trigger(Trigger.REFUND_CONFIRMED), closed_at=at)
     reorged_out = paid.reorged_out_of(leg) if paid.is_paid_for(confirmed) else ()
     earned = ledger.partner_fee_earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
     lost = (ledger.lost(paid, d, leg) for d in reorged_out)
-    return Settled(paid, (confirmed,), (final, *earned, *lost))
+    return SettledStep(paid, (confirmed,), (final, *earned, *lost))
 
 
 def _standalone_in_a_block(
@@ -195,7 +195,7 @@ def abandon_payment(
         done = fail(freed, fails_for, at)
     else:
         done = _ended(freed, dead, at)
-    return changes_of(swap, done.after(*undone.entries, intents=(dead, *undone.intents)))
+    return changes_of(swap, done.preceded_by(*undone.entries, intents=(dead, *undone.intents)))
 
 
 def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) -> Changes:
@@ -208,40 +208,40 @@ def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) ->
     return Changes(intents=(dead,), ledger=(entry,))
 
 
-def _ended(swap: Swap, dead: Intent, at: datetime) -> Settled:
+def _ended(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
     """A payout that cannot be made is refunded; a refund that cannot be is claimable."""
     if dead.kind is IntentKind.CLAIM:
-        return Settled(swap)
+        return SettledStep(swap)
     if dead.kind is IntentKind.REFUEL:
-        return complete(forget(swap, dead) or claim(Settled(swap)), at=at)
+        return complete(forget(swap, dead) or claim(SettledStep(swap)), at=at)
     if dead.kind is IntentKind.OUTPUT:
         return give_back(swap, FailReason.DESTINATION_UNAVAILABLE, at)
     if dead.deposit_id is not None:
-        return Settled(swap)
+        return SettledStep(swap)
     assert swap.fail_reason is not None, "a swap is refunded for a reason"
     return fail(swap, swap.fail_reason, at)
 
 
-def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
+def _without(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
     """A reorg took the money while the payment was out: nobody is owed anything for it."""
-    leg, done = dead.deposit_id, Settled(swap)
+    leg, done = dead.deposit_id, SettledStep(swap)
     refuel = swap.refuel
     if leg is None and refuel is not None and refuel.charged_base_units:
         free = replace(refuel, charged_base_units=0)
         lost = ledger.refuel_lost(swap, refuel)
-        done = Settled(swap.with_intent(free), (free,), (lost,))
+        done = SettledStep(swap.with_intent(free), (free,), (lost,))
     for deposit in swap.reorged_out_of(leg):
         entries = list(done.entries)
         if leg is not None or dead.kind is IntentKind.CLAIM:
             entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
-        reversed_credit = take_back(done.swap, deposit, version=deposit.version)
-        done = reversed_credit.after(*entries, intents=done.intents)
+        reversed_credit = reverse_credit(done.swap, deposit, version=deposit.version)
+        done = reversed_credit.preceded_by(*entries, intents=done.intents)
         # Seen again, it is credited again when it is final.
         left = replace(done.swap.deposits[deposit.id], state=deposit.state)
         done = replace(done, swap=done.swap.with_deposit(left))
     if leg is not None or swap.status is Status.FAILED:
         return done
-    return replace(done, swap=waits_again(done.swap, at))
+    return replace(done, swap=reopen(done.swap, at))
 
 
 def _paid_by(swap: Swap | None, payout: PayoutFact) -> Intent | None:
@@ -300,8 +300,8 @@ def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
     return None
 
 
-def _settled_with(swap: Swap, intent: Intent, at: datetime) -> Settled:
-    return Settled(swap.on(at).with_intent(intent), (intent,))
+def _settled_with(swap: Swap, intent: Intent, at: datetime) -> SettledStep:
+    return SettledStep(swap.on(at).with_intent(intent), (intent,))
 
 
 def _changed(swap: Swap | None, intent: Intent, at: datetime) -> Changes:

@@ -17,7 +17,7 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
-from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.model.work_due import completion_due_at
 from swap_settler.model.worth import worth
@@ -25,7 +25,7 @@ from swap_settler.model.worth import worth
 TOO_LATE: Final = "it could not be sent in time"
 
 
-def order(done: Settled, *, at: datetime, paid_id: int) -> Settled:
+def order(done: SettledStep, *, at: datetime, paid_id: int) -> SettledStep:
     """Order the refuel that was bought, unless it is ordered.
 
     :param paid_id: what the Treasury accepts once for it.
@@ -60,17 +60,17 @@ def order(done: Settled, *, at: datetime, paid_id: int) -> Settled:
     )
 
 
-def complete(done: Settled, *, at: datetime) -> Settled:
+def complete(done: SettledStep, *, at: datetime) -> SettledStep:
     """Complete the swap if its output is final and nothing more has to leave."""
     swap = done.swap
     if completion_due_at(swap) is None:
         return done
     if swap.quote.refuel is not None and (swap.refuel is None or not swap.refuel.has_left):
         return done
-    return replace(done, swap=replace(swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at))
+    return replace(done, swap=replace(swap.with_trigger(Trigger.PAYOUT_CONFIRMED), closed_at=at))
 
 
-def claim(done: Settled) -> Settled:
+def claim(done: SettledStep) -> SettledStep:
     """Let a refuel that cannot be sent wait for its owner, once its output's end is known."""
     swap, output, refuel = done.swap, done.swap.output, done.swap.quote.refuel
     is_open = output is not None and output.state is not IntentState.CONFIRMED
@@ -81,12 +81,12 @@ def claim(done: Settled) -> Settled:
     return replace(done, swap=claimed, entries=(*done.entries, entry))
 
 
-def forget(swap: Swap, dead: Intent) -> Settled | None:
+def forget(swap: Swap, dead: Intent) -> SettledStep | None:
     """Owe nobody what a reorg took the money for, once it is dead too."""
     if dead.charged_base_units:
         return None
     entry = ledger.refuel_charge_retained(swap, dead)
-    return Settled(replace(swap, quote=swap.quote.without_refuel()), entries=(entry,))
+    return SettledStep(replace(swap, quote=swap.quote.without_refuel()), entries=(entry,))
 
 
 def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:
@@ -100,13 +100,13 @@ def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:
     is_final = output is not None and output.state is IntentState.CONFIRMED
     if swap.status is not Status.PAYOUT_PENDING or not is_final:
         return NOTHING
-    done = Settled(swap.on(at))
+    done = SettledStep(swap.on(at))
     intent = swap.refuel
-    if intent is not None and intent.can_be_taken_back and not may_be_paid:
+    if intent is not None and intent.is_revocable and not may_be_paid:
         dead = intent.died(TOO_LATE)
         freed = done.swap.with_intent(dead)
         entry = ledger.payout_released(freed, dead)
-        done = Settled(freed, (dead,), (entry,))
+        done = SettledStep(freed, (dead,), (entry,))
     done = claim(done)
-    completed = replace(done.swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at)
+    completed = replace(done.swap.with_trigger(Trigger.PAYOUT_CONFIRMED), closed_at=at)
     return changes_of(swap, replace(done, swap=completed))

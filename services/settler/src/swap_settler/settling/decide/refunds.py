@@ -15,11 +15,11 @@ from swap_domain.money import Rounding, convert
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.ledger import ledger
 from swap_settler.model.ledger.accounts import LedgerTransaction
-from swap_settler.model.settled import Settled, changes_of
+from swap_settler.model.settled import SettledStep, changes_of
 from swap_settler.model.swap import FailReason, Intent, IntentKind, IntentState, Leg, Method, Swap
 from swap_settler.model.work_due import held, is_refundable
 from swap_settler.model.worth import worth
-from swap_settler.settling.decide.settling import fail
+from swap_settler.settling.decide.main_leg import fail
 
 
 def cost_of(
@@ -71,13 +71,13 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
         due_at=at,
         created_at=at,
     )
-    after = updated_swap.with_intent(refund)
-    entries = [ledger.refund_cost(after, refund)] if cost else []
+    with_refund = updated_swap.with_intent(refund)
+    entries = [ledger.refund_cost(with_refund, refund)] if cost else []
     if leg is not None:
-        entries.insert(0, ledger.unclaimed(after, on_leg, leg))
-    entries.append(ledger.payout_reserved(after, refund))
+        entries.insert(0, ledger.unclaimed(with_refund, on_leg, leg))
+    entries.append(ledger.payout_reserved(with_refund, refund))
     return Changes(
-        swap=after, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
+        swap=with_refund, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
     )
 
 
@@ -114,22 +114,22 @@ def _not_worth_it(swap: Swap, updated_swap: Swap, leg: Leg, at: datetime) -> Cha
     return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
 
 
-def released(swap: Swap, intent: Intent) -> Settled:
+def released(swap: Swap, intent: Intent) -> SettledStep:
     """Return what takes the bookings of a dead payment back, up to where its leg was before.
 
     With an output dies what was ordered beside it, as long as nothing of that was sent.
     """
     if intent.kind is IntentKind.CLAIM:
-        return Settled(swap, entries=(ledger.claim_released(intent),))
+        return SettledStep(swap, entries=(ledger.claim_released(intent),))
     freed = ledger.payout_released(swap, intent)
     match intent.kind:
         case IntentKind.OUTPUT:
             done = _refuel_released(swap)
-            return done.after(freed, ledger.quote_reversed(swap, intent))
+            return done.preceded_by(freed, ledger.quote_reversed(swap, intent))
         case IntentKind.REFUND:
-            return Settled(swap, entries=(freed, *_refund_reversed(swap, intent)))
+            return SettledStep(swap, entries=(freed, *_refund_reversed(swap, intent)))
         case _:
-            return Settled(swap, entries=(freed,))
+            return SettledStep(swap, entries=(freed,))
 
 
 def _refund_reversed(swap: Swap, refund: Intent) -> Iterator[LedgerTransaction]:
@@ -139,13 +139,13 @@ def _refund_reversed(swap: Swap, refund: Intent) -> Iterator[LedgerTransaction]:
         yield ledger.claimable(swap, refund.charged_base_units, refund.deposit_id)
 
 
-def _refuel_released(swap: Swap) -> Settled:
+def _refuel_released(swap: Swap) -> SettledStep:
     refuel, intent = swap.quote.refuel, swap.refuel
-    if refuel is None or (intent is not None and not intent.can_be_taken_back):
-        return Settled(swap)
+    if refuel is None or (intent is not None and not intent.is_revocable):
+        return SettledStep(swap)
     unbought = ledger.refuel_unbought(swap, refuel)
     if intent is None:
-        return Settled(swap, entries=(unbought,))
+        return SettledStep(swap, entries=(unbought,))
     dead = intent.died("its output is dead")
     freed = swap.with_intent(dead)
-    return Settled(freed, (dead,), (ledger.payout_released(freed, dead), unbought))
+    return SettledStep(freed, (dead,), (ledger.payout_released(freed, dead), unbought))

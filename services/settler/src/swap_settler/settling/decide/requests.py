@@ -33,7 +33,7 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
     is_kept = swap.fail_reason is FailReason.REJECTED_BY_POLICY
     if swap.status is not Status.FAILED or is_kept or not held or swap.claim(None):
         return Changes(swap=updated_swap, previous_status=swap.status, refunds_due=tuple(due))
-    pending = replace(updated_swap.after(Trigger.REFUND_ADDRESS_SET), closed_at=None)
+    pending = replace(updated_swap.with_trigger(Trigger.REFUND_ADDRESS_SET), closed_at=None)
     return Changes(
         swap=pending,
         previous_status=swap.status,

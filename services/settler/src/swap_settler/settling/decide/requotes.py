@@ -15,7 +15,7 @@ from swap_domain.money import Rounding, convert
 from swap_settler.model.changes import NOTHING, Changes
 from swap_settler.model.settled import PayoutResources, changes_of
 from swap_settler.model.swap import FailReason, QuoteTerms, Swap
-from swap_settler.settling.decide.settling import fill, give_back
+from swap_settler.settling.decide.main_leg import fill, give_back
 
 
 class Refused(Enum):

@@ -12,8 +12,8 @@ def subscribe(to: Subscriptions, *, settle_deposits: SettleDeposits, parking: Pa
     consume(
         to,
         DEPOSIT_CHANGED,
-        group="settler",
+        consumer_name="settler",
         usecase=settle_deposits,
         parking=parking,
-        rest=timedelta(0),  # a payout waits for it
+        pause=timedelta(0),  # a payout waits for it
     )

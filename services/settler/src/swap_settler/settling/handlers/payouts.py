@@ -7,4 +7,4 @@ from swap_settler.settling.usecases.settle_payouts import SettlePayouts
 
 
 def subscribe(to: Subscriptions, *, settle_payouts: SettlePayouts, parking: Parking) -> None:
-    consume(to, PAYOUT_CHANGED, group="settler", usecase=settle_payouts, parking=parking)
+    consume(to, PAYOUT_CHANGED, consumer_name="settler", usecase=settle_payouts, parking=parking)

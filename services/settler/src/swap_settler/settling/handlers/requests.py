@@ -7,4 +7,4 @@ from swap_settler.settling.usecases.request_swaps import RequestSwaps
 
 
 def subscribe(to: Subscriptions, *, request_swaps: RequestSwaps, parking: Parking) -> None:
-    consume(to, SWAP_REQUESTS, group="settler", usecase=request_swaps, parking=parking)
+    consume(to, SWAP_REQUESTS, consumer_name="settler", usecase=request_swaps, parking=parking)

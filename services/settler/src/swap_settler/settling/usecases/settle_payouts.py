@@ -76,7 +76,9 @@ class SettlePayouts:
                 refuel_id=None if swap is None else refuel_id_of(swap),
             )
             batch_state.add(change, trace_id=trace_id)
-        await self._swap_messages.save(work, batch_state.changes, at=now)
+        await work.flush(
+            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+        )
         return batch_state
 
     def _assets(self, payout: PayoutFact) -> set[AssetKey]:

@@ -16,7 +16,7 @@ from swap_settler.model.ledger.accounts import (
     LedgerTransaction,
     Posting,
 )
-from swap_settler.model.ledger.inventory import AssetKey, Inventory, after
+from swap_settler.model.ledger.inventory import AssetKey, Inventory, inventory_after
 from swap_settler.model.treasury import Withdrawal
 
 
@@ -45,7 +45,7 @@ def book(final: Sequence[Withdrawal], inventory: Mapping[AssetKey, Inventory]) -
             short.append(one)
             continue
         entry = _booked(one)
-        rows[one.asset] = after(row, [entry])
+        rows[one.asset] = inventory_after(row, [entry])
         done.append(one)
         entries.append(entry)
     moved = {one.asset for one in done}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swap_runtime.postgres.database import Engine, reading
-from swap_settler.model.store.sweep_work import HAS_DUE, HAS_UNBOOKED
+from swap_settler.model.store.sweeps import HAS_DUE, HAS_UNBOOKED
 
 
 class PostgresDueSweeps:

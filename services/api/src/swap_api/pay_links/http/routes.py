@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_api.funding.http.table import AUTHORIZE_REFUSALS
+from swap_api.funding.http.routes import AUTHORIZE_REFUSALS
 from swap_api.http.endpoints import API, LOOKUP_WEIGHT, Endpoint
 from swap_api.http.parameters import (
     AuthorizeBody,

@@ -167,8 +167,8 @@ UPDATE refund_due SET due_at = now() + :pause WHERE id = ANY(CAST(:ids AS bigint
 MINED = ("seen", "confirmed")
 
 
-class SweepWork:
-    """The part of the unit of work that knows deposit addresses."""
+class PostgresSweepWork:
+    """Mixin of PostgresWork: statements about deposit addresses and their sweeps."""
 
     _connection: Transaction
 

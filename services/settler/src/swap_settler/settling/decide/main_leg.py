@@ -9,7 +9,7 @@ from uuid import uuid5
 
 from swap_domain.lifecycle import Trigger
 from swap_settler.model.ledger import ledger
-from swap_settler.model.settled import PayoutResources, Settled
+from swap_settler.model.settled import PayoutResources, SettledStep
 from swap_settler.model.swap import (
     Deposit,
     DepositState,
@@ -47,17 +47,17 @@ def unlock_quote(swap: Swap) -> Swap:
     return replace(swap, quote=replace(swap.quote, locked_at=None))
 
 
-def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Settled:
+def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> SettledStep:
     """Execute a quote that was met on time to the base unit; ask for another for anything else.
 
     While what was seen on time reaches the sum, and is not all final, it is waited for.
     """
     if swap.asks_for_another_quote or not swap.credited_base_units or swap.lacks_base_units:
-        return Settled(swap)
+        return SettledStep(swap)
     return fill(swap, at, **resources)
 
 
-def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Settled:
+def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> SettledStep:
     """Pay what was quoted; what is more than was quoted for goes back on its own leg.
 
     So does what was to buy a refuel that cannot be given: it never stands in the output's way.
@@ -68,7 +68,7 @@ def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Sett
         return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
     filled = _without_excess(swap)
     paid = _pay(filled.swap, at, resources["paid_id"])
-    return replace(paid.after(*filled.entries), refunds_due=filled.refunds_due)
+    return replace(paid.preceded_by(*filled.entries), refunds_due=filled.refunds_due)
 
 
 def _with_refuel_if_it_can_be(swap: Swap, available: int) -> Swap:
@@ -78,30 +78,32 @@ def _with_refuel_if_it_can_be(swap: Swap, available: int) -> Swap:
     return replace(swap, quote=swap.quote.without_refuel())
 
 
-def give_back(swap: Swap, reason: FailReason, at: datetime) -> Settled:
+def give_back(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
     """Refund what the main leg holds, or end the swap where nobody said where to."""
     if swap.terms.refund_address is None:
         return fail(swap, reason, at)
-    pending = replace(swap.after(Trigger.ABANDONED_REFUNDABLE), fail_reason=reason)
-    return Settled(pending, refunds_due=(None,))
+    pending = replace(swap.with_trigger(Trigger.ABANDONED_REFUNDABLE), fail_reason=reason)
+    return SettledStep(pending, refunds_due=(None,))
 
 
-def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> Settled:
+def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> SettledStep:
     """Put what the swap does not take of a deposit on a leg of its own."""
     own = replace(deposit, returned_base_units=deposit.returned_base_units + base_units)
     entry = ledger.returned(swap, deposit, base_units)
     due = (deposit.id,) if swap.terms.refund_address is not None else ()
-    return Settled(swap.with_deposit(own), entries=(entry,), refunds_due=due)
+    return SettledStep(swap.with_deposit(own), entries=(entry,), refunds_due=due)
 
 
-def fail(swap: Swap, reason: FailReason, at: datetime) -> Settled:
+def fail(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
     """End the swap; what its main leg holds is claimable."""
-    failed = replace(swap.after(Trigger.ABANDONED_UNREFUNDABLE), fail_reason=reason, closed_at=at)
+    failed = replace(
+        swap.with_trigger(Trigger.ABANDONED_UNREFUNDABLE), fail_reason=reason, closed_at=at
+    )
     held = failed.refundable_base_units
-    return Settled(failed, entries=(ledger.claimable(failed, held),) if held else ())
+    return SettledStep(failed, entries=(ledger.claimable(failed, held),) if held else ())
 
 
-def take_back(swap: Swap, deposit: Deposit, *, version: int) -> Settled:
+def reverse_credit(swap: Swap, deposit: Deposit, *, version: int) -> SettledStep:
     """Reverse the credit of a deposit that a reorg took.
 
     :param deposit: as it was booked.
@@ -114,12 +116,12 @@ def take_back(swap: Swap, deposit: Deposit, *, version: int) -> Settled:
         returned_base_units=0,
     )
     entry = ledger.credit_reversed(swap, deposit, version=version)
-    return Settled(swap.with_deposit(gone), entries=(entry,))
+    return SettledStep(swap.with_deposit(gone), entries=(entry,))
 
 
-def waits_again(swap: Swap, at: datetime) -> Swap:
+def reopen(swap: Swap, at: datetime) -> Swap:
     """Return a swap whose deposit was taken to its beginning, with time to be funded again."""
-    waiting = replace(swap.after(Trigger.DEPOSIT_REVERTED), fail_reason=None)
+    waiting = replace(swap.with_trigger(Trigger.DEPOSIT_REVERTED), fail_reason=None)
     return with_time(unlock_quote(waiting), at)
 
 
@@ -128,9 +130,9 @@ def with_time(swap: Swap, at: datetime) -> Swap:
     return replace(swap, expires_at=max(swap.expires_at, at + WAITS_AGAIN_FOR))
 
 
-def _without_excess(swap: Swap) -> Settled:
+def _without_excess(swap: Swap) -> SettledStep:
     """Return what is more than was asked for, out of what came last."""
-    done = Settled(swap)
+    done = SettledStep(swap)
     excess = swap.credited_base_units - swap.quote.requested_base_units
     credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
     credited.sort(key=lambda d: (d.attached_at or d.received_at, d.id), reverse=True)
@@ -139,12 +141,12 @@ def _without_excess(swap: Swap) -> Settled:
         if part:
             cut = give_back_deposit(done.swap, deposit, part)
             due = (*done.refunds_due, *cut.refunds_due)
-            done = replace(cut.after(*done.entries), refunds_due=due)
+            done = replace(cut.preceded_by(*done.entries), refunds_due=due)
             excess -= part
     return done
 
 
-def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
+def _pay(swap: Swap, at: datetime, paid_id: int) -> SettledStep:
     destination, quote = swap.terms.destination, swap.quote
     output = Intent(
         # The sequence makes it another intent than one that a reorg took back.
@@ -163,8 +165,8 @@ def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
         due_at=at,
         created_at=at,
     )
-    paid_for = swap.after(Trigger.DEPOSIT_CONFIRMED).with_intent(output)
+    paid_for = swap.with_trigger(Trigger.DEPOSIT_CONFIRMED).with_intent(output)
     entries = [ledger.quote_executed(paid_for, output), ledger.payout_reserved(paid_for, output)]
     if quote.refuel is not None:
         entries.append(ledger.refuel_bought(paid_for, quote.refuel))
-    return Settled(paid_for, (output,), tuple(entries))
+    return SettledStep(paid_for, (output,), tuple(entries))

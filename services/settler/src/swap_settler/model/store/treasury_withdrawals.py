@@ -1,4 +1,4 @@
-"""What the owner took out of the Treasury, on Postgres."""
+"""Withdrawals by the Treasury's owner, on Postgres."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ SELECT * FROM unnest(
 ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
     block_number = excluded.block_number, block_hash = excluded.block_hash,
     block_time = excluded.block_time
+-- A confirmed withdrawal is final: no later version reverts it, so nothing un-books it.
 WHERE known.version < excluded.version
 """)
 UNBOOKED: Final = sql("""
@@ -40,8 +41,8 @@ UPDATE withdrawal SET is_booked = true WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
 
 
-class WithdrawalWork:
-    """The part of the unit of work that knows withdrawals."""
+class PostgresWithdrawalWork:
+    """Mixin of PostgresWork, which sets `_connection`: statements about withdrawals."""
 
     _connection: Transaction
 

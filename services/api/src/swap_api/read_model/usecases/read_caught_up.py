@@ -1,7 +1,7 @@
-"""Reads a swap as the settler had it when it was asked for.
+"""Reads a swap once the read model has caught up with the settler.
 
-What the settler has decided may be on its way here while a webhook tells it already. A read of
-that swap waits for it, so that whoever reads after a webhook sees what it said.
+The settler's last decision may not be in the read model yet, although a webhook has reported it. A
+read of that swap waits for it, so that a client that reads after a webhook sees that change.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from swap_runtime.errors import Unavailable
 
 WITHIN_SECONDS: Final = 1.0
 WAITING_MAX: Final = 256
-# What is on its way mostly comes within the first ones.
+# Most changes arrive within the first ones.
 PAUSES_SECONDS: Final = (0.02, 0.03, 0.05)
 LAST_PAUSE_SECONDS: Final = 0.1
-# What did not come in time is not waited for again so soon: perhaps a person has to release it.
+# A change that was late is not waited for again so soon: an operator may have to release it.
 LATE_SECONDS: Final = 10.0
 LATE_MAX: Final = 4096  # more than all places can find late in that time
 
 
-class ReadDecided:
-    """Read swaps of the caller's. What does not come in time is shown as it is stored."""
+class ReadCaughtUp:
+    """Read the caller's swaps; after a second, answer what the read model has."""
 
     def __init__(
         self,
@@ -57,16 +57,16 @@ class ReadDecided:
         """
         :raises NotFound: for an unknown id and for one of another tenant alike.
         """
-        return await self._decided(swap_id, await find_own_swap(self._swaps, caller, swap_id))
+        return await self._caught_up(swap_id, await find_own_swap(self._swaps, caller, swap_id))
 
     async def by_hash(
         self, caller: Caller, transaction_hash: str
     ) -> tuple[UUID, StoredSwap] | None:
         """Return the caller's newest swap that has the transaction."""
         found = await self._swaps.find_by_hash(caller.app_id, transaction_hash)
-        return found and (found[0], await self._decided(*found))
+        return found and (found[0], await self._caught_up(*found))
 
-    async def _decided(self, swap_id: UUID, stored: StoredSwap) -> StoredSwap:
+    async def _caught_up(self, swap_id: UUID, stored: StoredSwap) -> StoredSwap:
         if stored.sequence >= stored.decided_sequence:
             return stored
         if self._is_late(swap_id, stored):

@@ -1,3 +1,5 @@
+"""What a pay page shows: the swap, its events, and what the payer has to do now."""
+
 from __future__ import annotations
 
 import asyncio
@@ -9,7 +11,7 @@ from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
 from swap_api.pay_links.usecases.open_link import LinkHolder
 from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.swaps import StoredSwap
-from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
 from swap_api.swaps.store.history import PostgresHistory
 from swap_api.swaps.store.refund_addresses import PostgresRefundAddresses
 from swap_runtime.errors import Unavailable
@@ -17,12 +19,12 @@ from swap_runtime.errors import Unavailable
 NO_ACTION: Final = b"null"
 
 
-class ReadPaySwap:
+class ReadSwapForPayer:
     """Read a swap as its payer sees it, with the one thing to do now."""
 
     def __init__(
         self,
-        decided: ReadDecided,
+        read_caught_up: ReadCaughtUp,
         heads: WatchedHeads,
         rendering: JsonPayRendering,
         *,
@@ -30,7 +32,7 @@ class ReadPaySwap:
         history: PostgresHistory,
         refund_addresses: PostgresRefundAddresses,
     ) -> None:
-        self._decided = decided
+        self._read_caught_up = read_caught_up
         self._heads = heads
         self._rendering = rendering
         self._deposit = deposit
@@ -41,10 +43,11 @@ class ReadPaySwap:
         self, holder: LinkHolder, swap_id: UUID, source_address: str | None = None
     ) -> bytes:
         """
-        :raises NotFound: for an unknown id.
+        :param source_address: the payer's wallet, if known: it may have to approve or sign.
+        :raises NotFound: for an unknown id and for one of another tenant alike.
         :raises ApiRefusal: for a source address that is none.
         """
-        stored = await self._decided.by_id(holder.caller, swap_id)
+        stored = await self._read_caught_up.by_id(holder.caller, swap_id)
         action, events, refund_address = await asyncio.gather(
             self._action(stored, swap_id, source_address),
             self._history.events(swap_id),
@@ -64,5 +67,5 @@ class ReadPaySwap:
         try:
             _, action = await self._deposit.now(stored, swap_id, source_address)
         except Unavailable:
-            return NO_ACTION  # a swap is shown although no node answers
+            return NO_ACTION  # without an answer of a node, the swap is shown without its action
         return action

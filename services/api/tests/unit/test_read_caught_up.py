@@ -13,8 +13,8 @@ from api_factories import AT, a_caller
 from swap_api import observe
 from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import Rendered, StoredSwap
-from swap_api.read_model.usecases import read_decided
-from swap_api.read_model.usecases.read_decided import ReadDecided
+from swap_api.read_model.usecases import read_caught_up
+from swap_api.read_model.usecases.read_caught_up import ReadCaughtUp
 from swap_runtime.errors import Unavailable
 
 CALLER, ID = a_caller(), uuid4()
@@ -40,8 +40,8 @@ class Looks:
         return look
 
 
-def reading(looks: Looks, **limits: Any) -> ReadDecided:
-    return ReadDecided(cast(PostgresSwaps, looks), **limits)
+def reading(looks: Looks, **limits: Any) -> ReadCaughtUp:
+    return ReadCaughtUp(cast(PostgresSwaps, looks), **limits)
 
 
 def shown_behind(because: str) -> float:
@@ -51,10 +51,10 @@ def shown_behind(because: str) -> float:
 @pytest.fixture
 def without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at once, so that a lookup comes before the end of the time on a busy machine too."""
-    monkeypatch.setattr(read_decided, "PAUSES_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(read_caught_up, "PAUSES_SECONDS", (0.0, 0.0))
 
 
-class TestReadDecided:
+class TestReadCaughtUp:
     async def test_waits_for_what_was_decided_when_it_came_and_not_for_what_follows(self) -> None:
         arrived = replace(FIRST, sequence=2, decided_sequence=3)
         looks = Looks(BEHIND, BEHIND, arrived)
@@ -78,7 +78,7 @@ class TestReadDecided:
         assert looks.number == looked + 1
         assert shown_behind("it did not come before") == before + 1
 
-        now[0] += read_decided.LATE_SECONDS
+        now[0] += read_caught_up.LATE_SECONDS
         await decided.by_id(CALLER, ID)
         assert looks.number > looked + 2
 
@@ -97,7 +97,7 @@ class TestReadDecided:
     async def test_remembers_no_more_than_some_of_what_did_not_come(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(read_decided, "LATE_MAX", 2)
+        monkeypatch.setattr(read_caught_up, "LATE_MAX", 2)
         looks = Looks(BEHIND)
         decided = reading(looks, within_seconds=0.03)
         first, *others = (uuid4() for _ in range(3))

@@ -75,7 +75,7 @@ FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 def management(
     *,
-    managed: ManagementEndpoints,
+    partners: ManagementEndpoints,
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
@@ -83,9 +83,9 @@ def management(
 ) -> list[Endpoint]:
     """Return every address that manages something, those of operators included."""
     return [
-        *_organizations(managed),
-        *_apps(managed, figures),
-        *_keys(managed),
+        *_organizations(partners),
+        *_apps(partners, figures),
+        *_keys(partners),
         reading(
             f"{APP}/requests",
             request_log.requests,
@@ -101,35 +101,35 @@ def management(
     ]
 
 
-def _organizations(managed: ManagementEndpoints) -> list[Endpoint]:
+def _organizations(partners: ManagementEndpoints) -> list[Endpoint]:
     return [
         reading(
             f"{MANAGEMENT}/organizations",
-            managed.organizations,
+            partners.organizations,
             "List the organizations that the caller sees: the own one",
             list[OrganizationModel],
             is_paged=True,
         ),
         doing(
             f"{MANAGEMENT}/organizations",
-            managed.add_organization,
+            partners.add_organization,
             "Add an organization",
             OrganizationModel,
             OrganizationBody,
             scope=Scope.OPERATOR,
             makes=True,
         ),
-        reading(ORGANIZATION, managed.organization, "Read an organization", OrganizationModel),
+        reading(ORGANIZATION, partners.organization, "Read an organization", OrganizationModel),
         doing(
             ORGANIZATION,
-            managed.rename_organization,
+            partners.rename_organization,
             "Rename an organization",
             OrganizationModel,
             OrganizationBody,
         ),
         reading(
             f"{ORGANIZATION}/changes",
-            managed.changes,
+            partners.changes,
             "List what was changed, by whom and when, newest first",
             list[AuditEntryModel],
             is_paged=True,
@@ -138,25 +138,25 @@ def _organizations(managed: ManagementEndpoints) -> list[Endpoint]:
     ]
 
 
-def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoint]:
+def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoint]:
     return [
         reading(
             f"{ORGANIZATION}/apps",
-            managed.apps,
+            partners.apps,
             "List an organization's apps",
             list[AppModel],
             is_paged=True,
         ),
         doing(
             f"{ORGANIZATION}/apps",
-            managed.add_app,
+            partners.add_app,
             "Add an app",
             AppModel,
             AppBody,
             refuses=FULL,
             makes=True,
         ),
-        reading(APP, managed.app, "Read an app", AppModel),
+        reading(APP, partners.app, "Read an app", AppModel),
         reading(
             f"{APP}/figures",
             figures.figures,
@@ -172,10 +172,10 @@ def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoi
             query=DaysParameters,
             weight=FIGURES_WEIGHT,
         ),
-        doing(APP, managed.change_app, "Set an app's settings", AppModel, SettingsBody),
+        doing(APP, partners.change_app, "Set an app's settings", AppModel, SettingsBody),
         doing(
             f"{APP}/limits",
-            managed.set_limits,
+            partners.set_limits,
             "Set what an app may",
             AppModel,
             LimitsBody,
@@ -183,7 +183,7 @@ def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoi
         ),
         doing(
             f"{APP}/fee",
-            managed.set_fee,
+            partners.set_fee,
             "Set what an app takes of its swaps",
             AppModel,
             FeeBody,
@@ -192,19 +192,19 @@ def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoi
     ]
 
 
-def _keys(managed: ManagementEndpoints) -> list[Endpoint]:
+def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
     closed = (ErrorCode.KEY_CLOSED,)
     return [
         reading(
             f"{APP}/keys",
-            managed.keys,
+            partners.keys,
             "List an app's API keys, newest first",
             list[KeyModel],
             is_paged=True,
         ),
         doing(
             f"{APP}/keys",
-            managed.add_key,
+            partners.add_key,
             "Make an API key and show it, this once",
             NewKeyModel,
             KeyBody,
@@ -213,7 +213,7 @@ def _keys(managed: ManagementEndpoints) -> list[Endpoint]:
         ),
         doing(
             f"{KEY}/rotate",
-            managed.rotate_key,
+            partners.rotate_key,
             "Replace an API key; the old one goes on for a while",
             NewKeyModel,
             RotationBody,
@@ -222,13 +222,13 @@ def _keys(managed: ManagementEndpoints) -> list[Endpoint]:
         ),
         doing(
             f"{KEY}/expire",
-            managed.expire_key,
+            partners.expire_key,
             "Let an API key end at a moment",
             KeyModel,
             ExpiryBody,
             refuses=closed,
         ),
-        doing(f"{KEY}/revoke", managed.revoke_key, "Close an API key at once", KeyModel),
+        doing(f"{KEY}/revoke", partners.revoke_key, "Close an API key at once", KeyModel),
     ]
 
 

@@ -1,0 +1,32 @@
+"""docs/architecture.md leads to every handler, and to the names that it gives."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+PAGE: Final = ROOT / "docs" / "architecture.md"
+LINK: Final = re.compile(r"\]\(([^)#]+)\)")
+LINK_WITH_NAMES: Final = re.compile(r"\]\(([^)#]+)\) \((`[^)]+)\)")
+
+
+def test_every_handler_of_a_topic_is_linked() -> None:
+    linked = {(PAGE.parent / link).resolve() for link in LINK.findall(PAGE.read_text())}
+    handlers = {
+        path for path in ROOT.glob("services/*/src/**/handlers/*.py") if path.name != "__init__.py"
+    }
+    assert handlers
+    assert handlers <= linked
+
+
+def test_every_name_beside_a_link_is_in_that_file() -> None:
+    named = [
+        (link, name)
+        for link, names in LINK_WITH_NAMES.findall(PAGE.read_text())
+        for name in re.findall(r"`(\w+)`", names)
+    ]
+    assert named
+    missing = [(link, name) for link, name in named if name not in (PAGE.parent / link).read_text()]
+    assert missing == []
