@@ -56,8 +56,8 @@ class OidcPages:
         An invitation is accepted only from the page that asks, which carries the form token.
         """
         invitation = _parameter(request, "invitation")
-        is_asked = is_form_token(self._cookies.form(request), _parameter(request, TOKEN_FIELD))
-        if invitation and not is_asked:
+        is_from_page = is_form_token(self._cookies.form(request), _parameter(request, TOKEN_FIELD))
+        if invitation and not is_from_page:
             return RedirectResponse(f"/join?{urlencode({'invitation': invitation})}", 303)
         started = OidcRequest(
             secret=secrets.token_urlsafe(SECRET_BYTES),

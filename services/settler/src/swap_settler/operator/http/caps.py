@@ -81,7 +81,7 @@ class CapAdmin:
             form.name,
             form.limit,
             may_raise=is_free,
-            set_at=form.present and form.present.set_at,
+            set_at=None if form.present is None else form.present.set_at,
             by=order.by,
             reason=form.reason,
         )
@@ -93,7 +93,7 @@ class CapAdmin:
         form = read_form(order, LiftedCap)
         caps = await self._manage_caps.lift(
             form.name,
-            set_at=form.present and form.present.set_at,
+            set_at=None if form.present is None else form.present.set_at,
             by=order.by,
             reason=form.reason,
         )
