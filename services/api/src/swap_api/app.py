@@ -176,7 +176,9 @@ def build_parts(
         tokens=link_tokens,
         environment=keyless_caller.environment,
     )
-    management = build_management(service, group, hashes, new_id=uuid4)
+    management = build_management(
+        service, group, catalogue, hashes, swaps=lookups.swaps, new_id=uuid4
+    )
     routes = management.routes()
     declared = endpoints(
         swaps.swaps,

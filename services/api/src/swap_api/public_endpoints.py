@@ -7,6 +7,7 @@ from swap_api.funding.http.authorizations import AuthorizationEndpoints
 from swap_api.funding.http.routes import of_attachments, of_authorizations
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.idempotent_requests import with_idempotency_key
+from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
@@ -37,6 +38,7 @@ def endpoints(
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
+    app_limits: AppLimitEndpoints,
     request_log: RequestLogEndpoints,
     member_swaps: ManagedSwapEndpoints,
 ) -> list[Endpoint]:
@@ -48,6 +50,7 @@ def endpoints(
             members=members,
             webhooks=webhooks,
             figures=figures,
+            app_limits=app_limits,
             request_log=request_log,
         )
         if endpoint.scope is not Scope.OPERATOR

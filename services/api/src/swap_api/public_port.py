@@ -9,7 +9,6 @@ from importlib.metadata import version
 from starlette.routing import Router
 
 from swap_api.admission.decide.link_tokens import HmacLinkTokens
-from swap_api.admission.decide.rate_limits import Rates
 from swap_api.admission.ports import Counters
 from swap_api.admission.store.callers import PostgresCallers
 from swap_api.admission.usecases.identify_caller import IdentifyCaller
@@ -46,7 +45,7 @@ def build_public_app(
     """
     :param endpoints: with the weights that the settings give them.
     """
-    rates = Rates(**group.rates.model_dump(exclude={"weights"}))
+    rates = group.rates.rule()
     admission = Admission(
         identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
         identify_member=identify_member,

@@ -32,6 +32,7 @@ from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.home import HomePages
 from swap_dashboard.http.keys import KeyPages
 from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.limits import LimitPages
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.oidc import CALLBACK, OidcPages
 from swap_dashboard.http.organization import OrganizationPages
@@ -186,6 +187,7 @@ class Building:
             WebhookPages(layout, visitors, member_forms),
             KeyPages(layout, visitors, member_forms),
             RequestLogPages(layout, visitors),
+            LimitPages(layout, visitors),
             OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
             *self._bench_pages(member_forms),
             self._pay.pages,

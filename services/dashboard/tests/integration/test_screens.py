@@ -61,6 +61,7 @@ class Site:
             "message": f"/apps/{self.app}/webhooks/{self.webhook}/messages/{self.message}",
             "keys": f"/apps/{self.app}/keys",
             "requests": f"/apps/{self.app}/requests",
+            "limits": f"/apps/{self.app}/limits",
             "no requests": f"/apps/{self.app}/requests?request_id=none",
             "bench": f"/apps/{self.app}/bench",
             "organization": "/organization",

@@ -39,6 +39,40 @@ class AppModel(PublicModel):
     fee_basis_points: int
 
 
+class RateModel(PublicModel):
+    """How often requests of one kind may come: what a secret key and the whole app may."""
+
+    kind: Literal["read", "price", "create"]
+    per_minute: int
+    per_minute_of_client: int  # of one client of a publishable key
+
+
+class UnpaidSwapsModel(PublicModel):
+    """Swaps of an app's secret keys that wait for their deposit."""
+
+    number: int
+    max: int
+    max_of_client: int  # of one client of a publishable key
+
+
+class DepositAddressesModel(PublicModel):
+    """Deposit addresses of an app that wait for money on one network."""
+
+    network: str
+    number: int
+    max: int
+
+
+class AppLimitsModel(PublicModel):
+    """What an app may. Where the limits are lifted, none of them refuses anything."""
+
+    is_lifted: bool
+    burst_minutes: int  # so many minutes' worth of a rate may come at once
+    rates: list[RateModel]
+    unpaid_swaps: UnpaidSwapsModel
+    deposit_addresses: list[DepositAddressesModel]
+
+
 class KeyModel(PublicModel):
     """An API key, by what its owner may recognise it by."""
 

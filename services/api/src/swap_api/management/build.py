@@ -12,6 +12,7 @@ from swap_api.admission.store.pepper_rotation import PostgresPepperRotation
 from swap_api.admission.usecases.identify_member import IdentifyMember
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.management.decide.bounds import Bounds
+from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
@@ -28,13 +29,16 @@ from swap_api.management.usecases.manage_keys import ManageKeys
 from swap_api.management.usecases.manage_members import ManageMembers
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
+from swap_api.management.usecases.read_app_limits import Maxima, ReadAppLimits
 from swap_api.management.usecases.read_figures import ReadFigures
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.read_model.build import Lookups
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.swaps import NewId
 from swap_api.request_log.store.records import PostgresRequestRecords
 from swap_api.settings import ApiGroup
 from swap_api.swaps.build import Swaps
+from swap_domain.catalogue import Catalogue
 from swap_runtime.process.service import Service
 
 
@@ -43,6 +47,7 @@ class ManagementRoutes(TypedDict):
     members: MemberEndpoints
     webhooks: WebhookEndpoints
     figures: FigureEndpoints
+    app_limits: AppLimitEndpoints
     request_log: RequestLogEndpoints
 
 
@@ -55,6 +60,7 @@ class Management:
     identify_member: IdentifyMember
     notifier: NotifierEndpoints
     read_figures: ReadFigures
+    read_app_limits: ReadAppLimits
     list_requests: ListRequests
 
     def routes(self) -> ManagementRoutes:
@@ -64,6 +70,7 @@ class Management:
             "members": MemberEndpoints(self.manage_members),
             "webhooks": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),
+            "app_limits": AppLimitEndpoints(self.read_app_limits),
             "request_log": RequestLogEndpoints(self.list_requests),
         }
 
@@ -81,7 +88,13 @@ class Management:
 
 
 def build_management(
-    service: Service, group: ApiGroup, hashes: KeyHashes, *, new_id: NewId
+    service: Service,
+    group: ApiGroup,
+    catalogue: Catalogue,
+    hashes: KeyHashes,
+    *,
+    swaps: PostgresSwaps,
+    new_id: NewId,
 ) -> Management:
     clock = service.clock
     partners, members = PostgresPartners(service.engine), PostgresMembers(service.engine)
@@ -123,5 +136,16 @@ def build_management(
         ),
         notifier=notifier,
         read_figures=ReadFigures(PostgresFigures(service.engine), partners, clock=clock),
+        read_app_limits=ReadAppLimits(
+            swaps,
+            partners,
+            rates=group.rates.rule(),
+            maxima=Maxima.of(group),
+            networks=[
+                network.name
+                for network in catalogue.networks.values()
+                if network.contracts.deposit_addresses is not None
+            ],
+        ),
         list_requests=ListRequests(PostgresRequestRecords(service.engine), partners),
     )

@@ -15,6 +15,7 @@ from swap_api.management.http.addresses import (
     doing,
     reading,
 )
+from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
@@ -45,6 +46,7 @@ from swap_contracts.public.figures import AppFiguresModel, DayFiguresModel, Webh
 from swap_contracts.public.management import (
     AccessTokenModel,
     ApiRequestModel,
+    AppLimitsModel,
     AppModel,
     AuditEntryModel,
     InvitationModel,
@@ -70,6 +72,7 @@ from swap_contracts.public.management import (
 
 LOG_WEIGHT: Final = 5  # a filter may read many records of the app
 LINKED: Final = {"Link": "The page behind this one (RFC 8288)"}
+LIMITS_WEIGHT: Final = 5  # what waits is counted, for each network
 FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 
@@ -79,6 +82,7 @@ def management(
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
+    app_limits: AppLimitEndpoints,
     request_log: RequestLogEndpoints,
 ) -> list[Endpoint]:
     """Return every address that manages something, those of operators included."""
@@ -86,6 +90,13 @@ def management(
         *_organizations(partners),
         *_apps(partners, figures),
         *_keys(partners),
+        reading(
+            f"{APP}/limits",
+            app_limits.limits,
+            "Read what an app may, and how much waits for money",
+            AppLimitsModel,
+            weight=LIMITS_WEIGHT,
+        ),
         reading(
             f"{APP}/requests",
             request_log.requests,
