@@ -33,7 +33,7 @@ from tests.plugins.broker import Broker
 from tests.plugins.postgres import Database
 from tests.support.waiting import block_until, until_here
 
-pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(600)]
 
 WRONG = 1
 MUST_SIGN = 3
