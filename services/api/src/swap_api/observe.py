@@ -78,11 +78,11 @@ def answered_with_error(status: int, error: BaseException, **request: object) ->
 
 def swap_created(swap_id: UUID, source: str, destination: str) -> None:
     _created(source, destination).inc()
-    log.info("swap created", swap_id=swap_id)
+    log.info("swap created", swap_id=str(swap_id))
 
 
 def refund_address_set(swap_id: UUID) -> None:
-    log.info("refund address set", swap_id=swap_id)
+    log.info("refund address set", swap_id=str(swap_id))
 
 
 @cache
@@ -163,7 +163,7 @@ def depository_unknown(network: str, error: Exception) -> None:
 
 
 def authorization_accepted(swap_id: UUID, network: str, standard: str) -> None:
-    log.info("signature accepted", swap_id=swap_id, network=network, standard=standard)
+    log.info("signature accepted", swap_id=str(swap_id), network=network, standard=standard)
     AUTHORIZATIONS.labels(network=network, standard=standard).inc()
 
 
@@ -180,7 +180,7 @@ def lookup_failed(network: str, error: Exception) -> None:
 
 
 def attachment_accepted(swap_id: UUID, network: str) -> None:
-    log.info("signed attachment of a transfer accepted", swap_id=swap_id, network=network)
+    log.info("signed attachment of a transfer accepted", swap_id=str(swap_id), network=network)
 
 
 def stops_changed(networks: Collection[str]) -> None:
