@@ -33,6 +33,7 @@ async def prepare_chains(
 ) -> None:
     """Deploy and fund what is missing, then write the ConfigMaps `catalogue` and `prices`.
 
+    :param root: the checkout.
     :raises StackError: when a chain has lost the contracts that were deployed on it.
     :raises NodeError: when a node refuses a request, or a transaction fails.
     """

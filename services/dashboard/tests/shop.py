@@ -31,7 +31,7 @@ from swap_contracts.topics import SWAP_CHANGED
 from swap_dashboard.adapters.api import HttpApi
 from swap_dashboard.adapters.bench import HttpBench
 from swap_dashboard.adapters.passwords import Argon2Passwords
-from swap_dashboard.app import Building, Parts
+from swap_dashboard.app import DashboardBuilder, Parts
 from swap_dashboard.settings import DashboardSettings
 from swap_domain.catalogue import NATIVE
 from swap_runtime.catalogue import load_catalogue
@@ -325,7 +325,7 @@ class Dashboard:
         )
         self.http = HttpApi(api.url, answer_seconds=10)
         self.bench = HttpBench(bench_url) if bench_url else None
-        self.parts: Parts = Building(
+        self.parts: Parts = DashboardBuilder(
             self.service,
             settings.dashboard,
             self.http,

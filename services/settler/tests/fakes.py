@@ -264,8 +264,8 @@ class FakeUnitOfWork:
             block_time=one.block_time,
         )
 
-    async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
-        for one in withdrawn:
+    async def save_withdrawals(self, withdrawals: Sequence[Withdrawal]) -> None:
+        for one in withdrawals:
             known = self.withdrawals.get(one.id, one)
             if known is one or known.version < one.version:
                 self.withdrawals = {**self.withdrawals, one.id: _with_news(known, one)}

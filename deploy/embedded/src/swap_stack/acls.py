@@ -22,7 +22,7 @@ class Acl:
 
     @property
     def line(self) -> str:
-        """Return it as `ApplyAcls.java` reads it."""
+        """Return it as `deploy/kafka/ApplyAcls.java` reads it."""
         return f"{self.principal} {self.operation.upper()} {self.kind.upper()} {self.name}"
 
 

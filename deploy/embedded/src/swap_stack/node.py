@@ -1,4 +1,4 @@
-"""Talking to a development chain as any outside client would."""
+"""A minimal JSON-RPC client of development chains, independent of `swap_chains`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NodeError(RuntimeError):
 
 
 class Node:
-    """One JSON-RPC endpoint."""
+    """A client of one JSON-RPC endpoint."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -26,6 +26,7 @@ class Node:
     async def call(self, method: str, *params: object) -> Any:
         """
         :raises NodeError: when the node answers with an error.
+        :raises aiohttp.ClientError, TimeoutError: when it does not answer.
         """
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         async with (
@@ -38,6 +39,7 @@ class Node:
         return reply["result"]
 
     async def number(self, method: str, *params: object) -> int:
+        """Return an answer that is a hexadecimal quantity."""
         return int(await self.call(method, *params), 16)
 
     async def receipt(self, transaction_hash: str) -> Mapping[str, Any]:

@@ -85,11 +85,11 @@ def requests_unrecorded(because: str, number: int) -> None:
 
 def swap_created(swap_id: UUID, source: str, destination: str) -> None:
     _created(source, destination).inc()
-    log.info("swap created", swap_id=swap_id)
+    log.info("swap created", swap_id=str(swap_id))
 
 
 def refund_address_set(swap_id: UUID) -> None:
-    log.info("refund address set", swap_id=swap_id)
+    log.info("refund address set", swap_id=str(swap_id))
 
 
 @cache
@@ -170,7 +170,7 @@ def depository_unknown(network: str, error: Exception) -> None:
 
 
 def authorization_accepted(swap_id: UUID, network: str, standard: str) -> None:
-    log.info("signature accepted", swap_id=swap_id, network=network, standard=standard)
+    log.info("signature accepted", swap_id=str(swap_id), network=network, standard=standard)
     AUTHORIZATIONS.labels(network=network, standard=standard).inc()
 
 
@@ -187,7 +187,7 @@ def lookup_failed(network: str, error: Exception) -> None:
 
 
 def attachment_accepted(swap_id: UUID, network: str) -> None:
-    log.info("signed attachment of a transfer accepted", swap_id=swap_id, network=network)
+    log.info("signed attachment of a transfer accepted", swap_id=str(swap_id), network=network)
 
 
 def stops_changed(networks: Collection[str]) -> None:

@@ -92,7 +92,7 @@ async def build(service: Service) -> None:
     assert isinstance(group, DashboardGroup)
     api = HttpApi(group.api_url, answer_seconds=group.api_timeout.total_seconds())
     bench = HttpBench(group.bench_url) if group.bench_url else None
-    parts = Building(service, group, api, Argon2Passwords(), bench=bench).parts()
+    parts = DashboardBuilder(service, group, api, Argon2Passwords(), bench=bench).parts()
     service.serve(parts.site, port=group.port, idle_timeout=group.idle_timeout)
     parts.admin.add_to(service)
     service.every("forget-old", FORGET_INTERVAL, parts.forget_old)
@@ -119,7 +119,7 @@ class Parts:
     provider: OpenIdProvider | None
 
 
-class Building:
+class DashboardBuilder:
     """Builds the parts from one set of shared pieces."""
 
     def __init__(

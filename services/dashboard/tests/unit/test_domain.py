@@ -8,7 +8,7 @@ import pytest
 
 from swap_dashboard.domain.accounts import AccountRefused, check_password, to_email
 from swap_dashboard.domain.paths import own_path
-from swap_dashboard.domain.search import Searched, classify
+from swap_dashboard.domain.search import SearchKind, classify
 from swap_dashboard.http.cookies import form_token, is_form_token
 from swap_dashboard.http.rendering import age, amount, cut, duration
 
@@ -58,15 +58,15 @@ class TestPaths:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("0x" + "aB" * 32, Searched.TRANSACTION),
-        ("0x" + "aB" * 20, Searched.ADDRESS),
-        ("6F9619FF-8B86-D011-B42D-00C04FC964FF", Searched.SWAP),
-        ("6f9619ff8b86d011b42d00c04fc964ff", Searched.REFERENCE),
-        ("order-1", Searched.REFERENCE),
-        ("0x12", Searched.REFERENCE),
+        ("0x" + "aB" * 32, SearchKind.TRANSACTION),
+        ("0x" + "aB" * 20, SearchKind.ADDRESS),
+        ("6F9619FF-8B86-D011-B42D-00C04FC964FF", SearchKind.SWAP),
+        ("6f9619ff8b86d011b42d00c04fc964ff", SearchKind.REFERENCE),
+        ("order-1", SearchKind.REFERENCE),
+        ("0x12", SearchKind.REFERENCE),
     ],
 )
-def test_a_search_is_classified(text: str, kind: Searched) -> None:
+def test_a_search_is_classified(text: str, kind: SearchKind) -> None:
     assert classify(text) is kind
 
 

@@ -65,7 +65,7 @@ QUESTIONS: Final = {
         },
     ),
     # Of five routes it reads ten swaps each, and deletes one.
-    "AVERAGE": Question(statements.AVERAGE, {**ROUTE, "window": 9}, at_most=300),
+    "TRIM_AND_AVERAGE": Question(statements.TRIM_AND_AVERAGE, {**ROUTE, "window": 9}, at_most=300),
 }
 
 

@@ -61,15 +61,17 @@ class TestAgree:
     def test_a_source_of_one_provider_gives_no_price_alone(self) -> None:
         feed = {**ether(9000), "USDC": Timed(E18, NOW)}
 
-        agreed = agree([ether(3000, age=2 * MINUTE)], BOUNDS, now=NOW, one_provider=[feed, feed])
+        agreed = agree(
+            [ether(3000, age=2 * MINUTE)], BOUNDS, now=NOW, single_provider_feeds=[feed, feed]
+        )
 
         assert agreed.prices == ether(3000, age=2 * MINUTE)  # too old for whoever asks
         assert agreed.disputed == {}
 
     @pytest.mark.fault("A19")
     def test_a_source_of_one_provider_counts_beside_another(self) -> None:
-        near = agree([ether(3000)], BOUNDS, now=NOW, one_provider=[ether(3010)])
-        far = agree([ether(3000)], BOUNDS, now=NOW, one_provider=[ether(9000)])
+        near = agree([ether(3000)], BOUNDS, now=NOW, single_provider_feeds=[ether(3010)])
+        far = agree([ether(3000)], BOUNDS, now=NOW, single_provider_feeds=[ether(9000)])
 
         assert near.prices == ether(3005)
         assert far.prices == {}

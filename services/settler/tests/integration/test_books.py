@@ -18,7 +18,7 @@ from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.invariants import PostgresInvariants, read_queries
 from swap_settler.operator.store.losses import PostgresLosses
-from swap_settler.operator.usecases.check_invariants import REPEATED_AFTER, CheckInvariants
+from swap_settler.operator.usecases.check_invariants import REPORT_VALID_FOR, CheckInvariants
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.plugins.invariants import FOLDER, make_views
@@ -153,7 +153,7 @@ async def test_requests_that_wait_for_a_slow_check_use_its_report(
     def listen(statement: str) -> None:
         if "AS slow" in statement:
             checks.append(statement)
-            now[0] += 2 * REPEATED_AFTER
+            now[0] += 2 * REPORT_VALID_FOR
 
     world.engine.statement_listener = listen
     invariants = PostgresInvariants(world.engine, {"slow": "SELECT 1 AS slow"})
@@ -163,7 +163,7 @@ async def test_requests_that_wait_for_a_slow_check_use_its_report(
 
     assert len(checks) == 1
     assert {report.at for report in reports} == {now[0]}
-    now[0] += 2 * REPEATED_AFTER
+    now[0] += 2 * REPORT_VALID_FOR
     await check()
     assert len(checks) == 2
 

@@ -31,7 +31,7 @@ from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
 from swap_settler.model.changes import Changes
 from swap_settler.model.ledger.inventory import Inventory
-from swap_settler.model.ledger.ledger import received, received_reverted
+from swap_settler.model.ledger.ledger import receipt_reversed, received
 from swap_settler.model.ports import UnitOfWork, Work
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import DepositState, Swap
@@ -199,7 +199,7 @@ class TestUnitOfWork:
 
     async def test_refuses_to_give_away_more_than_there_is(self, unit_of_work: UnitOfWork) -> None:
         never_booked = replace(a_deposit(number=None), is_booked=True)
-        entry = received_reverted(never_booked, version=1)
+        entry = receipt_reversed(never_booked, version=1)
 
         with pytest.raises(Exception, match=r"is at|account"):
             async with unit_of_work() as work:

@@ -330,7 +330,7 @@ class TestWithdrawals:
     ) -> None:
         later, first = a_withdrawal("a", block_number=9), a_withdrawal("b", block_number=8)
         async with unit_of_work() as work:
-            await work.save_withdrawn([later, first, a_withdrawal("c", state="seen")])
+            await work.save_withdrawals([later, first, a_withdrawal("c", state="seen")])
 
         async with unit_of_work() as work:
             assert list(await work.lock_unbooked_withdrawals(limit=9)) == [first, later]
@@ -342,9 +342,9 @@ class TestWithdrawals:
     async def test_change_with_newer_facts_only(self, unit_of_work: UnitOfWork) -> None:
         final = a_withdrawal("a")
         async with unit_of_work() as work:
-            await work.save_withdrawn([final, replace(final, version=1, state="seen")])
+            await work.save_withdrawals([final, replace(final, version=1, state="seen")])
         async with unit_of_work() as work:
-            await work.save_withdrawn([replace(final, version=3, base_units=7, block_number=9)])
+            await work.save_withdrawals([replace(final, version=3, base_units=7, block_number=9)])
 
         async with unit_of_work() as work:
             [found] = await work.lock_unbooked_withdrawals(limit=9)

@@ -234,7 +234,7 @@ class TestAReorgOfADepositWithoutASwap:
         newest = a_deposit_fact(state, version=3).deposit
         gone = replace(newest, state=left, is_booked=False)
         assert change == Changes(
-            deposits=(gone,), ledger=(ledger.received_reverted(self.KNOWN, version=3),)
+            deposits=(gone,), ledger=(ledger.receipt_reversed(self.KNOWN, version=3),)
         )
 
     def test_is_recorded_only_where_it_was_not_booked(self) -> None:
@@ -253,7 +253,7 @@ class TestAReorgOfADepositWithoutASwap:
         assert [one.state for one in change.deposits] == [DepositState.REVERTED]
         assert change.ledger == (
             ledger.claim_released(dead),
-            ledger.received_reverted(self.KNOWN, version=3),
+            ledger.receipt_reversed(self.KNOWN, version=3),
         )
 
     def test_is_for_an_operator_once_the_payment_was_signed(self) -> None:

@@ -145,7 +145,7 @@ JOURNAL = {
         ),
     ),
     "a reorg took the owner's funding": (
-        lambda: ledger.received_reverted(FUNDING, version=3),
+        lambda: ledger.receipt_reversed(FUNDING, version=3),
         entry(
             f"unfunded/{DEPOSIT.id}/3",
             (of(K.EQUITY), REQUESTED),
@@ -165,7 +165,7 @@ JOURNAL = {
         ),
     ),
     "a reorg took a deposit without a swap": (
-        lambda: ledger.received_reverted(DEPOSIT, version=3),
+        lambda: ledger.receipt_reversed(DEPOSIT, version=3),
         entry(
             f"unsuspended/{DEPOSIT.id}/3",
             (of(K.SUSPENSE, deposit_id=DEPOSIT.id), REQUESTED),

@@ -107,7 +107,7 @@ class Tail:
         self._hashes[block.number] = block.hash
 
     def cut_after(self, ancestor: Block) -> BlocksReverted:
-        """Forget what follows the ancestor, and say what that was."""
+        """Drop the blocks after the ancestor, which a reorg replaced; return the event."""
         remaining = [block for block in self._blocks if block.number <= ancestor.number]
         reverted = tuple(self._blocks[len(remaining) :])
         self._blocks = remaining
@@ -121,11 +121,11 @@ class Tail:
         was final once stays final, whichever node is asked.
         """
         claims = [c for c in (claim, self._ahead) if c is not None]
-        wake_event = [c for c in claims if self._is_newer(c)]
+        newer = [c for c in claims if self._is_newer(c)]
         ahead = [c for c in claims if c.number > self.last.number]
         # The nearest one: a newer claim may be ahead of every block that is ever the last.
         self._ahead = min(ahead, key=_number, default=None)
-        return self._cut_before(max(wake_event, key=_number)) if wake_event else None
+        return self._cut_before(max(newer, key=_number)) if newer else None
 
     def _is_newer(self, claim: Block) -> bool:
         is_newer = self.finalized is None or claim.number > self.finalized.number

@@ -1,4 +1,4 @@
 """What partners see: the public models, the error catalogue, and the one renderer.
 
-The only room with doubles, because the public interface says so.
+The only package with doubles, because the public interface says so.
 """

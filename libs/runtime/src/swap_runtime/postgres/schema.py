@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 
 class Operations(Protocol):
-    """What this room needs of Alembic's `op`."""
+    """The part of Alembic's `op` that this module uses."""
 
     def execute(self, sqltext: str) -> object: ...
 

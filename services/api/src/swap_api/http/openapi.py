@@ -268,7 +268,7 @@ def _examples_of_each(answers: UnionType) -> dict[str, Any]:
 
 
 def _operation_id(endpoint: Endpoint) -> str:
-    """Return the handler's name after its room's: `swap_read` of `SwapEndpoints.read`."""
+    """Return the handler's name after its group's: `swap_read` of `SwapEndpoints.read`."""
     group, _, name = endpoint.handler.__qualname__.rpartition(".")
     return f"{group.removesuffix('Endpoints').lower()}_{name}"
 

@@ -1,4 +1,4 @@
-"""From facts about a chain to what is kept and what is published. Nothing here touches a chain."""
+"""From facts about a chain to what is stored and what is published. Pure."""
 
 from __future__ import annotations
 
@@ -179,6 +179,10 @@ class _Batch:
         self._add_movement(movement)
 
     def revert(self, event: BlocksReverted) -> None:
+        """Orphan the blocks that a reorg replaced, and revert their movements.
+
+        :raises ReorgBeyondFinality: when one of them is final.
+        """
         ancestor = event.ancestor
         if ancestor.number < self._finalized:
             raise ReorgBeyondFinality(self._network, self._finalized)
@@ -198,11 +202,11 @@ class _Batch:
     def finalize(self, event: BlocksFinalized) -> None:
         upto = event.upto
         if self._hashes.get(upto.number, upto.hash) != upto.hash:
-            raise BrokenChain(self._network, f"final block {upto.number} is not the one told")
+            raise BrokenChain(self._network, f"final block {upto.number} is not the reported one")
         self._finalized = max(self._finalized, min(upto.number, self._head.number))
 
     def confirm(self) -> None:
-        """Publish what is deep enough, and let go of what nothing can change any more."""
+        """Publish what is deep enough, and drop confirmed movements of final blocks."""
         caps = self._policy.caps
         budget = CapBudget(caps.base_units, self._evidence.single_provider_sums) if caps else None
         for before in sorted(self._open.values(), key=lambda t: t.movement.block.number):

@@ -1,4 +1,7 @@
-"""Published logs that every provider denies: what is taken back, and what takes its place. Pure."""
+"""An operator's order about published logs that every provider denies: what it reverts. Pure.
+
+A reorg is another thing: `decide.py` reverts its movements (`_Batch.revert`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Takes back published logs that every provider denies, when an operator orders it."""
+"""Reverts published logs that every provider denies, when an operator orders it.
+
+A reorg is another thing: `advance_watch.py` stores it.
+"""
 
 from __future__ import annotations
 

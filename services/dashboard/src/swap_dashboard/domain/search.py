@@ -11,7 +11,7 @@ HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
-class Searched(Enum):
+class SearchKind(Enum):
     """What is looked for."""
 
     SWAP = auto()
@@ -20,13 +20,13 @@ class Searched(Enum):
     REFERENCE = auto()
 
 
-def classify(text: str) -> Searched:
+def classify(text: str) -> SearchKind:
     """Return what the text can be; whatever has no form of its own is a reference."""
     if HASH.fullmatch(text):
-        return Searched.TRANSACTION
+        return SearchKind.TRANSACTION
     if ADDRESS.fullmatch(text):
-        return Searched.ADDRESS
+        return SearchKind.ADDRESS
     try:
-        return Searched.SWAP if str(UUID(text)) == text.casefold() else Searched.REFERENCE
+        return SearchKind.SWAP if str(UUID(text)) == text.casefold() else SearchKind.REFERENCE
     except ValueError:
-        return Searched.REFERENCE
+        return SearchKind.REFERENCE

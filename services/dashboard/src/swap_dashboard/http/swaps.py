@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.domain.search import Searched, classify
+from swap_dashboard.domain.search import SearchKind, classify
 from swap_dashboard.http import swap_view
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.pay_view import explorer_link, qr_code
@@ -33,7 +33,7 @@ MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
 class SwapPages:
     def __init__(self, layout: Layout, visitors: Visitors, *, api_url: str) -> None:
         """
-        :param api_url: what commands to copy name.
+        :param api_url: the API's address in the command that a member may copy.
         """
         self._layout = layout
         self._visitors = visitors
@@ -65,7 +65,7 @@ class SwapPages:
             "total": answered.total,
             "filters": filters,
             "status_order": STATUS_ORDER,
-            "next_link": self._behind(path, filters, swaps) if answered.has_more else None,
+            "next_link": _next_page_link(path, filters, swaps) if answered.has_more else None,
             "first_link": _link(path, filters) if filters["starting_after"] else None,
             "export_link": _link(f"{path}.csv", filters),
             "export_max": ROWS_MAX,
@@ -125,14 +125,12 @@ class SwapPages:
         )
         return StreamingResponse(until_away(events), media_type="text/event-stream")
 
-    def _behind(
-        self, path: str, filters: Mapping[str, Any], swaps: Sequence[Mapping[str, Any]]
-    ) -> str:
-        return _link(path, filters, starting_after=swaps[-1]["id"])
-
 
 def read_filters(request: Request) -> dict[str, Any]:
-    """Return the filters of the address; what cannot be one is left out."""
+    """Return the filters of the URL, without invalid ones.
+
+    `since` may be a moment as well: the home page links with one.
+    """
     query = request.query_params
     after = query.get("starting_after", "")
     since, until = query.get("since", ""), query.get("until", "")
@@ -147,9 +145,9 @@ def read_filters(request: Request) -> dict[str, Any]:
 
 
 def query_of(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the api is asked."""
+    """Return the parameters for the api. A text that is no address is a reference id."""
     text = filters["q"]
-    is_address = classify(text) is Searched.ADDRESS
+    is_address = classify(text) is SearchKind.ADDRESS
     return {
         "page_size": PAGE_SIZE,
         "include_expired": "true",
@@ -163,7 +161,7 @@ def query_of(filters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _begin_of(since: str) -> str:
-    """Return the moment in UTC that a day or a moment begins with."""
+    """Return a moment, or the begin of a day, in UTC."""
     if not since:
         return ""
     return f"{since}Z" if "T" in since else f"{since}T00:00:00Z"
@@ -172,9 +170,9 @@ def _begin_of(since: str) -> str:
 async def _find_by_identity(member: Member, path: str, text: str) -> str | None:
     """Return the swap that an id or a transaction's hash names."""
     match classify(text):
-        case Searched.SWAP:
+        case SearchKind.SWAP:
             address = f"{path}/{text.casefold()}"
-        case Searched.TRANSACTION:
+        case SearchKind.TRANSACTION:
             address = f"{path}/by_transaction_hash/{text}"
         case _:
             return None
@@ -187,7 +185,7 @@ async def _find_by_identity(member: Member, path: str, text: str) -> str | None:
 
 
 async def _pay_url(member: Member, path: str) -> str | None:
-    """Return the link to the pay page; None where the deployment or the role has none."""
+    """Return the link to the pay page; None where the api refuses it: no pay page, or no right."""
     try:
         link = (await member.api.get(f"{path}/pay_link")).data
     except ApiRefused:
@@ -197,9 +195,9 @@ async def _pay_url(member: Member, path: str) -> str | None:
 
 
 async def _webhooks_of(member: Member, app_id: str, path: str) -> dict[str, Any]:
-    """Return the messages about a swap, and URLs of endpoints by id.
+    """Return the webhook messages about a swap, and URLs of endpoints by id.
 
-    The rest of the page is shown without them while the notifier is away.
+    While the notifier is unavailable, the rest of the page is shown without them.
     """
     try:
         messages, endpoints = await asyncio.gather(
@@ -212,10 +210,16 @@ async def _webhooks_of(member: Member, app_id: str, path: str) -> dict[str, Any]
 
 
 def _nothing_if_misspelled(error: ApiRefused) -> Answered:
-    """Show an empty list where the filters cannot match: a mistake in an address is not an end."""
+    """Show an empty list instead of an error page where the API rejects a search text."""
     if error.code == "VALIDATION_ERROR":
         return Answered([], 0)
     raise error
+
+
+def _next_page_link(
+    path: str, filters: Mapping[str, Any], swaps: Sequence[Mapping[str, Any]]
+) -> str:
+    return _link(path, filters, starting_after=swaps[-1]["id"])
 
 
 def _link(path: str, filters: Mapping[str, Any], **more: str) -> str:

@@ -1,4 +1,7 @@
-"""Sends what is due: claim in one transaction, send outside of any, record in another."""
+"""Delivers messages that are due: claim in one transaction, send outside of any, record in another.
+
+A message whose delivery failed is due again later, up to eight attempts (`domain/outcomes.py`).
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,19 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.postgres.wake import Wake
 
-# A claim outlives its attempt and the recording of it by far; after a crash it is what the next
-# attempt waits for.
+# A claim outlasts its attempt and the recording of it; after a crash the next attempt waits until
+# it has ended.
 CLAIM_MARGIN: Final = timedelta(seconds=5)
 FINISH_SECONDS: Final = 5
-# Nothing new begins while so much is not written down.
+# No new attempt begins while so many are not recorded.
 ENDED_MAX: Final = 2000
 
 
 class DeliverMessages:
-    """One process's deliveries. Replicas share the work: a claim is one's alone.
+    """One process's deliveries. Replicas share the work: each message is claimed by one.
 
-    Claiming and recording run side by side, each when it is woken, and neither waits for the
-    other: while one batch is written down the next is on its way.
+    Claiming and recording run side by side, each when it is woken: while one batch is recorded,
+    the next is sent.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_runtime.postgres.sql import sql
 
-MARKET_CHANGED: Final = "market_changed"
+MARKET_CHANGED: Final = "market_changed"  # the channel of NOTIFY
 
 SAVE_INVENTORY: Final = sql("""
 INSERT INTO inventory AS known (network, token, version, available_base_units)
@@ -16,7 +16,7 @@ SET version = excluded.version, available_base_units = excluded.available_base_u
 WHERE known.version < excluded.version
 """)
 
-# Two batches of one route wait for each other, so that neither averages without the other's.
+# Serialises two batches of one route: each averages over the completions of both.
 LOCK_ROUTES: Final = sql("""
 SELECT pg_advisory_xact_lock(lock) FROM (
   SELECT DISTINCT hashtextextended(concat_ws('/', source_network, source_token,
@@ -36,7 +36,8 @@ SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:source_network AS text[]),
                      CAST(:closed_at AS timestamptz[]))
 ON CONFLICT (swap_id) DO NOTHING
 """)
-AVERAGE: Final = sql("""
+# Keeps the newest `window` completions of each route, deletes the rest, and stores their mean.
+TRIM_AND_AVERAGE: Final = sql("""
 WITH route AS (
   SELECT DISTINCT * FROM unnest(
       CAST(:source_network AS text[]), CAST(:source_token AS text[]),

@@ -1,22 +1,26 @@
-"""The quoter's transaction on Postgres: the inbox, then one statement per table."""
+"""The quoter's transaction on Postgres: the inbox and everything that its consumers write.
+
+A posted statement is sent with the next one that is awaited, or with the commit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from uuid import UUID
 
 from swap_quoter.adapters import statements
 from swap_quoter.adapters.rows import ROUTE_COLUMNS, completion_row
 from swap_quoter.domain.completions import Completion
+from swap_quoter.domain.market import InventoryUpdate
 from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, Transaction, transaction
 
 
 class PostgresWork:
-    """One transaction."""
+    """One open transaction."""
 
     def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
@@ -25,9 +29,12 @@ class PostgresWork:
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)
 
-    async def save_inventory(self, news: Sequence[InventoryNews]) -> None:
-        """Keep what is newer than what is known; one entry per asset."""
-        self._connection.post(statements.SAVE_INVENTORY, columns([asdict(one) for one in news]))
+    async def save_inventory(self, updates: Sequence[InventoryUpdate]) -> None:
+        """Save updates that are newer than the stored ones.
+
+        :param updates: one per asset.
+        """
+        self._connection.post(statements.SAVE_INVENTORY, columns([asdict(one) for one in updates]))
         self._connection.wake(statements.MARKET_CHANGED)
 
     async def save_completions(self, completions: Sequence[Completion], *, window: int) -> None:
@@ -37,11 +44,13 @@ class PostgresWork:
         routes = {name: rows[name] for name in ROUTE_COLUMNS}
         post(statements.LOCK_ROUTES, routes)
         post(statements.ADD_COMPLETIONS, rows)
-        post(statements.AVERAGE, {**routes, "window": window})
+        post(statements.TRIM_AND_AVERAGE, {**routes, "window": window})
         self._connection.wake(statements.MARKET_CHANGED)
 
 
 class PostgresUnitOfWork:
+    """Opens a PostgresWork for one transaction."""
+
     def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
@@ -50,13 +59,3 @@ class PostgresUnitOfWork:
     async def __call__(self) -> AsyncIterator[PostgresWork]:
         async with transaction(self._engine) as connection:
             yield PostgresWork(connection, self._consumer)
-
-
-@dataclass(frozen=True, slots=True)
-class InventoryNews:
-    """What can be paid out of one asset, under the version that tells older news apart."""
-
-    network: str
-    token: str
-    version: int
-    available_base_units: int

@@ -1,4 +1,4 @@
-"""One price out of what several sources say."""
+"""One price for each symbol out of the prices of several sources."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BASIS_POINTS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What sources have to be like to count."""
+    """When a source's price counts."""
 
     max_age: timedelta | None  # None: their age does not count
-    deviation_basis_points: int  # of the median; sources further apart give no price
+    spread_basis_points_max: int  # highest minus lowest, of the median; beyond it there is no price
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,18 @@ def agree(
     bounds: Bounds,
     *,
     now: datetime,
-    one_provider: Iterable[Mapping[str, Timed]] = (),
+    single_provider_feeds: Iterable[Mapping[str, Timed]] = (),
 ) -> Agreed:
     """Return the median of every symbol's fresh prices, as old as the oldest of them.
 
-    A symbol whose sources are too far apart has none: somebody is wrong, and nobody knows who.
-    One whose sources are all too old keeps the newest, which is then too old for whoever asks.
+    A symbol whose sources are too far apart has no price: one of them is wrong. A symbol whose
+    sources are all too old keeps the newest price, which quotes refuse by its age.
 
-    :param one_provider: sources that nodes of one provider could make up. They count only beside a
-        fresh price of another source; a symbol that only they price has none.
+    :param single_provider_feeds: feeds on live networks with one provider, whose nodes alone could
+        invent them. They count only beside a fresh price of another source.
     """
     by_symbol = _by_symbol(prices_of_sources)
-    for symbol, prices_of_one in _by_symbol(one_provider).items():
+    for symbol, prices_of_one in _by_symbol(single_provider_feeds).items():
         others = by_symbol.get(symbol, [])
         if any(not _is_stale(price, bounds, now) for price in others):
             others.extend(prices_of_one)
@@ -55,7 +55,7 @@ def agree(
             continue
         median = _median(sorted(price.value for price in fresh))
         spread = max(p.value for p in fresh) - min(p.value for p in fresh)
-        if spread * BASIS_POINTS > bounds.deviation_basis_points * median:
+        if spread * BASIS_POINTS > bounds.spread_basis_points_max * median:
             disputed[symbol] = -(-spread * BASIS_POINTS // median)
         else:
             prices[symbol] = Timed(median, min(price.at for price in fresh))

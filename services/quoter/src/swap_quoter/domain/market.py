@@ -1,4 +1,4 @@
-"""What is known of the world at this moment, held in memory: a quote asks nobody."""
+"""Prices, gas costs and inventory of this moment, in memory: a quote needs no I/O."""
 
 from __future__ import annotations
 
@@ -22,13 +22,23 @@ class Timed:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class InventoryUpdate:
+    """What can be paid out of one asset; of two updates the higher version is the newer."""
+
+    network: str
+    token: str
+    version: int
+    available_base_units: int
+
+
 class PriceInvalid(ValueError):
     """A price that is not digits with an optional point, or not above zero."""
 
 
 @dataclass(slots=True)
 class Market:
-    """Each part is replaced whole by whoever learns something newer."""
+    """Each part is replaced as a whole by the task that follows it."""
 
     prices_max_age: timedelta | None  # None: their age does not count
     gas_max_age: timedelta
@@ -37,7 +47,7 @@ class Market:
     )  # by price symbol, dollars at 18 decimals
     prices_by_source: Mapping[str, Mapping[str, Timed]] = field(
         default_factory=dict
-    )  # by source, what it said last: for who asks why a price is what it is
+    )  # by source, its last prices: they explain a price to an operator
     gas: Mapping[str, Timed] = field(default_factory=dict)  # by network, wei for one unit
     inventory: Mapping[AssetKey, int] = field(default_factory=dict)
     completion_milliseconds: Mapping[RouteKey, int] = field(default_factory=dict)

@@ -39,7 +39,7 @@ class PriceBook:
         others = [
             self._by_source[name] for name in self._by_source.keys() - self._one_provider_sources
         ]
-        agreed = agree(others, self._bounds, now=now, one_provider=of_one)
+        agreed = agree(others, self._bounds, now=now, single_provider_feeds=of_one)
         if agreed.disputed != self._disputed:
             self._disputed = agreed.disputed
             observe.prices_disputed(agreed.disputed)

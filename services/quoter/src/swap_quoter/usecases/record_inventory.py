@@ -1,4 +1,4 @@
-"""Keeps what can be paid out of each asset."""
+"""Stores what can be paid out of each asset."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import InventoryChanged
-from swap_quoter.adapters.unit_of_work import InventoryNews, PostgresUnitOfWork
+from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
+from swap_quoter.domain.market import InventoryUpdate
 
 
 class RecordInventory:
@@ -16,19 +17,19 @@ class RecordInventory:
     async def __call__(self, messages: Sequence[Envelope[InventoryChanged]]) -> None:
         async with self._unit_of_work() as work:
             fresh = await work.mark_seen([message.message_id for message in messages])
-            newest: dict[tuple[str, str], InventoryNews] = {}
+            newest: dict[tuple[str, str], InventoryUpdate] = {}
             for message in messages:
-                news = _news(message.body)
-                known = newest.get((news.network, news.token))
-                is_newer = known is None or news.version > known.version
+                update = _update_of(message.body)
+                known = newest.get((update.network, update.token))
+                is_newer = known is None or update.version > known.version
                 if message.message_id in fresh and is_newer:
-                    newest[news.network, news.token] = news
+                    newest[update.network, update.token] = update
             if newest:
                 await work.save_inventory(list(newest.values()))
 
 
-def _news(body: InventoryChanged) -> InventoryNews:
-    return InventoryNews(
+def _update_of(body: InventoryChanged) -> InventoryUpdate:
+    return InventoryUpdate(
         network=body.network,
         token=body.token,
         version=body.version,

@@ -98,7 +98,7 @@ class DepositWork(Work, Protocol):
         """Save what is newer than what is known of sweeps, and how far ours are with it."""
         ...
 
-    async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
+    async def save_withdrawals(self, withdrawals: Sequence[Withdrawal]) -> None:
         """Save what is newer than what is known of withdrawals."""
         ...
 

@@ -118,7 +118,7 @@ def received(deposit: Deposit) -> LedgerTransaction:
     )
 
 
-def received_reverted(deposit: Deposit, *, version: int) -> LedgerTransaction:
+def receipt_reversed(deposit: Deposit, *, version: int) -> LedgerTransaction:
     """A reorg took it. :param deposit: as it was booked."""
     return _booked(
         "unfunded" if deposit.method is Method.FUNDING else "unsuspended",

@@ -183,7 +183,7 @@ class MessageMapper:
         is_at_address = deposit.method is Method.DEPOSIT_ADDRESS and not deposit.quarantine_reason
         return is_known and (is_at_address or deposit.to_address == network.contracts.treasury)
 
-    def withdrawn(self, body: DepositChanged) -> Withdrawal | None:
+    def withdrawal(self, body: DepositChanged) -> Withdrawal | None:
         """Return what was taken out; None for a token that is not in the ledger."""
         treasury = self.treasury(body.network, body.token)
         if treasury is None:

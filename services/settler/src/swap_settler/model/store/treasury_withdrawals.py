@@ -46,8 +46,9 @@ class PostgresWithdrawalWork:
 
     _connection: Transaction
 
-    async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
-        newest = {one.id: one for one in sorted(withdrawn, key=lambda one: one.version)}
+    async def save_withdrawals(self, withdrawals: Sequence[Withdrawal]) -> None:
+        newest = {one.id: one for one in sorted(withdrawals, key=lambda one: one.version)}
+        # numeric[] takes amounts as text: they exceed 64 bits.
         rows = [{**asdict(one), "base_units": str(one.base_units)} for one in newest.values()]
         self._connection.post(SAVE, columns(rows))
 

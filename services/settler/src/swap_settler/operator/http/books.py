@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from swap_domain.catalogue import Catalogue
 from swap_settler.operator.decide.backlog import Backlog, Cover
-from swap_settler.operator.decide.books import InvariantResult, LossEntry
+from swap_settler.operator.decide.reports import InvariantResult, LossEntry
 from swap_settler.operator.usecases.check_invariants import CheckInvariants
 from swap_settler.operator.usecases.list_losses import ListLosses, NetworkLoss
 from swap_settler.operator.usecases.show_balances import ShowBalances

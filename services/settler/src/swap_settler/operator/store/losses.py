@@ -10,7 +10,7 @@ from typing import Final
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
-from swap_settler.operator.decide.books import LossEntry
+from swap_settler.operator.decide.reports import LossEntry
 from swap_settler.operator.decide.signer import Stop
 
 BY: Final = "the loss budget"

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from swap_runtime.clock import Clock
-from swap_settler.operator.decide.books import InvariantResult
+from swap_settler.operator.decide.reports import InvariantResult
 from swap_settler.operator.store.invariants import PostgresInvariants
 
-REPEATED_AFTER: Final = timedelta(seconds=30)
+REPORT_VALID_FOR: Final = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CheckInvariants:
     def __init__(self, invariants: PostgresInvariants, *, clock: Clock) -> None:
         self._invariants = invariants
         self._clock = clock
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._report: InvariantReport | None = None
 
     async def __call__(self) -> InvariantReport:
@@ -38,8 +38,8 @@ class CheckInvariants:
 
         :raises Refused: when the views of the invariants are not installed, or not readable.
         """
-        async with self._turn:
-            if self._report is None or self._clock() - self._report.at > REPEATED_AFTER:
+        async with self._lock:
+            if self._report is None or self._clock() - self._report.at > REPORT_VALID_FOR:
                 results = await self._invariants.check()
                 # The time after the check: requests that waited for a slow check use its report.
                 self._report = InvariantReport(self._clock(), results)

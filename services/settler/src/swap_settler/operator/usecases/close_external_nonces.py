@@ -124,7 +124,7 @@ class CloseExternalNonces:
                 one.slot.nonce: (one.slot.transaction_hash, one.lost_base_units) for one in external
             }
             await work.add_external_transactions(named, by=by, reason=reason)
-        crashpoint("settler.after_foreign")
+        crashpoint("settler.after_external_nonce")
         observe_changes.changed(changes)
         for nonce, (transaction_hash, units) in named.items():
             network, address = signer.network, signer.address

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from swap_settler.operator.decide.books import LossEntry
+from swap_settler.operator.decide.reports import LossEntry
 from swap_settler.operator.store.losses import PostgresLosses
 
 ENTRIES_MAX: Final = 200

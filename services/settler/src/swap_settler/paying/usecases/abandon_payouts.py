@@ -97,8 +97,8 @@ class AbandonPayouts:
         intents: Owners,
         owners: Mapping[UUID, Swap | Intent],
         *,
-        elsewhere: Collection[UUID],
-        reverted: Collection[int] = (),
+        externally_paid: Collection[UUID],
+        failed_nonces: Collection[int] = (),
     ) -> Sequence[Changes]:
         """Count a failure against payments on dead slots, in the transaction that proves them dead.
 
@@ -106,13 +106,17 @@ class AbandonPayouts:
 
 
         :param owners: of the intents, locked.
-        :param elsewhere: payments that another transaction has made: neither retried nor abandoned.
-        :param reverted: the nonces whose transactions failed in a block.
+        :param externally_paid: made by another transaction: neither retried nor abandoned.
+        :param failed_nonces: the nonces whose transactions failed in a block.
         """
         failures = dict(await work.failures_of_dead(list(intents)))
         because = dict.fromkeys(intents, "no transaction of its slot paid it")
-        left = [i for i in elsewhere if failures.pop(i, None) is not None]
-        reverts = await work.count_reverts(reverted, besides=elsewhere) if reverted else {}
+        left = [i for i in externally_paid if failures.pop(i, None) is not None]
+        reverts = (
+            await work.count_reverts(failed_nonces, besides=externally_paid)
+            if failed_nonces
+            else {}
+        )
         return await self._count(work, owners, failures, because, left, reverts=reverts)
 
     async def _count(

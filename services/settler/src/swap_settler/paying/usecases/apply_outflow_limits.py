@@ -34,9 +34,9 @@ class ApplyOutflowLimits:
         allowances: Mapping[str, Simulated],
         sent: Mapping[str, int],
     ) -> Sequence[Payment]:
-        """Let what goes beyond a limit stand in line, and return it.
+        """Queue the payments beyond a limit, and return them.
 
-        :param rooms: what the Treasury says of each token.
+        :param allowances: the Treasury's answer for each token.
         :param sent: what is on its way, by token.
         """
         known = {

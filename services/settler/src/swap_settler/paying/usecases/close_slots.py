@@ -87,7 +87,7 @@ class CloseSlots:
         nonce = await self._chain.nonce(self._signer, at=final)
         signed = await self._store.signed_for(below=nonce)
         receipts = await self._receipts(signed)
-        closed = await self._witnessed(_closed(signed, receipts, final), signed)
+        closed = await self._with_receipt_quorum(_closed(signed, receipts, final), signed)
         missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
         forgotten = await self._fences.fenced(missing) if missing else frozenset()
         if missing - forgotten:
@@ -115,7 +115,7 @@ class CloseSlots:
             return {}
         return await self._chain.receipts([item.transaction_hash for item in signed])
 
-    async def _witnessed(
+    async def _with_receipt_quorum(
         self, closed: Sequence[ClosedSlot], signed: Sequence[SignedFor]
     ) -> Sequence[ClosedSlot]:
         """Leave out slots without a receipt quorum: one node's report does not free a payment.
@@ -180,11 +180,13 @@ class CloseSlots:
         relays = await self._relays(closed)
         short = await self._end_relays.short([relay for relay, done in relays.items() if not done])
         unpaid = [slot.nonce for slot in closed if slot.paid_nothing]
-        elsewhere = await self._spent_on_chain(unpaid, final) if unpaid else frozenset()
+        externally_paid = await self._spent_on_chain(unpaid, final) if unpaid else frozenset()
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
-            reverted = [slot.nonce for slot in closed if slot.has_reverted]
-            ends = await self._ends(work, unpaid, relays, short, elsewhere, reverted=reverted)
+            failed_nonces = [slot.nonce for slot in closed if slot.has_reverted]
+            ends = await self._ends(
+                work, unpaid, relays, short, externally_paid, failed_nonces=failed_nonces
+            )
             changes = [*ends, *self._booked(final, closed, rise, lost)]
             if closed:
                 await work.close_slots(closed, final)
@@ -230,9 +232,9 @@ class CloseSlots:
         unpaid: Sequence[int],
         relays: Mapping[Payment, bool],
         short: frozenset[UUID],
-        elsewhere: frozenset[UUID],
+        externally_paid: frozenset[UUID],
         *,
-        reverted: Sequence[int],
+        failed_nonces: Sequence[int],
     ) -> Sequence[Changes]:
         """Return the changes of payments on dead slots and of gasless deposits that ended."""
         intents = dict(await work.intents_on(unpaid)) if unpaid else {}
@@ -244,7 +246,7 @@ class CloseSlots:
             del intents[relay.intent_id]
         dead = (
             await self._abandon_payouts.of_dead_slots(
-                work, intents, owners, elsewhere=elsewhere, reverted=reverted
+                work, intents, owners, externally_paid=externally_paid, failed_nonces=failed_nonces
             )
             if intents
             else ()

@@ -62,7 +62,7 @@ def decide(
         case FactState.CONFIRMED:
             done = _confirmed(updated_swap, deposit, at, **resources)
         case FactState.REVERTED:
-            done = _reverted(updated_swap, deposit, known, at)
+            done = _reorged_out(updated_swap, deposit, known, at)
     return changes_of(swap, without_idle_relay(done))
 
 
@@ -151,7 +151,7 @@ def _not_final(
     updated_deposit = replace(deposit, state=state, is_booked=False)
     if known is None or not known.is_booked:
         return Changes(deposits=(updated_deposit,))
-    entry = ledger.received_reverted(known, version=deposit.version)
+    entry = ledger.receipt_reversed(known, version=deposit.version)
     if claim is None:
         return Changes(deposits=(updated_deposit,), ledger=(entry,))
     if not claim.is_revocable:
@@ -179,7 +179,7 @@ def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> 
     before = SettledStep(swap)
     if known is not None and known.state is DepositState.CREDITED:
         # Final no more, so a reorg took it; that was said before and comes late, or never.
-        before = _reverted(swap, deposit, known, at)
+        before = _reorged_out(swap, deposit, known, at)
         left = before.swap.deposits[deposit.id]
         deposit = replace(
             deposit, is_booked=left.is_booked, returned_base_units=left.returned_base_units
@@ -218,7 +218,7 @@ def _credit(
     return settle(funded, at, **resources).preceded_by(credit)
 
 
-def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
+def _reorged_out(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
     if known is None or not known.is_booked:
         gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
         if swap.status is not Status.DEPOSIT_PENDING:
@@ -230,18 +230,18 @@ def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime)
     if paid == {PaymentProgress.NOT} and has_refuel_out:
         raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
     if paid == {PaymentProgress.NOT}:
-        return _revert_unpaid(swap, known, version=deposit.version, at=at)
+        return _reverse_unpaid(swap, known, version=deposit.version, at=at)
     if len(paid) > 1 or (known.is_split and PaymentProgress.PERHAPS in paid):
         raise NotReversible(f"{known.id} of {swap.id}")
     # Once signed bytes are out, the end of the payment decides what this was.
     is_loss = paid == {PaymentProgress.FINAL} and known.state is DepositState.CREDITED
     updated_deposit = replace(known, version=deposit.version)
     entries = tuple(ledger.lost(swap, updated_deposit, leg) for leg in legs) if is_loss else ()
-    reverted_deposit = replace(deposit, state=DepositState.REVERTED)
-    return SettledStep(swap.with_deposit(reverted_deposit), entries=entries)
+    reorged_out_deposit = replace(deposit, state=DepositState.REVERTED)
+    return SettledStep(swap.with_deposit(reorged_out_deposit), entries=entries)
 
 
-def _revert_unpaid(swap: Swap, known: Deposit, *, version: int, at: datetime) -> SettledStep:
+def _reverse_unpaid(swap: Swap, known: Deposit, *, version: int, at: datetime) -> SettledStep:
     """Reverse a credit that nothing was sent for, and whatever was about to be."""
     freed = swap
     intents: list[Intent] = []

@@ -1,4 +1,4 @@
-"""What becomes of a swap's main leg once its money is there, or is gone again. Pure."""
+"""Steps of a swap's main leg: pay, refund, fail, and reverse after a reorg. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from swap_settler.model.swap import (
 )
 from swap_settler.model.worth import worth
 
-# How long a user has at the least to see that a reorg took the deposit.
+# The least time that a user has to deposit again after a reorg removed the deposit.
 WAITS_AGAIN_FOR: Final = timedelta(hours=1)
 
 
 def lock_quote(swap: Swap, at: datetime) -> Swap:
-    """Return the swap with its quote locked, if what came on time reaches what was asked for."""
+    """Return the swap with its quote locked, if deposits on time reach the requested sum."""
     if swap.quote.locked_at is not None or not swap.quote.requested_base_units:
         return swap
     on_time = sum(
@@ -40,7 +40,7 @@ def lock_quote(swap: Swap, at: datetime) -> Swap:
 
 
 def unlock_quote(swap: Swap) -> Swap:
-    """Return the swap with its quote free again, unless other deposits still hold it."""
+    """Return the swap with its quote unlocked, unless its other deposits reach the sum."""
     there = sum(d.base_units for d in swap.deposits.values() if d.is_live)
     if there >= swap.quote.requested_base_units:
         return swap
@@ -48,9 +48,10 @@ def unlock_quote(swap: Swap) -> Swap:
 
 
 def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> SettledStep:
-    """Execute a quote that was met on time to the base unit; ask for another for anything else.
+    """Pay a quote whose sum is credited; otherwise return the swap as it is.
 
-    While what was seen on time reaches the sum, and is not all final, it is waited for.
+    Another sum, or a late one, needs another quote first. While deposits that were seen on time
+    reach the sum and are not all final, the swap waits for their finality.
     """
     if swap.asks_for_another_quote or not swap.credited_base_units or swap.lacks_base_units:
         return SettledStep(swap)
@@ -58,9 +59,9 @@ def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Se
 
 
 def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> SettledStep:
-    """Pay what was quoted; what is more than was quoted for goes back on its own leg.
+    """Pay the quoted output; return an excess on a leg of its own.
 
-    So does what was to buy a refuel that cannot be given: it never stands in the output's way.
+    An unaffordable refuel is refunded; it never blocks the output.
     """
     if swap.quote.requested_base_units != swap.quote.swapped_base_units:
         swap = _with_refuel_if_it_can_be(swap, resources.get("refuel_available", 0))
@@ -79,7 +80,7 @@ def _with_refuel_if_it_can_be(swap: Swap, available: int) -> Swap:
 
 
 def give_back(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
-    """Refund what the main leg holds, or end the swap where nobody said where to."""
+    """Refund what the main leg holds, or fail the swap where it has no refund address."""
     if swap.terms.refund_address is None:
         return fail(swap, reason, at)
     pending = replace(swap.with_trigger(Trigger.ABANDONED_REFUNDABLE), fail_reason=reason)
@@ -87,7 +88,7 @@ def give_back(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
 
 
 def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> SettledStep:
-    """Put what the swap does not take of a deposit on a leg of its own."""
+    """Put a part of a deposit that the swap does not use on a leg of its own."""
     own = replace(deposit, returned_base_units=deposit.returned_base_units + base_units)
     entry = ledger.returned(swap, deposit, base_units)
     due = (deposit.id,) if swap.terms.refund_address is not None else ()
@@ -95,7 +96,7 @@ def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> SettledS
 
 
 def fail(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
-    """End the swap; what its main leg holds is claimable."""
+    """Fail the swap; what its main leg holds is claimable."""
     failed = replace(
         swap.with_trigger(Trigger.ABANDONED_UNREFUNDABLE), fail_reason=reason, closed_at=at
     )
@@ -104,7 +105,7 @@ def fail(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
 
 
 def reverse_credit(swap: Swap, deposit: Deposit, *, version: int) -> SettledStep:
-    """Reverse the credit of a deposit that a reorg took.
+    """Reverse the credit of a deposit that a reorg removed.
 
     :param deposit: as it was booked.
     """
@@ -120,18 +121,18 @@ def reverse_credit(swap: Swap, deposit: Deposit, *, version: int) -> SettledStep
 
 
 def reopen(swap: Swap, at: datetime) -> Swap:
-    """Return a swap whose deposit was taken to its beginning, with time to be funded again."""
+    """Return a swap whose deposit a reorg removed to its first status."""
     waiting = replace(swap.with_trigger(Trigger.DEPOSIT_REVERTED), fail_reason=None)
     return with_time(unlock_quote(waiting), at)
 
 
 def with_time(swap: Swap, at: datetime) -> Swap:
-    """Return a swap that a reorg left without its deposit, with time to get it again."""
+    """Return a swap with at least an hour to deposit again."""
     return replace(swap, expires_at=max(swap.expires_at, at + WAITS_AGAIN_FOR))
 
 
 def _without_excess(swap: Swap) -> SettledStep:
-    """Return what is more than was asked for, out of what came last."""
+    """Return the excess over the requested sum, out of the newest deposits."""
     done = SettledStep(swap)
     excess = swap.credited_base_units - swap.quote.requested_base_units
     credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
@@ -149,7 +150,7 @@ def _without_excess(swap: Swap) -> SettledStep:
 def _pay(swap: Swap, at: datetime, paid_id: int) -> SettledStep:
     destination, quote = swap.terms.destination, swap.quote
     output = Intent(
-        # The sequence makes it another intent than one that a reorg took back.
+        # The sequence distinguishes it from an intent before a reorg.
         id=uuid5(swap.id, f"output/{swap.sequence}"),
         paid_id=paid_id,
         swap_id=swap.id,

@@ -1,3 +1,5 @@
+"""Applies `deposit.changed.v1` to swaps: lock and load, decide each message, write all at once."""
+
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,7 +37,7 @@ Message = Envelope[DepositChanged]
 
 @dataclass(frozen=True, slots=True)
 class DecodedMessage:
-    """One message, read."""
+    """A message about a deposit with its fact."""
 
     fact: DepositFact
     trace_id: str
@@ -46,19 +48,19 @@ class DecodedMessage:
 
     @property
     def key(self) -> str:
-        """Return what is locked for it: what carries no number is locked by itself."""
+        """Return the key to lock."""
         return key_of(self.deposit)
 
 
 def key_of(deposit: Deposit) -> str:
-    """Return the key that whoever decides about a deposit holds."""
+    """Return the key that is locked to decide about a deposit: its match key, or one of its own."""
     if deposit.quarantine_reason == SWEPT_WITHOUT_SWAP:
         return address_key((deposit.network, deposit.to_address))
     return deposit.match_key or f"deposit/{deposit.id}"
 
 
 class SettleDeposits:
-    """Apply what the chains say about deposits to their swaps, one transaction per batch."""
+    """Apply facts about deposits to their swaps, one transaction per batch."""
 
     def __init__(
         self,
@@ -92,9 +94,10 @@ class SettleDeposits:
     async def _decode(
         self, work: DepositWork, messages: Sequence[Message], now: datetime
     ) -> Mapping[UUID, DecodedMessage]:
-        """Read the messages about deposits, of networks that are known.
+        """Decode messages about deposits on known networks.
 
-        One that was seen before is nobody's trouble any more: it is said of those that are new.
+        Redelivered messages are skipped here; `_new_messages` raises for unknown networks of new
+        ones.
         """
         deposits = [
             message
@@ -113,7 +116,7 @@ class SettleDeposits:
     def _new_messages(
         self, messages: Sequence[Message], fresh: Collection[UUID]
     ) -> Sequence[Message]:
-        """Return those that are new.
+        """Return the messages that were not processed before.
 
         :raises UnknownNetwork: when the catalogue does not name the network of one.
         """
@@ -123,15 +126,15 @@ class SettleDeposits:
         return new_messages
 
     async def _save_others(self, work: DepositWork, new_messages: Sequence[Message]) -> None:
-        """Save what is no deposit: what was swept, and what the owner took."""
+        """Save sweeps and withdrawals, which are no deposits."""
         swept = [self._mapper.swept(m.body) for m in new_messages if m.body.kind == SWEPT]
         if sweeps := [one for one in swept if one is not None]:
             await work.save_swept(sweeps)
         withdrawals = [
-            self._mapper.withdrawn(m.body) for m in new_messages if m.body.kind == WITHDRAWN
+            self._mapper.withdrawal(m.body) for m in new_messages if m.body.kind == WITHDRAWN
         ]
         if known := [one for one in withdrawals if one is not None]:
-            await work.save_withdrawn(known)
+            await work.save_withdrawals(known)
 
     async def _apply(
         self,
@@ -164,7 +167,7 @@ class SettleDeposits:
         now: datetime,
     ) -> None:
         """
-        :raises NotReversible: when it takes back what is paid for in part.
+        :raises NotReversible: when a reorg removes a deposit that is paid for in part.
         :raises StillBooked: when another swap has the deposit.
         """
         swap_id, holder_id = owners.find(one.fact), owners.holder_of(one.deposit)
@@ -200,17 +203,17 @@ class SettleDeposits:
 
 
 class _Owners:
-    """Whose deposits are while a batch is applied. A later message may name another swap."""
+    """The swap of each deposit while a batch is applied. A later message may name another swap."""
 
     def __init__(self, swaps: Mapping[str, Swap]) -> None:
         self._by_key = {key: swap.id for key, swap in swaps.items()}
         deposits = [(d, s.id) for s in swaps.values() for d in s.deposits.values()]
         self._holders = {d.id: swap_id for d, swap_id in deposits}
-        # What was attached is that swap's, whatever it says itself.
+        # An attached deposit belongs to that swap, whatever its own number or memo names.
         self._attached = {d.id for d, _ in deposits if d.attached_at}
 
     def find(self, fact: DepositFact) -> UUID | None:
-        """Return the swap that a fact is about. What is gone is gone from the swap that has it."""
+        """Return the swap that a fact is about: if reverted, the one that has the deposit."""
         deposit, holder_id = fact.deposit, self._holders.get(fact.deposit.id)
         is_gone = fact.state is FactState.REVERTED
         if holder_id is not None and (is_gone or deposit.id in self._attached):

@@ -1,3 +1,5 @@
+"""Applies `payout.changed.v1` to payments: lock and load, decide each, write all at once."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ from swap_settler.settling.decide.payouts import decide
 
 
 class SettlePayouts:
-    """Apply what the chains say about our payments, one transaction per batch."""
+    """Apply facts about payments by our Treasuries, one transaction per batch."""
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class SettlePayouts:
 
 
 def _assets_of_outcome(swap: Swap) -> set[AssetKey]:
-    """Return what a payment's end may move beside its own asset: a loss, and what follows it."""
+    """Return the assets that the end of a payment may move beside its own: a loss, a refuel."""
     source, destination = swap.terms.source, swap.terms.destination
     coin = {(destination.network, NATIVE)} if swap.quote.refuel is not None else set()
     return {(source.network, source.token)} | coin
