@@ -40,6 +40,7 @@ from swap_api.swaps.adapters.quoter import HttpPricing
 from swap_api.swaps.build import Guards, SwapsBuilding
 from swap_api.swaps.handlers.swaps import subscribe
 from swap_api.swaps.ports import ChainTransactions, Pricing
+from swap_api.swaps.store.hints import PostgresHints
 from swap_api.swaps.usecases.refresh_prices import RefreshPrices
 from swap_api.swaps.usecases.store_swaps import StoreSwaps
 from swap_api.table import endpoints
@@ -52,7 +53,7 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0016"  # the last of the migrations
+SCHEMA_REVISION: Final = "0017"  # the last of the migrations
 USES_INTERVAL: Final = timedelta(seconds=10)
 FORGET_INTERVAL: Final = timedelta(minutes=1)
 
@@ -114,6 +115,8 @@ async def build(service: Service) -> None:
     parts.guards.watch(service, group.stops_poll_interval)
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
+    hints = PostgresHints(service.engine, clock=service.clock)
+    service.every("delete-old-hints", FORGET_INTERVAL, hints.delete_old)
     parts.offers.watch(service, group.gasless_check_interval)
     for close in (parts.counters.close, parts.management.notifier.close, pricing.close):
         service.on_stop(close)

@@ -19,6 +19,7 @@ ANSWERS: Final = counter("api_answers", "Answers by route and status", ["route",
 DURATION: Final = histogram("api_answer_seconds", "Time to answer by route", ["route"])
 REFUSALS: Final = counter("api_refusals", "Refusals by public code", ["code"])
 CREATED: Final = counter("api_swaps_created", "Swaps created", ["source", "destination"])
+HINTS_DELETED: Final = counter("api_hints_deleted", "Old deposit hints deleted")
 REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
 # Alert: grows for long. Each process counts requests by itself.
 COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
@@ -207,3 +208,7 @@ def halts_changed(networks: Collection[str]) -> None:
 
 def deposit_addresses_unverified(network: str, error: Exception) -> None:
     log.warning("deposit addresses not verified", network=network, error=str(error))
+
+
+def hints_deleted(number: int) -> None:
+    HINTS_DELETED.inc(number)
