@@ -136,7 +136,8 @@ test-schedules: install-python  ## Refund against payout: a thousand schedules a
 soak: export SEED := $(SEED)
 soak: export MINUTES := $(MINUTES)
 soak: export KEEP := $(KEEP)
-soak: install  ## Real swaps while a seeded nemesis breaks everything (SEED, MINUTES, BROKER, KEEP=1 stores the report)
+soak: export FAULTS := $(or $(FAULTS),1)
+soak: install  ## Real swaps while a seeded nemesis breaks everything (SEED, MINUTES, BROKER, KEEP=1 stores the report, FAULTS=0 for memory alone)
 	@$(BIN)/python -m tests.soak
 
 test-model: export MODEL_EXAMPLES := $(or $(MODEL_EXAMPLES),200)
