@@ -136,7 +136,8 @@ test-schedules: install-python  ## Refund against payout: a thousand schedules a
 soak: export SEED := $(SEED)
 soak: export MINUTES := $(MINUTES)
 soak: export KEEP := $(KEEP)
-soak: install  ## Real swaps while a seeded nemesis breaks everything (SEED, MINUTES, BROKER, KEEP=1 stores the report)
+soak: export FAULTS := $(or $(FAULTS),1)
+soak: install  ## Real swaps while a seeded nemesis breaks everything (SEED, MINUTES, BROKER, KEEP=1 stores the report, FAULTS=0 for memory alone)
 	@$(BIN)/python -m tests.soak
 
 test-model: export MODEL_EXAMPLES := $(or $(MODEL_EXAMPLES),200)
@@ -144,7 +145,7 @@ test-model: export MODEL_STEPS := $(or $(MODEL_STEPS),80)
 test-model: install-python  ## The settler's use cases against a model (MODEL_EXAMPLES, MODEL_STEPS, MODEL_SEED)
 	$(PYTEST) services/settler/tests/integration/test_model.py
 
-test-growth: install-python  ## Operations after a million swaps against ten thousand (GROWTH_SWAPS, GROWTH_ROUNDS)
+test-growth: install-python  ## Operations after 100,000 swaps against ten thousand (GROWTH_SWAPS=1000000, GROWTH_ROUNDS, GROWTH_STATEMENTS=1)
 	$(PYTEST) --capture=no tests/growth/growing.py
 
 test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)

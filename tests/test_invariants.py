@@ -17,6 +17,19 @@ WHAT_I_25_READS = (
     "webhook_message (endpoint_id int, swap_id int, seq int)",
 )
 
+# Receipts in a deleted block, in one that a reorg removed, and in one that is not followed yet.
+PRUNED_CHAIN = (
+    "SET session_replication_role = replica",
+    "INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time,"
+    " finalized_number, start_number, checked_number)"
+    " VALUES ('ETHEREUM_DEVNET', 100, '0xc', '0xd', now(), 90, 50, 90)",
+    "INSERT INTO chain_watcher.chain_block (network, hash, number, parent_hash, time, state)"
+    " VALUES ('ETHEREUM_DEVNET', '0xb2', 20, '0xe', now(), 'orphan')",
+    "INSERT INTO settler.receipt (network, transaction_hash, block_hash, block_number, status,"
+    " fee_base_units) SELECT 'ETHEREUM_DEVNET', '0x' || lpad(to_hex(n), 64, '0'), '0xb' || n,"
+    " block, 1, 1 FROM (VALUES (1, 20), (2, 20), (3, 101)) AS mined(n, block)",
+)
+
 
 @pytest.fixture(scope="module")
 def views(database: Database) -> None:
@@ -49,6 +62,18 @@ class TestInvariants:
             missed = connection.execute(QUERIES["I-25"][1].encode()).fetchall()
 
         assert missed == [(1, 28, 3)]
+
+    def test_take_a_receipt_below_the_stored_blocks_as_final(self, database: Database) -> None:
+        """Blocks without movements are deleted; one that a reorg removed stays and disproves."""
+        with psycopg.connect(database.superuser_url) as connection:
+            for statement in PRUNED_CHAIN:
+                connection.execute(statement)
+            final = connection.execute(
+                "SELECT hash FROM invariant.policy_final WHERE hash LIKE '0xb%' ORDER BY hash"
+            ).fetchall()
+            connection.rollback()
+
+        assert final == [("0xb1",)]
 
     def test_allow_exactly_the_edges_of_the_status_table(self, database: Database) -> None:
         with psycopg.connect(database.superuser_url) as connection:

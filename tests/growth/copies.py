@@ -1,7 +1,8 @@
 """Copies sample swaps by SQL: a few rows that the use cases wrote become a long history.
 
 A copy differs from its sample in ids, hashes, nonces, blocks and times, and in nothing else. Swap
-`n` of `total` is the older the smaller `n` is; the last twentieth is open.
+`n` of `total` is the older the smaller `n` is; the last twentieth is open. Of these the same number
+is being paid, however long the history is: what is rare is as rare in both.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import psycopg
 from psycopg import sql
 
 OPEN_SHARE: Final = 20  # one swap of so many is open
+PAYING: Final = 50  # swaps in every history
 BLOCK_SWAPS: Final = 10  # so many swaps share a block
 FIRST_BLOCK: Final = 1000
 # Accounts and sequence numbers of copies; those of the samples are smaller.
@@ -124,13 +126,17 @@ class Shape:
     def closed(self) -> int:
         return self.total - self.total // OPEN_SHARE
 
+    @property
+    def _stride(self) -> int:
+        return max(1, (self.total - self.closed) // PAYING)
+
     def of(self, sample: str) -> str:
         """Return the query of a sample's copies: their numbers and ages."""
         which = {
             "completed": "n % 19 < 12",
             "expired": "n % 19 >= 12",
-            "paying": "n % 10 = 0",
-            "waiting": "n % 10 <> 0",
+            "paying": f"n % {self._stride} = 0",
+            "waiting": f"n % {self._stride} <> 0",
         }[sample]
         closed = f"{YOUNGEST_CLOSED} + {HISTORY} * ({self.closed} - n) / {self.closed}"
         opened = f"{OLDEST_OPEN} * ({self.total} - n) / {self.total - self.closed}"

@@ -1,7 +1,8 @@
-"""A swap costs after a million swaps what it cost after ten thousand (`make test-growth`).
+"""A swap costs after a long history what it cost after ten thousand (`make test-growth`).
 
 Two databases of one server hold a short and a long history. Operations run on both in turn, so
-that a change of the machine's speed meets both. `GROWTH_SWAPS` is the longer history's length.
+that a change of the machine's speed meets both. Besides the time, the pages that their statements
+touch are compared, which no other load changes. `GROWTH_SWAPS` is the longer history's length.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
+import psycopg
 import pytest
 from api_factories import a_catalogue_document, a_network
 
 from services.settler.tests.factories import ETHEREUM, POLYGON, USDC
 from tests.growth.copies import Shape, copy_samples
-from tests.growth.operations import Operations
+from tests.growth.operations import Operation, Operations
+from tests.growth.pages import PageCount, Pages
 from tests.growth.world import World, make_samples, opened
 from tests.plugins.invariants import QUERIES, make_views, violations
 from tests.plugins.postgres import Database, PostgresServer, created_database
@@ -30,15 +34,26 @@ from tests.plugins.postgres import Database, PostgresServer, created_database
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(3600)]
 
 SHORT: Final = int(os.environ.get("GROWTH_SHORT_SWAPS", "10000"))
-LONG: Final = int(os.environ.get("GROWTH_SWAPS", "1000000"))
+LONG: Final = int(os.environ.get("GROWTH_SWAPS", "100000"))
 ROUNDS: Final = int(os.environ.get("GROWTH_ROUNDS", "60"))
 WARM_UP_ROUNDS: Final = 5
+COUNTED_ROUNDS: Final = 10
+SHOWS_STATEMENTS: Final = bool(os.environ.get("GROWTH_STATEMENTS"))
 RATIO_MAX: Final = 1.5
 SLOW_SECONDS: Final = 5
-# The same statements make both histories. Some invariants take minutes on the longer one.
-AUDITED_MAX: Final = int(os.environ.get("GROWTH_AUDITED_SWAPS", SHORT))
+SHOWN_STATEMENTS: Final = 3  # of an operation that grew
 # The views hide what the planner knows of their columns, and it would choose nested loops.
 AUDIT_OPTIONS: Final = "?options=-c%20enable_nestloop%3Doff%20-c%20work_mem%3D256MB"
+
+SIZES: Final = """
+SELECT namespace.nspname || '.' || coalesce(parent.relname, relation.relname) AS name,
+       sum(pg_total_relation_size(relation.oid))::bigint AS size
+FROM pg_class AS relation JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+LEFT JOIN pg_inherits ON inhrelid = relation.oid LEFT JOIN pg_class AS parent
+  ON parent.oid = inhparent
+WHERE relation.relkind = 'r' AND namespace.nspname IN ('api', 'chain_watcher', 'notifier',
+  'settler') GROUP BY 1 ORDER BY 2 DESC
+"""
 
 
 def report(line: str) -> None:
@@ -91,18 +106,17 @@ async def test_a_swap_costs_the_same_after_a_long_history(
             Operations(world, shape).by_name()
             for world, shape in zip(worlds, shapes, strict=True)
         ]  # fmt: skip
-        medians = {name: await _compare(name, operations) for name in operations[0]}
-    ratios = {name: long / short for name, (short, long) in medians.items()}
-    report(_table(medians, ratios))
-    assert {name: ratio for name, ratio in ratios.items() if ratio > RATIO_MAX} == {}
+        pages = [Pages(database) for database in databases]
+        compared = {name: await _compare(name, operations, pages) for name in operations[0]}
+    report(_table(compared))
+    report(_sizes(databases[1]))
+    assert [line for each in compared.values() for line in each.growth] == []
 
 
 async def _fill(world: World, shape: Shape) -> None:
     report(f"a history of {shape.total:,} swaps, {shape.total - shape.closed:,} of them open")
     await make_samples(world)
     copy_samples(world.database.superuser_url, shape, report)
-    if shape.total > AUDITED_MAX:
-        return
     began = time.monotonic()
     make_views(world.database.superuser_url, {ETHEREUM: 3, POLYGON: None})
     url = world.database.url("auditor").replace("+psycopg", "") + AUDIT_OPTIONS
@@ -114,8 +128,9 @@ async def _fill(world: World, shape: Shape) -> None:
     report(f"{time.monotonic() - began:6.0f} s  no invariant is broken")
 
 
-async def _compare(name: str, operations: list[Mapping[str, Any]]) -> tuple[float, float]:
-    """Return the medians of an operation on the short and on the long history, in seconds."""
+async def _compare(
+    name: str, operations: list[Mapping[str, Operation]], pages: list[Pages]
+) -> Compared:
     times: tuple[list[float], list[float]] = ([], [])
     gc.collect()
     for number in range(WARM_UP_ROUNDS + ROUNDS):
@@ -124,11 +139,77 @@ async def _compare(name: str, operations: list[Mapping[str, Any]]) -> tuple[floa
             took = await operations[which][name]()
             if number >= WARM_UP_ROUNDS:
                 times[which].append(took)
-    return median(times[0]), median(times[1])
+    counts = []
+    for which in (0, 1):
+        with pages[which].counted() as count:
+            for _ in range(COUNTED_ROUNDS):
+                await operations[which][name]()
+        counts.append(count)
+    return Compared(
+        name,
+        (median(times[0]), median(times[1])),
+        # Both of a round ran within moments, whatever else the machine did by then.
+        median(long / short for short, long in zip(*times, strict=True)),
+        (counts[0], counts[1]),
+    )
 
 
-def _table(medians: Mapping[str, tuple[float, float]], ratios: Mapping[str, float]) -> str:
-    lines = [f"{'':34}{SHORT:>12,}{LONG:>12,}   ratio"]
-    for name, (short, long) in medians.items():
-        lines.append(f"{name:34}{short * 1000:9.2f} ms{long * 1000:9.2f} ms   {ratios[name]:5.2f}")
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An operation on the short and on the long history."""
+
+    name: str
+    seconds: tuple[float, float]  # at the median
+    time_ratio: float  # of the same round, at the median
+    counts: tuple[PageCount, PageCount]
+
+    @property
+    def page_ratio(self) -> float:
+        return self.counts[1].pages / self.counts[0].pages
+
+    @property
+    def growth(self) -> Sequence[str]:
+        """Say what grew by more than it may, and which statements."""
+        lines = []
+        if self.time_ratio > RATIO_MAX:
+            lines.append(f"{self.name}: {self.time_ratio:.2f} x the time")
+        if self.page_ratio > RATIO_MAX:
+            lines.append(f"{self.name}: {self.page_ratio:.2f} x the pages")
+        return lines
+
+    def line(self) -> str:
+        short, long = (1000 * seconds for seconds in self.seconds)
+        pages = " ".join(f"{count.pages / COUNTED_ROUNDS:9.0f}" for count in self.counts)
+        read = " ".join(f"{count.read / COUNTED_ROUNDS:7.1f}" for count in self.counts)
+        return (
+            f"{self.name:32}{short:8.2f} ms{long:8.2f} ms {self.time_ratio:5.2f}"
+            f" {pages} {self.page_ratio:5.2f}  {read}"
+        )
+
+    def statements(self) -> Iterator[str]:
+        """Yield the statements that touch the most, with their pages a call."""
+        ordered = sorted(self.counts[1].statements, key=lambda each: -each.pages)
+        before = {each.text: each for each in self.counts[0].statements}
+        for each in ordered[:SHOWN_STATEMENTS]:
+            short = before.get(each.text)
+            was = short.pages / short.calls if short else 0
+            yield f"      {was:8.0f} -> {each.pages / each.calls:8.0f}  {each.text[:120]}"
+
+
+def _table(compared: Mapping[str, Compared]) -> str:
+    head = f"{'':32}{SHORT:>11,}{LONG:>11,} ratio {'pages':>9} {'pages':>9} ratio  not cached"
+    lines = [head]
+    for each in compared.values():
+        lines.append(each.line())
+        if each.growth or SHOWS_STATEMENTS:
+            lines.extend(each.statements())
     return "\n".join(lines)
+
+
+def _sizes(database: Database) -> str:
+    """Return how much each table of the long history holds for a swap, with its indexes."""
+    with psycopg.connect(database.superuser_url) as connection:
+        rows = connection.execute(SIZES).fetchall()
+    lines = [f"{size / LONG:9.0f} bytes a swap  {name}" for name, size in rows if size > 20 * LONG]
+    total = sum(size for _, size in rows)
+    return "\n".join([*lines, f"{total / LONG:9.0f} bytes a swap  altogether"])

@@ -1,4 +1,8 @@
-"""The operations whose time is compared, each by the use case or the request that does it."""
+"""The operations that are compared, each by the use case or the request that does it.
+
+A list shows a page and counts what matches. Each list here is of so many swaps in the short history
+as in the long one: a window of closed swaps, or what both have the same number of.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +17,20 @@ import psycopg
 from api_factories import a_body
 
 from tests.growth.copies import Shape
-from tests.growth.world import World, copied_swap
+from tests.growth.world import World, copied_swap, created_at
 
 Operation = Callable[[], Awaitable[float]]
 EXPIRING: Final = 20
 FIRST_NUMBER: Final = 1_000_000_000  # above the numbers of all copies
-PAGES: Final = {
+# Of the closed swaps, counted from the youngest.
+WINDOW: Final = (1000, 3000)
+PAGES: Final[Mapping[str, Mapping[str, Any]]] = {
     "list, first page": {},
     "list, page 20": {"page": 20},
     "list, one status": {"statuses": "completed"},
-    "list, one status that is rare": {"statuses": "ls_transfer_pending"},
     "list, one network, page 20": {"networks": "ETHEREUM_DEVNET", "page": 20},
 }
+RARE: Final = {"statuses": "ls_transfer_pending"}
 
 
 class Operations:
@@ -35,17 +41,19 @@ class Operations:
         self._shape = shape
         self._numbers = count(FIRST_NUMBER)
         self._positions = count(1)
+        youngest, oldest = (self._created_at(shape.closed - nth) for nth in WINDOW)
+        self._window = {"created_after": oldest, "created_before": youngest}
 
     def by_name(self) -> Mapping[str, Operation]:
         """Return every operation that is measured."""
-        pages = {name: self._page(parameters) for name, parameters in PAGES.items()}
+        pages = {name: self._page({**self._window, **asked}) for name, asked in PAGES.items()}
         return {
             "create": self.create,
             "transition, one deposit": self.transition,
             f"expiry sweep, {EXPIRING} due": self.expire,
             **pages,
+            "list, one status that is rare": self._page(RARE),
             "list, one recipient": self.list_of_recipient,
-            "list, since a day": self.list_since,
             "read": self.read,
         }
 
@@ -78,10 +86,6 @@ class Operations:
         _, recipient = self._copied()
         return await self._list({"address": recipient})
 
-    async def list_since(self) -> float:
-        since = datetime.now(UTC) - timedelta(days=1)
-        return await self._list({"created_after": since.isoformat()})
-
     async def read(self) -> float:
         swap_id, _ = self._copied()
         began = time.perf_counter()
@@ -98,6 +102,10 @@ class Operations:
         began = time.perf_counter()
         answer = await self._world.api.get(self._world.app, "/swaps", params=parameters)
         return _took(began, answer)
+
+    def _created_at(self, nth: int) -> str:
+        with psycopg.connect(self._world.database.superuser_url) as connection:
+            return created_at(connection, self._world.app.id, nth).isoformat()
 
     def _copied(self) -> tuple[Any, str]:
         """Return a swap somewhere in the history, another one each time."""

@@ -250,3 +250,14 @@ def copied_swap(connection: psycopg.Connection, app_id: UUID, nth: int) -> tuple
     ).fetchone()
     assert row is not None
     return row[0], row[1]
+
+
+def created_at(connection: psycopg.Connection, app_id: UUID, nth: int) -> datetime:
+    """Return when a swap of the history was created, as the api stores it."""
+    row = connection.execute(
+        "SELECT created_at FROM api.swap WHERE app_id = %s AND sequence_number = %s",
+        (app_id, 10_000_000 + nth),
+    ).fetchone()
+    assert row is not None
+    created: datetime = row[0]
+    return created

@@ -136,10 +136,8 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
     if os.environ.get("STACK") == "containers":
         yield from _contained()
         return
-    server = _start(tmp_path_factory.mktemp("postgres"))
-    yield server
-    assert server.program is not None
-    server.program.stop()
+    with started_server(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -224,7 +222,12 @@ def _contained() -> Iterator[PostgresServer]:
         yield PostgresServer(host, port, user, password, str(_programs() / "psql"), None)
 
 
-def _start(folder: Path) -> PostgresServer:
+@contextmanager
+def started_server(folder: Path, *extra: str) -> Iterator[PostgresServer]:
+    """Run a server with its data in the folder.
+
+    :param extra: settings of the server, as `name=value`.
+    """
     programs = _programs()
     data, port = folder / "data", free_port()
     (folder / "password").write_text(PASSWORD)
@@ -235,7 +238,7 @@ def _start(folder: Path) -> PostgresServer:
         check=True,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    settings = (*FAST, "listen_addresses=127.0.0.1", "unix_socket_directories=")
+    settings = (*FAST, "listen_addresses=127.0.0.1", "unix_socket_directories=", *extra)
     program = Program(
         [*AS_SOMEBODY, str(programs / "postgres"), "-D", str(data), "-p", str(port),
          *(part for setting in settings for part in ("-c", setting))],
@@ -244,7 +247,8 @@ def _start(folder: Path) -> PostgresServer:
         stop_signal=signal.SIGINT,
     )  # fmt: skip
     program.start()
-    return PostgresServer("127.0.0.1", port, "postgres", PASSWORD, str(programs / "psql"), program)
+    yield PostgresServer("127.0.0.1", port, "postgres", PASSWORD, str(programs / "psql"), program)
+    program.stop()
 
 
 def _is_ready(programs: Path, port: int) -> bool:

@@ -2,6 +2,7 @@
 
 Logs of a run that failed stay in `var/soak`. With KEEP=1 the report of a clean run is stored where
 `docs/reliability.md` is made from.
+FAULTS=0 breaks nothing: every service lives as long as the run, and its memory may not grow.
 """
 
 from __future__ import annotations
@@ -71,13 +72,22 @@ async def _run(
         with proxies.in_between(), places.log("up").open("w") as log:
             await up(places, options, Report(Console(file=log)))
         told = await soak(
-            places, options, proxies, seed=seed, minutes=minutes, began=began, say=report.say
+            places,
+            options,
+            proxies,
+            seed=seed,
+            minutes=minutes,
+            began=began,
+            has_faults=os.environ.get("FAULTS", "1").lower() not in NO,
+            say=report.say,
         )
     finally:
         with places.log("down").open("w") as log:
             await down(places, Report(Console(file=log)))
         proxies.close()
     write_report(places.var / "report.json", told)
+    for service, memory in told["memory"].items():
+        report.say("memory", f"{service}: {memory['middle_mib']} to {memory['last_mib']} MiB")
     for problem in told["problems"]:
         report.say("PROBLEM", problem)
     if told["problems"]:

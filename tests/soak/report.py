@@ -35,6 +35,7 @@ def make_report(
     restarts: Mapping[str, int],
     quiet_after_seconds: float,
     webhooks: int,
+    memory: Mapping[str, Mapping[str, float]],
     problems: Sequence[str],
 ) -> dict[str, Any]:
     swaps: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -61,6 +62,7 @@ def make_report(
         },
         "quiet_after_seconds": round(quiet_after_seconds, 1),
         "webhooks": webhooks,
+        "memory": memory,
         "problems": list(problems),
     }
 

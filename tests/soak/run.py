@@ -15,6 +15,7 @@ from tests.e2e.outside import Outside
 from tests.plugins.stack import Stack
 from tests.soak.checks import list_problems, read_deliveries
 from tests.soak.faults import SERVICES
+from tests.soak.memory import MemorySamples, sample_memory
 from tests.soak.nemesis import Nemesis
 from tests.soak.proxies import Proxies
 from tests.soak.report import Run, make_report
@@ -33,9 +34,13 @@ async def soak(
     seed: int,
     minutes: float,
     began: str,
+    has_faults: bool,
     say: Callable[[str, str], None],
 ) -> Mapping[str, Any]:
-    """Return the report of the run; its `problems` are empty where nothing is wrong."""
+    """Return the report of the run; its `problems` are empty where nothing is wrong.
+
+    :param has_faults: without them no process is restarted, and the memory of all is compared.
+    """
     stack, loop = Stack(places, options), asyncio.get_running_loop()
     run = Run(seed, minutes, stack.broker_kind, began)
     async with Outside(stack.description, patience=PATIENCE) as outside:
@@ -44,12 +49,15 @@ async def soak(
         await traffic.prepare()
         operator = asyncio.create_task(nemesis.operate())
         progress = asyncio.create_task(_show(traffic, nemesis, say))
+        samples = MemorySamples()
+        sampling = asyncio.create_task(sample_memory(samples, SERVICES, stack.pid))
         swapping = asyncio.create_task(traffic.run(60 * minutes))
-        await nemesis.run(60 * minutes)
+        await (nemesis.run(60 * minutes) if has_faults else asyncio.sleep(60 * minutes))
         healed_at = loop.time()
         say("healed", "waiting for every swap's end")
         await swapping
-        problems = list(nemesis.broken.problems)
+        sampling.cancel()
+        problems = [*nemesis.broken.problems, *samples.problems()]
         try:
             await wait_until_idle(stack.description)
         except AssertionError as error:
@@ -67,6 +75,7 @@ async def soak(
         restarts=_restarts(places),
         quiet_after_seconds=quiet_after,
         webhooks=sum(len(messages) for messages in delivered.values()),
+        memory=samples.report(),
         problems=problems,
     )
 

@@ -47,6 +47,7 @@ def a_report(problems: tuple[str, ...] = ()) -> dict[str, object]:
         restarts={"settler": 2},
         quiet_after_seconds=9.87,
         webhooks=6,
+        memory={},
         problems=problems,
     )
 

@@ -42,8 +42,8 @@ WHERE b.state='canonical' AND b.number>c.start_number AND (p.hash IS NULL OR p.h
 -- name: I-12 block we called final is not canonical
 SELECT chain_id, number FROM chain_block WHERE finalized AND state<>'canonical';
 -- name: I-13 nonce gap below the highest slot of a signer
-SELECT s.chain_id, s.signer, s.nonce+1 missing FROM nonce_slot s WHERE NOT EXISTS(SELECT 1 FROM nonce_slot n WHERE (n.chain_id,n.signer,n.nonce)=(s.chain_id,s.signer,s.nonce+1))
-AND s.nonce<(SELECT max(nonce) FROM nonce_slot m WHERE (m.chain_id,m.signer)=(s.chain_id,s.signer));
+SELECT chain_id, signer, nonce+1 missing FROM (SELECT chain_id, signer, nonce, lead(nonce) OVER (PARTITION BY chain_id, signer ORDER BY nonce) above FROM nonce_slot) s
+WHERE above>nonce+1;
 -- name: I-14 chain shows a transaction of our signer that we never signed and nobody named, or a Paid log that no attempt of ours explains (intent, token, recipient, amount) and nobody either
 SELECT x.chain_id, x.tx_hash FROM signer_tx x LEFT JOIN attempt t USING(chain_id,tx_hash) WHERE t.tx_hash IS NULL
  AND NOT EXISTS(SELECT 1 FROM foreign_tx f WHERE (f.chain_id,f.tx_hash)=(x.chain_id,x.tx_hash))

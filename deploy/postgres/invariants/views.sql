@@ -90,7 +90,7 @@ SELECT bytes(transaction_hash) AS tx_hash, network AS chain_id, bytes(signer) AS
        first_sent_at
 FROM settler.attempt;
 CREATE VIEW receipt AS
-SELECT network AS chain_id, bytes(transaction_hash) AS tx_hash, block_hash,
+SELECT network AS chain_id, bytes(transaction_hash) AS tx_hash, block_hash, block_number,
        status, fee_base_units AS fee_wei
 FROM settler.receipt;
 CREATE VIEW signer_tx AS
@@ -135,10 +135,17 @@ SELECT id, endpoint_id, swap_id, sequence AS seq, state, due_at AS next_attempt_
 FROM notifier.webhook_message;
 
 -- What several invariants ask
+-- A cancellation moves nothing. Below the start its block is final, and is not stored.
+CREATE VIEW pruned_receipt AS
+SELECT c.chain_id, c.tx_hash, c.block_hash, c.status
+FROM receipt c JOIN watch_cursor w USING (chain_id)
+WHERE c.block_number < w.start_number
+  AND NOT EXISTS (SELECT 1 FROM chain_block b WHERE (b.chain_id, b.hash) = (c.chain_id, c.block_hash));
 CREATE VIEW policy_final AS -- blocks final under the network's policy
 SELECT b.chain_id, b.hash
 FROM chain_block b JOIN watch_cursor c USING (chain_id) JOIN network n USING (chain_id)
-WHERE b.state = 'canonical' AND (b.finalized OR c.number - b.number + 1 >= n.payout_confirmations);
+WHERE b.state = 'canonical' AND (b.finalized OR c.number - b.number + 1 >= n.payout_confirmations)
+UNION ALL SELECT chain_id, block_hash FROM pruned_receipt;
 CREATE VIEW success AS -- canonical proof that an intent moved value
 WITH sent AS (
   SELECT i.id AS intent_id, i.kind, i.paid_id, t.chain_id, t.tx_hash, t.is_cancel
@@ -153,6 +160,10 @@ UNION ALL
 SELECT s.intent_id, s.chain_id, s.tx_hash, c.block_hash, NULL, NULL, NULL, NULL
 FROM sent s JOIN receipt c ON (c.chain_id, c.tx_hash) = (s.chain_id, s.tx_hash)
 JOIN chain_block b ON (b.chain_id, b.hash, b.state) = (c.chain_id, c.block_hash, 'canonical')
+WHERE c.status = 1 AND s.is_cancel = (s.kind = 'cancel')
+UNION ALL
+SELECT s.intent_id, s.chain_id, s.tx_hash, c.block_hash, NULL, NULL, NULL, NULL
+FROM sent s JOIN pruned_receipt c ON (c.chain_id, c.tx_hash) = (s.chain_id, s.tx_hash)
 WHERE c.status = 1 AND s.is_cancel = (s.kind = 'cancel')
 UNION ALL -- made by what was not signed here
 SELECT t.intent_id, t.chain_id, t.tx_hash, m.block_hash, m.id, m.token, m.to_addr, m.amount

@@ -194,6 +194,30 @@ class TestPruneInbox:
         assert await scalar(reader, "SELECT count(*) FROM inbox") == 1
 
 
+PARK = """
+INSERT INTO parked (consumer, topic, key, value, partition, "offset", message_id, reason,
+    is_behind, state, ended_at)
+SELECT 'test', 'notes.v1', 'a', 'b', 0, n, gen_random_uuid(), 'poison', false, state,
+    now() - CAST(ended AS interval)
+FROM (VALUES ('parked', NULL), ('releasing', NULL), ('unverified', NULL), ('released', '40 days'),
+    ('dropped', '40 days'), ('released', '20 days'), ('dropped', '20 days')) AS row(state, ended),
+  generate_series(1, 600) AS n
+"""
+
+
+class TestPruneParked:
+    async def test_deletes_what_an_operator_ended_long_ago(
+        self, engine: Engine, maintenance: Maintenance
+    ) -> None:
+        await execute(engine, PARK)
+
+        await maintenance.prune_parked()
+
+        assert await scalar(engine, "SELECT count(*) FROM parked") == 5 * 600
+        assert await scalar(engine, "SELECT count(DISTINCT state) FROM parked") == 5
+        assert await scalar(engine, "SELECT min(ended_at) > now() - interval '30 days' FROM parked")
+
+
 class TestForgetForeignXids:
     @pytest.mark.fault("P6")
     async def test_p6_messages_arrive_after_a_dump_was_restored_elsewhere(

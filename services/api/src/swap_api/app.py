@@ -43,6 +43,7 @@ from swap_api.swaps.adapters.quoter import HttpPricing
 from swap_api.swaps.build import Guards, SwapsBuilding
 from swap_api.swaps.handlers.swaps import subscribe
 from swap_api.swaps.ports import ChainTransactions, Pricing
+from swap_api.swaps.store.hints import PostgresHints
 from swap_api.swaps.usecases.refresh_prices import RefreshPrices
 from swap_api.swaps.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
@@ -54,7 +55,7 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0017"  # the last of the migrations
+SCHEMA_REVISION: Final = "0018"  # the last of the migrations
 USES_INTERVAL: Final = timedelta(seconds=10)
 RECORDS_INTERVAL: Final = timedelta(seconds=1)
 FORGET_INTERVAL: Final = timedelta(minutes=1)
@@ -121,6 +122,8 @@ async def build(service: Service) -> None:
     service.every("save-request-records", RECORDS_INTERVAL, parts.record_requests.save)
     service.every("forget-request-records", FORGET_INTERVAL, parts.record_requests.forget_old)
     service.on_stop(parts.record_requests.save)
+    hints = PostgresHints(service.engine, clock=service.clock)
+    service.every("delete-old-hints", FORGET_INTERVAL, hints.delete_old)
     parts.offers.watch(service, group.gasless_check_interval)
     for close in (parts.counters.close, parts.management.notifier.close, pricing.close):
         service.on_stop(close)

@@ -22,6 +22,7 @@ UNRECORDED: Final = counter(
 )
 REFUSALS: Final = counter("api_refusals", "Refusals by public code", ["code"])
 CREATED: Final = counter("api_swaps_created", "Swaps created", ["source", "destination"])
+HINTS_DELETED: Final = counter("api_hints_deleted", "Old deposit hints deleted")
 REPLAYED: Final = counter(
     "api_answers_replayed", "Requests answered again from their idempotency key"
 )
@@ -224,6 +225,10 @@ def halts_changed(networks: Collection[str]) -> None:
 
 def deposit_addresses_unverified(network: str, error: Exception) -> None:
     log.warning("deposit addresses not verified", network=network, error=str(error))
+
+
+def hints_deleted(number: int) -> None:
+    HINTS_DELETED.inc(number)
 
 
 def _first_line(error: Exception) -> str:

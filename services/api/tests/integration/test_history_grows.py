@@ -251,6 +251,9 @@ QUESTIONS: Final = {
     "hints.ADD": looked_up(
         hints.ADD, swap_id=IDS[0], transaction_hash="another", most=10
     ),
+    "hints.DELETE_OLD": looked_up(
+        hints.DELETE_OLD, before=datetime(2000, 1, 1, tzinfo=UTC), limit=5
+    ),
     "unmatched_transfers.COUNT": looked_up(
         unmatched_transfers.COUNT, swap_id=IDS[0], deposit_id=NEW[0]
     ),

@@ -8,6 +8,8 @@ import pytest
 from api_factories import a_body
 from api_harness import App, Harness
 
+from swap_api.swaps.store.hints import PostgresHints
+
 pytestmark = pytest.mark.connected
 
 HINTS = "SELECT payload FROM outbox WHERE topic = 'deposit.hinted.v1' ORDER BY id"
@@ -57,3 +59,21 @@ async def test_a_hint_for_nobodys_swap_is_not_found(api: Harness, app: App) -> N
     assert (await hint(api, other, swap_id, "0x" + "ab" * 32))[0] == 404
     assert (await hint(api, app, swap_id, "nonsense"))[0] == 400
     assert await api.rows(HINTS) == []
+
+
+async def test_old_hints_are_deleted_and_may_be_given_again(api: Harness, app: App) -> None:
+    swap_id = await a_swap(api, app)
+    await hint(api, app, swap_id, "0x" + "aa" * 32)
+    async with api.service.engine.begin() as connection:
+        await connection.execute(
+            "UPDATE deposit_hint SET created_at = created_at - interval '31 days'"
+        )
+    await hint(api, app, swap_id, "0x" + "bb" * 32)
+    hints = PostgresHints(api.service.engine, clock=api.service.clock)
+
+    assert not await hints.delete_old()
+
+    remaining = await api.rows("SELECT transaction_hash FROM deposit_hint")
+    assert [row.transaction_hash for row in remaining] == ["0x" + "bb" * 32]
+    assert await hint(api, app, swap_id, "0x" + "aa" * 32) == (200, {"error": None})
+    assert len(await api.rows(HINTS)) == 3

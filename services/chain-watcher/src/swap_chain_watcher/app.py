@@ -11,6 +11,7 @@ from typing import Final
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.chains import EvmChain
+from swap_chain_watcher.adapters.old_blocks import PostgresOldBlocks
 from swap_chain_watcher.adapters.rises import PostgresRises
 from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.trust import PostgresTrust
@@ -34,6 +35,7 @@ from swap_chain_watcher.usecases.deny_rises import DenyRises
 from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
 from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.prune_blocks import PruneBlocks
 from swap_chain_watcher.usecases.record_hints import RecordHints
 from swap_chain_watcher.usecases.record_targets import RecordTargets
 from swap_chain_watcher.usecases.repeat_hints import RepeatHints
@@ -54,9 +56,10 @@ from swap_runtime.process.supervision import Beat
 from swap_runtime.telemetry.logging import configure_logging
 
 NAME = "chain_watcher"
-SCHEMA_REVISION: Final = "0017"  # the last of the migrations
+SCHEMA_REVISION: Final = "0018"  # the last of the migrations
 HEAD_PATIENCE = timedelta(seconds=2)
 HINTS_INTERVAL = timedelta(seconds=1)
+PRUNE_INTERVAL = timedelta(hours=1)
 
 
 def main() -> None:
@@ -106,6 +109,13 @@ async def add_to(
     report_trust = ReportTrust(PostgresTrust(service.engine), policies)
     service.every("report-trust", group.report_interval, _without_result(report_trust))
     _consume(service, work, catalogue)
+    prune_blocks = PruneBlocks(
+        PostgresOldBlocks(service.engine),
+        networks=catalogue.networks,
+        keep=group.keep_blocks,
+        clock=service.clock,
+    )
+    service.every("prune-blocks", PRUNE_INTERVAL, prune_blocks)
 
     report_networks = ReportNetworks(
         watches, [chain.reader for chain in chains], patience=HEAD_PATIENCE

@@ -28,6 +28,7 @@ HEAD_LAG = gauge("watch_head_lag_blocks", "Blocks between the head and the curso
 # Alert: any.
 HALTED = gauge("watch_halted", "1 while a network is halted for an operator", ["network"])
 BLOCKS = counter("watch_blocks", "Blocks stored", ["network"])
+PRUNED = counter("watch_blocks_pruned", "Old blocks deleted, without movements", ["network"])
 MOVEMENTS = counter("watch_movements", "Movements stored", ["network", "kind"])
 PUBLISHED = counter("watch_published", "Changes published", ["network", "kind", "state"])
 QUARANTINED = counter(
@@ -367,3 +368,9 @@ def rises_explained(explained: Sequence[TrackedMovement]) -> None:
 
 def rises_unexplained(network: str, error: Exception) -> None:
     log.info("transactions of balance rises not read", network=network, error=str(error))
+
+
+def blocks_pruned(network: str, blocks: int) -> None:
+    if blocks:
+        PRUNED.labels(network).inc(blocks)
+        log.info("old blocks deleted", network=network, blocks=blocks)

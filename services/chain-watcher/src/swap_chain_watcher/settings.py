@@ -54,6 +54,11 @@ class ChainWatcherGroup(ServiceGroup):
     resuming_needs_two: bool = Field(
         default=True, description="A halt is lifted by two operators: one orders, one approves"
     )
+    keep_blocks: timedelta = Field(
+        timedelta(days=30),
+        ge=timedelta(days=1),
+        description="Final blocks without movements are deleted when they are older",
+    )
     report_interval: timedelta = Field(
         timedelta(seconds=5), description="How often head and lag are measured"
     )

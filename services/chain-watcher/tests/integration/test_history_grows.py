@@ -11,6 +11,7 @@ from watch_factories import NETWORK
 from watch_world import World
 
 from swap_chain_watcher.adapters import evidence_statements, statements
+from swap_chain_watcher.adapters.old_blocks import PRUNE_BLOCKS
 from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected
@@ -146,6 +147,9 @@ STATEMENTS: Final = {
     "MOVE_MOVEMENTS": query_of("MOVE_MOVEMENTS", at_most=250, **MOVED),
     "ADVANCE": query_of(
         "ADVANCE", **PLACE, finalized_number=FINAL, start_number=1, has_published=False
+    ),
+    "PRUNE_BLOCKS": Question(
+        PRUNE_BLOCKS, {**OF, "before": NOW + timedelta(days=1), "limit": 5}, at_most=120
     ),
     "UNCHECKED_RANGE": query_of("UNCHECKED_RANGE", is_halted=False),
     "ONE_PROVIDER": query_of("ONE_PROVIDER", after=2000, upto=2005),

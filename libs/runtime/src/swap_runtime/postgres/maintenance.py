@@ -12,9 +12,10 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import Connection, Engine, execute_alone, reading, transaction
 from swap_runtime.postgres.schema import DAYS_AHEAD, FIRST_XID
 from swap_runtime.postgres.sql import sql
-from swap_runtime.telemetry.metrics import gauge
+from swap_runtime.telemetry.metrics import counter, gauge
 
 RETENTION: Final = timedelta(days=7)
+ENDED_RETENTION: Final = timedelta(days=30)
 # One replica at a time; the lock goes with the transaction.
 TRY_LOCK: Final = sql("SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 2))")
 # Shorter than any use case waits: maintenance gives way and comes again.
@@ -77,6 +78,13 @@ DELETE FROM inbox WHERE ctid = ANY(ARRAY(
   WHERE consumer = :consumer AND at < :before AND state = 'done' LIMIT 10000))
 """)
 
+# Only what an operator ended: its mark in the inbox is done, and the order stays in the log.
+DELETE_ENDED: Final = sql("""
+DELETE FROM parked WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM parked WHERE ended_at < :before AND state IN ('released', 'dropped')
+  LIMIT 1000))
+""")
+
 # A dump that was restored elsewhere brings transaction ids which are still to come there.
 # What is visible was committed, so its own id is smaller than the next one.
 RESET_RESTORED_XIDS: Final = (
@@ -109,6 +117,7 @@ UNVERIFIED_NOW: Final = gauge(
 )
 # Alert: any. No partition was made ahead.
 DEFAULT_ROWS: Final = gauge("outbox_default_rows", "Outbox rows whose day had no partition")
+PRUNED: Final = counter("rows_pruned", "Rows deleted because they are old", ["table"])
 log = structlog.get_logger()
 
 
@@ -127,6 +136,7 @@ class Maintenance:
         await self.create_partitions()
         await self.drop_consumed_partitions()
         await self.prune_inbox()
+        await self.prune_parked()
         return False
 
     async def measure(self) -> bool:
@@ -199,8 +209,21 @@ class Maintenance:
             before = await self._prunable_before(consumer, retention)
             while before is not None:
                 values = {"consumer": consumer, "before": before}
-                if not (await execute_alone(self._engine, DELETE_MARKS, values)).changed:
+                deleted = (await execute_alone(self._engine, DELETE_MARKS, values)).changed
+                if not deleted:
                     break
+                PRUNED.labels("inbox").inc(deleted)
+
+    async def prune_parked(self, *, retention: timedelta = ENDED_RETENTION) -> None:
+        """Delete parked messages that were released or dropped long ago."""
+        async with reading(self._engine) as connection:
+            before = await connection.scalar(
+                sql("SELECT now() - :retention"), {"retention": retention}
+            )
+        while deleted := (
+            await execute_alone(self._engine, DELETE_ENDED, {"before": before})
+        ).changed:
+            PRUNED.labels("parked").inc(deleted)
 
     async def _prunable_before(self, consumer: str, retention: timedelta) -> datetime | None:
         """A mark is younger than its message: what is older than all unread ones is passed."""

@@ -144,7 +144,7 @@ class SwapsBuilding:
         self._new_id = new_id
         self._rendering = JsonRendering(catalogue, public)
         self._refresh_prices = RefreshPrices(pricing)
-        self._hints = PostgresHints(service.engine)
+        self._hints = PostgresHints(service.engine, clock=service.clock)
         self._fetch_price = FetchPrice(
             pricing,
             self._rendering,

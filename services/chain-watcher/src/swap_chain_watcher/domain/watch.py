@@ -86,7 +86,7 @@ class Watch:
     network: str
     cursor: Block
     finalized_number: int
-    start_number: int  # from here to the cursor every block is known
+    start_number: int  # from here to the cursor every block was followed
     recent: tuple[Block, ...]  # canonical, oldest first: from the last final one to the cursor
     open: Mapping[UUID, TrackedMovement]  # what a block can still confirm, or a reorg take back
     revision: int = 0  # raised when something else than the follower adds to what is open

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from swap_api import observe
 from swap_api.read_model.store.swaps import SOURCE_NETWORK
+from swap_runtime.clock import Clock
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
-from swap_runtime.postgres.database import Engine, reading, transaction
+from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
 from swap_runtime.postgres.sql import sql
 
 PER_SWAP_MAX: Final = 10
@@ -25,11 +28,20 @@ SELECT EXISTS (
   WHERE deposit_hint.transaction_hash = :transaction_hash
     AND swap.app_id = :app_id AND swap.source_network = :network)
 """)
+# The watcher looks for a hinted transaction for minutes; later a hint explains an unknown hash.
+DELETE_OLD: Final = sql("""
+DELETE FROM deposit_hint WHERE (swap_id, transaction_hash) IN (
+  SELECT swap_id, transaction_hash FROM deposit_hint WHERE created_at < :before
+  ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+""")
+RETENTION: Final = timedelta(days=30)
+DELETE_BATCH_MAX: Final = 1000
 
 
 class PostgresHints:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, clock: Clock) -> None:
         self._engine = engine
+        self._clock = clock
 
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
         """Return a swap's source network; None when the app has no such swap.
@@ -63,3 +75,10 @@ class PostgresHints:
         values = {"app_id": app_id, "network": network, "transaction_hash": transaction_hash}
         async with reading(self._engine) as connection:
             return bool(await connection.scalar(HAS_HINT, values))
+
+    async def delete_old(self) -> bool:
+        """Delete hints that are older than they are kept; True when there may be more."""
+        values = {"before": self._clock() - RETENTION, "limit": DELETE_BATCH_MAX}
+        deleted = (await execute_alone(self._engine, DELETE_OLD, values)).changed
+        observe.hints_deleted(deleted)
+        return deleted == DELETE_BATCH_MAX

@@ -1,0 +1,66 @@
+"""The pages of tables and indexes that statements touch; no other load changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import psycopg
+
+from tests.plugins.postgres import Database
+
+RESET: Final = """
+SELECT pg_stat_statements_reset(0, oid, 0) FROM pg_database WHERE datname = current_database()
+"""
+# Statements of the services alone: the test asks as the superuser.
+TOUCHED: Final = """
+SELECT regexp_replace(query, '\\s+', ' ', 'g'), calls, shared_blks_hit + shared_blks_read,
+       shared_blks_read
+FROM pg_stat_statements AS statement JOIN pg_database ON pg_database.oid = dbid
+WHERE datname = current_database() AND userid <> (SELECT oid FROM pg_roles
+    WHERE rolname = current_user)
+"""
+
+
+class Touched(NamedTuple):
+    """The pages that a statement touched in all its calls; `read` were not in the cache."""
+
+    text: str
+    calls: int
+    pages: int
+    read: int
+
+
+@dataclass(slots=True)
+class PageCount:
+    """What the services' statements touched between two moments."""
+
+    statements: list[Touched]
+
+    @property
+    def pages(self) -> int:
+        return sum(each.pages for each in self.statements)
+
+    @property
+    def read(self) -> int:
+        return sum(each.read for each in self.statements)
+
+
+class Pages:
+    """Counts pages on one database. One count at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._url = database.superuser_url
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+
+    @contextmanager
+    def counted(self) -> Iterator[PageCount]:
+        """Yield a count that is filled at the end."""
+        count = PageCount([])
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute(RESET)
+            yield count
+            count.statements.extend(map(Touched._make, connection.execute(TOUCHED)))
