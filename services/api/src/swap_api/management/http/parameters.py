@@ -140,7 +140,8 @@ class TokenBody(Parameters):
 
 class WebhookBody(Parameters):
     url: Annotated[str, StringConstraints(min_length=1, max_length=URL_MAX)] = Field(
-        description="https; a test app's may be http",
+        description="https; a test app's may be http. `listen:` is a listener: its messages are "
+        "stored and read by `swapctl listen`, and sent nowhere",
         examples=["https://shop.example/webhooks"],
     )
     wants_updates: bool = Field(default=False, description="Progress within a status too")
@@ -160,3 +161,6 @@ class ReplayBody(Parameters):
 class MessagesParameters(PageParameters):
     since: Moment | None = Field(default=None, description="Only what ended since then, or waits")
     undelivered_only: bool = Field(default=False, description="Only what never got through")
+    oldest_first: bool = Field(
+        default=False, description="Only what ended, in that order; not what waits"
+    )
