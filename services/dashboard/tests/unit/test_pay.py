@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
+import swap_dashboard
+from swap_contracts.public.errors import FailReason
 
 from swap_dashboard.http.pay import localized, policy
 from swap_dashboard.http.pay_texts import choose_language, texts
@@ -54,6 +58,19 @@ class TestLanguages:
     def test_have_the_same_texts(self) -> None:
         assert len(texts()) == 2
         assert len({frozenset(names(one)) for one in texts().values()}) == 1
+    def test_have_a_text_for_every_reason_of_a_failure(self) -> None:
+        for one in texts().values():
+            assert set(one["fail_reasons"]) == {reason.value for reason in FailReason}
+
+    @pytest.mark.parametrize("page", ["pay.html", "pay_base.html", "pay_error.html"])
+    def test_have_every_text_of_the_page(self, page: str) -> None:
+        template = Path(swap_dashboard.__file__).with_name("pages") / page
+        expressions = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
+        shown = expressions.sub("", template.read_text()).replace("· Swap", "")  # the brand
+
+        assert re.findall(r">[^<]*[A-Za-z][^<]*<", shown) == []
+        assert re.findall(r'(?:aria-label|title|alt|placeholder)="[^"]*[A-Za-z]', shown) == []
+
 
     @pytest.mark.parametrize(
         ("requested", "accepted", "chosen"),
@@ -133,7 +150,8 @@ class TestExplorerLinks:
     @pytest.mark.parametrize(
         ("template", "link"),
         [
-            ("https://explorer.example/tx/{0}", f"https://explorer.example/tx/{HASH}"),
+            ("https://explorer.shop.dev/tx/{0}", f"https://explorer.shop.dev/tx/{HASH}"),
+            ("https://base-devnet.explorer.example/tx/{0}", None),
             ("", None),
             ("javascript:alert({0})", None),
         ],

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from swap_dashboard.http import pay_view
 from swap_dashboard.http.pay_texts import choose_language, texts
-from swap_dashboard.http.rendering import Pages, amount
+from swap_dashboard.http.rendering import Pages, amount, duration
 from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import last_event_id, until_away
 from swap_dashboard.http.visitors import to_uuid
@@ -208,6 +208,7 @@ class PayPages:
         }
         headers = {**self._headers, "content-language": language, "vary": "Accept-Language"}
         return self._pages.render(page, {**around, **values}, status=status, headers=headers)
+            "lasted": lambda span: localized(duration(span), t),
 
     def _page(self, handler: Handler) -> Handler:
         @wraps(handler)
