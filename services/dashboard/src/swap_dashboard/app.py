@@ -35,6 +35,7 @@ from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.oidc import CALLBACK, OidcPages
 from swap_dashboard.http.organization import OrganizationPages
+from swap_dashboard.http.pay_frames import PayFramePages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.second_factor import SecondFactorPages
 from swap_dashboard.http.sign_in import SignInPages
@@ -184,6 +185,7 @@ class Building:
             SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),
             WebhookPages(layout, visitors, member_forms),
             KeyPages(layout, visitors, member_forms),
+            PayFramePages(layout, visitors, member_forms, public_url=self._group.public_url),
             OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
             *self._bench_pages(member_forms),
             self._pay.pages,

@@ -58,6 +58,7 @@ class Site:
             "webhook": f"/apps/{self.app}/webhooks/{self.webhook}",
             "message": f"/apps/{self.app}/webhooks/{self.webhook}/messages/{self.message}",
             "keys": f"/apps/{self.app}/keys",
+            "pay-page": f"/apps/{self.app}/pay-page",
             "bench": f"/apps/{self.app}/bench",
             "organization": "/organization",
             "changes": "/organization/changes",

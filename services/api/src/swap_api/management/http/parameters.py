@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Annotated
 
@@ -16,6 +17,19 @@ NAME_MAX = 200
 URL_MAX = 2048
 SECONDS_MAX = 10_000_000
 OVERLAP_MAX = 30 * 24 * 3600
+ORIGINS_MAX = 20
+# A name, an IPv4 or a bracketed IPv6 address, with a port or without: no character of a policy.
+ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
+
+
+def origin(value: str) -> str:
+    """
+    :raises ValueError: when it is more or less than scheme, host and port.
+    """
+    if not ORIGIN.fullmatch(value):
+        raise ValueError("must be scheme and host, such as https://shop.example, and nothing more")
+    return value
+
 
 Name = Annotated[
     str,
@@ -66,6 +80,15 @@ class FeeBody(Parameters):
         description="What the app takes of its swaps for itself, on top of our own fee; "
         "`service_fee` shows both together",
         examples=[25],
+    )
+
+
+class FrameOriginsBody(Parameters):
+    origins: list[Annotated[str, AfterValidator(origin)]] = Field(
+        max_length=ORIGINS_MAX,
+        description="Sites that may show the app's pay pages in a frame; none: no site may. "
+        "Scheme and host, with a port or without; https for a live app",
+        examples=[["https://shop.example"]],
     )
 
 

@@ -24,6 +24,7 @@ from swap_api.management.http.parameters import (
     DaysParameters,
     ExpiryBody,
     FeeBody,
+    FrameOriginsBody,
     InvitationBody,
     KeyBody,
     LimitsBody,
@@ -158,6 +159,13 @@ def _apps(managed: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpoi
             weight=FIGURES_WEIGHT,
         ),
         doing(APP, managed.change_app, "Set an app's settings", AppModel, SettingsBody),
+        doing(
+            f"{APP}/frame_origins",
+            managed.set_frame_origins,
+            "Set which sites may show an app's pay pages in a frame",
+            AppModel,
+            FrameOriginsBody,
+        ),
         doing(
             f"{APP}/limits",
             managed.set_limits,
