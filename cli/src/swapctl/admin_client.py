@@ -15,6 +15,10 @@ class RequestFailed(Exception):
     """A service said no, or did not answer."""
 
 
+class ServiceAway(RequestFailed):
+    """A service did not answer, or cannot at the moment: later it may."""
+
+
 class AwaitsApproval(RequestFailed):
     """An order was not carried out yet: a second operator has to approve it."""
 
@@ -27,22 +31,25 @@ class AwaitsApproval(RequestFailed):
 
 def send_request(service: str, client: httpx.Client, method: str, path: str, **rest: Any) -> Any:
     """
-    :raises Failed: with the service's own words.
+    :raises RequestFailed: with the service's own words.
+    :raises ServiceAway: when the same request may succeed later.
     :raises AwaitsApproval: when it is stored until a second operator approves it.
     """
     try:
         answer = client.request(method, path, **rest)
     except httpx.ConnectError as error:
-        raise RequestFailed(f"{service}: {type(error).__name__}: {error}") from error
+        raise ServiceAway(f"{service}: {type(error).__name__}: {error}") from error
     except httpx.HTTPError as error:
         unknown = "" if method == "GET" else ". It may go on: swapctl audit shows how it ended"
-        raise RequestFailed(f"{service}: {type(error).__name__}: {error}{unknown}") from error
+        raise ServiceAway(f"{service}: {type(error).__name__}: {error}{unknown}") from error
     if answer.is_success:
         content = answer.json() if answer.content else {}
         if answer.status_code == httpx.codes.ACCEPTED and "proposal" in content:
             raise AwaitsApproval(content["proposal"])
         return content
-    raise RequestFailed(f"{service} answered {answer.status_code}: {_words(answer)}")
+    is_away = answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS
+    failure = ServiceAway if is_away else RequestFailed
+    raise failure(f"{service} answered {answer.status_code}: {_words(answer)}")
 
 
 def _words(answer: httpx.Response) -> str:

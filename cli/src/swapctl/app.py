@@ -18,6 +18,7 @@ from swapctl.commands import (
     doctor,
     fees,
     invariants,
+    listen,
     members,
     networks,
     operators,
@@ -73,6 +74,7 @@ app.add_typer(fees.fees, name="fees")
 app.add_typer(approvals.approvals, name="approvals")
 app.add_typer(operators.operator, name="operator")
 app.command("audit")(audit.list_orders)
+app.command("listen")(listen.listen)
 app.command("balances")(books.list_balances)
 app.command("losses")(books.list_losses)
 app.command("rescue")(rescue.rescue)

@@ -106,6 +106,17 @@ class TestPartnerCommands:
         body = {"name": "demo"}
         assert port.requests == [("POST", f"{MANAGE}/organizations", body, "Bearer secret-token")]
 
+    def test_replace_the_sites_that_may_frame_pay_pages(self, port: Port, stack: Path) -> None:
+        run(stack, "app", "frames", APP_ID, "https://shop.example", "https://shop.dev")
+        run(stack, "app", "frames", APP_ID)
+
+        path = f"{MANAGE}/apps/{APP_ID}/frame_origins"
+        both = {"origins": ["https://shop.example", "https://shop.dev"]}
+        assert [request[1:3] for request in port.requests] == [
+            (path, both),
+            (path, {"origins": []}),
+        ]
+
     def test_find_a_partner_by_name_and_lift_limits_where_that_is_asked(
         self, port: Port, stack: Path
     ) -> None:

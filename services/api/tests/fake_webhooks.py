@@ -16,10 +16,11 @@ Row = Mapping[str, Any]
 AT = "2026-01-02T03:04:05Z"
 OPERATOR = "operator"
 NEEDS_ENABLED = ("test", "replay")
+LISTENER_URL = "listen:"
 
 
 class FakeWebhooks:
-    """Nothing is sent: messages wait for ever."""
+    """Nothing is sent: messages wait for ever, and those of a listener have ended."""
 
     def __init__(self) -> None:
         self.endpoints: dict[str, dict[str, Any]] = {}
@@ -92,17 +93,18 @@ class FakeWebhooks:
         return {"id": id_, "is_enabled": is_enabled}
 
     def _send(self, endpoint_id: str) -> str:
+        is_listener = self.endpoints[endpoint_id]["url"] == LISTENER_URL
         message: Row = {
             "id": f"msg_{uuid4().hex}",
             "swap_id": None,
             "endpoint_id": endpoint_id,
             "sequence": 0,
             "event_type": "webhook.test",
-            "state": "waiting",
+            "state": "discarded" if is_listener else "waiting",
             "attempts": 0,
             "due_at": AT,
             "created_at": AT,
-            "ended_at": None,
+            "ended_at": AT if is_listener else None,
             "log": [],
         }
         self.sent.setdefault(endpoint_id, []).append(message)
@@ -112,6 +114,8 @@ class FakeWebhooks:
         self._found(endpoint_id)
         self.windows.append(window)
         sent = self.sent.get(str(endpoint_id), [])
+        if filters.get("oldest_first"):
+            sent = [message for message in sent if message["ended_at"] is not None]
         end = window.offset + window.limit
         return Part(sent[window.offset : end], len(sent), has_more=len(sent) > end)
 

@@ -158,6 +158,21 @@ def set_fee(
     show(management(context).post(f"/apps/{app_id}/fee", body), as_json=as_json)
 
 
+@app.command("frames")
+def set_frame_origins(
+    context: typer.Context,
+    app_id: UUID,
+    origins: Annotated[
+        list[str] | None, typer.Argument(help="Such as https://shop.example; none: no site may.")
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Set which sites may show an app's pay pages in a frame."""
+    body = {"origins": origins or []}
+    show(management(context).post(f"/apps/{app_id}/frame_origins", body), as_json=as_json)
+
+
 @app.command("list")
 def list_apps(context: typer.Context, *, as_json: Json = False) -> None:
     """List the apps of every organization that the token may see."""

@@ -55,7 +55,7 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0018"  # the last of the migrations
+SCHEMA_REVISION: Final = "0019"  # the last of the migrations
 USES_INTERVAL: Final = timedelta(seconds=10)
 RECORDS_INTERVAL: Final = timedelta(seconds=1)
 FORGET_INTERVAL: Final = timedelta(minutes=1)

@@ -118,3 +118,16 @@ async def test_messages_are_listed_by_pages(owner: Person, webhooks: FakeWebhook
         f'<{BASE}{path}?page_size=5&undelivered_only=true&page=4>; rel="next"'
     )
     assert refused.status_code == 400
+
+
+async def test_messages_that_have_ended_are_listed_oldest_first(
+    owner: Person, webhooks: FakeWebhooks
+) -> None:
+    webhook = await a_webhook(owner)
+    await webhooks.order(UUID(webhook), "test", {})  # which waits
+    path = f"/webhooks/{webhook}/messages"
+
+    everything, ended = await owner.get(path), await owner.get(path, params={"oldest_first": True})
+
+    assert len(everything.json()["data"]) == 1
+    assert ended.json()["data"] == []

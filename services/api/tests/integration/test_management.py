@@ -289,6 +289,46 @@ class TestApps:
         assert (changed["name"], changed["swap_lifetime_seconds"]) == ("hasty", 5)
         assert "swap_lifetime_seconds" in refused.json()["error"]["metadata"]["field_errors"]
 
+    async def test_name_the_sites_that_may_frame_their_pay_pages(self, owner: Person) -> None:
+        test_app, live_app = await owner.an_app("test"), await owner.an_app("live")
+        developer = await a_colleague(owner, Role.DEVELOPER)
+        shop, here = "https://shop.example:8443", "http://localhost:3000"
+
+        changed = await developer.done(f"/apps/{test_app}/frame_origins", {"origins": [shop, here]})
+        plain = await owner.post(f"/apps/{live_app}/frame_origins", {"origins": [here]})
+        forbidden = await developer.post(f"/apps/{live_app}/frame_origins", {"origins": [shop]})
+        emptied = await owner.done(f"/apps/{test_app}/frame_origins", {"origins": []})
+
+        valid(AppModel, changed)
+        assert changed["frame_origins"] == [shop, here]
+        assert "origins" in plain.json()["error"]["metadata"]["field_errors"]
+        assert code(forbidden) == (403, "ROLE_TOO_LOW")
+        assert emptied["frame_origins"] == []
+
+    @pytest.mark.parametrize(
+        "origin",
+        [
+            "*",
+            "https://*.example",
+            "https://shop.example; script-src *",
+            "https://shop.example/path",
+            "https://shop.example/",
+            "https://shop.example https://other.example",
+            "https://shop.example\n",
+            "shop.example",
+            "https://user@shop.example",
+            "https://",
+            "https://shop.example:٣",
+        ],
+    )
+    async def test_name_origins_alone(self, owner: Person, origin: str) -> None:
+        app = await owner.an_app("test")
+
+        refused = await owner.post(f"/apps/{app}/frame_origins", {"origins": [origin]})
+
+        assert refused.status_code == 400
+        assert (await owner.get(f"/apps/{app}")).json()["data"]["frame_origins"] == []
+
     async def test_get_their_limits_from_the_operator_alone(
         self, api: Harness, owner: Person
     ) -> None:

@@ -45,6 +45,21 @@ def members_of(value: object) -> set[str]:
     return set()
 
 
+class TestFrames:
+    async def test_are_those_that_the_swaps_app_names(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        await owner.done(f"/apps/{app_id}/frame_origins", {"origins": ["https://shop.example"]})
+        issued = await api.parts.management.manage_keys.issue(UUID(app_id), KeyKind.SECRET)
+        app = App(UUID(app_id), issued.key, issued.id, UUID(owner.organization_id))
+        swap = await stored(api, app)
+        headers = await a_link(api, app, swap.swap_id)
+
+        answer = await api.client.get(f"{PAY}/{swap.swap_id}", headers=headers)
+
+        assert answer.json()["data"]["frame_origins"] == ["https://shop.example"]
+
+
 class TestLinks:
     async def test_are_the_same_for_the_key_and_for_a_member(self, api: Harness) -> None:
         owner = await an_owner(api)

@@ -44,6 +44,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/apps": {"name": "web", "environment": "test"},
     "/expire": {"expires_at": SOON},
     "/role": {"role": "owner"},
+    "/frame_origins": {"origins": ["https://eve.example"]},
     "/invitations": {"name": "eve", "role": "viewer"},
     "/accept": {"token": "svc_invite_" + "0" * 64},
     "/tokens": {"label": "another"},

@@ -243,6 +243,24 @@ class TestMessages:
         found = {(row["event_type"], row["state"], row["attempts"]) for row in rows}
         assert found == {("webhook.test", "waiting", 0)}
 
+    async def test_of_a_listener_have_ended_and_are_listed_oldest_first(
+        self, webhooks: WebhookEndpoints, app_id: UUID
+    ) -> None:
+        added = await webhooks.add(app_id, settings("listen:"), bound=None)
+        listener, other = UUID(added["id"]), await an_endpoint(webhooks, app_id)
+        sent = [(await webhooks.order(listener, "test", {}))["message_id"] for _ in range(2)]
+        await webhooks.order(other, "test", {})
+
+        read, waiting = [
+            await webhooks.messages(endpoint, {"oldest_first": True}, Window(9, 0))
+            for endpoint in (listener, other)
+        ]
+
+        assert [row["id"] for row in read.rows] == sent
+        assert {row["state"] for row in read.rows} == {"discarded"}
+        assert None not in {row["ended_at"] for row in read.rows}
+        assert (list(waiting.rows), waiting.total) == ([], 0)
+
     async def test_of_an_unknown_endpoint_are_not_there(self, webhooks: WebhookEndpoints) -> None:
         with pytest.raises(NotFound):
             await webhooks.messages(uuid4(), {}, Window(2, 0))

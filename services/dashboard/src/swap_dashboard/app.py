@@ -36,6 +36,7 @@ from swap_dashboard.http.limits import LimitPages
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.oidc import CALLBACK, OidcPages
 from swap_dashboard.http.organization import OrganizationPages
+from swap_dashboard.http.pay_frames import PayFramePages
 from swap_dashboard.http.rendering import Pages
 from swap_dashboard.http.request_log import RequestLogPages
 from swap_dashboard.http.second_factor import SecondFactorPages
@@ -188,6 +189,7 @@ class DashboardBuilder:
             KeyPages(layout, visitors, member_forms),
             RequestLogPages(layout, visitors),
             LimitPages(layout, visitors),
+            PayFramePages(layout, visitors, member_forms, public_url=self._group.public_url),
             OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),
             *self._bench_pages(member_forms),
             self._pay.pages,

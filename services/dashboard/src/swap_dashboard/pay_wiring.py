@@ -35,7 +35,6 @@ def build_pay(
         pages,
         address_of=address_of,
         public_url=group.public_url,
-        frame_ancestors=group.pay_frame_ancestors,
         clock=clock,
         stream_slots=StreamSlots(in_all=STREAMS_MAX),
     )

@@ -33,11 +33,6 @@ class DashboardGroup(ServiceGroup):
     api_public_url: str = Field(
         default="", description="What commands to copy name; without it, API_URL"
     )
-    pay_frame_ancestors: tuple[str, ...] = Field(
-        default=(),
-        description="Sites that may show the pay page in a frame: JSON list of origins, such as "
-        "https://shop.example",
-    )
     secret_keys: tuple[SecretStr, ...] = Field(
         min_length=1,
         description="Members' access tokens and second factors are stored sealed with the first, "
@@ -100,11 +95,6 @@ class DashboardGroup(ServiceGroup):
     @classmethod
     def _is_an_origin(cls, value: str) -> str:
         return to_origin(value)
-
-    @field_validator("pay_frame_ancestors")
-    @classmethod
-    def _are_origins(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(to_origin(value) for value in values)
 
 
 def to_origin(value: str) -> str:

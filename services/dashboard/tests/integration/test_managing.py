@@ -181,6 +181,43 @@ class TestOrganization:
         assert "owner" in answer.text
 
 
+async def test_the_sites_that_may_frame_the_pay_page_are_set(
+    dashboard: Dashboard, api: Api
+) -> None:
+    shop = await a_shop(dashboard, api)
+    path = f"/apps/{shop.app}/pay-page"
+
+    saved = await shop.submit(
+        path, {"origins": "https://shop.example/\r\n\r\n http://localhost:3000\r\n"}
+    )
+    shown = (await shop.browser.get(path)).text
+    refused = await shop.submit(path, {"origins": f"https://shop.example/{HOSTILE}"})
+
+    assert saved.status_code == 303
+    assert "https://shop.example\nhttp://localhost:3000</textarea>" in shown
+    assert refused.status_code == 422
+    assert "must be scheme and host" in refused.text
+    assert HOSTILE not in refused.text
+    origins = api.operator_get(f"/apps/{shop.app}")["frame_origins"]
+    assert origins == ["https://shop.example", "http://localhost:3000"]
+
+
+async def test_a_listener_is_shown_as_one(dashboard: Dashboard, api: Api) -> None:
+    shop = await a_shop(dashboard, api)
+    listener = api.order(f"/apps/{shop.app}/webhooks", {"url": "listen:"})["id"]
+    path = f"/apps/{shop.app}/webhooks/{listener}"
+
+    tested = await shop.submit(f"{path}/test", {})
+    page = (await shop.browser.get(path)).text
+    home = (await shop.browser.get(f"/apps/{shop.app}")).text
+
+    assert tested.status_code < 400
+    assert "swapctl listen" in page
+    assert ">stored<" in page
+    assert "Rotate the secret" not in page
+    assert listener not in home  # whether its messages were forwarded is not known
+
+
 @pytest.mark.parametrize("role", ["viewer", "developer"])
 async def test_what_a_role_may_not_do_is_refused_by_its_form(
     dashboard: Dashboard, api: Api, role: str
@@ -192,6 +229,7 @@ async def test_what_a_role_may_not_do_is_refused_by_its_form(
         ("/organization", {"name": "Taken over"}),
         (f"/apps/{live}/keys", {"kind": "secret"}),
         (f"/apps/{live}/webhooks", {"url": "https://shop.example"}),
+        (f"/apps/{live}/pay-page", {"origins": "https://shop.example"}),
     ]
     for path, fields in orders:
         answer = await shop.submit(path, fields)
@@ -215,6 +253,7 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
         f"/apps/{other.app}/webhooks/{hook}/messages/{message}/replay",
         f"/apps/{victim.app}/webhooks/{hook}/messages/{message}/replay",
         f"/apps/{victim.app}/keys",
+        f"/apps/{victim.app}/pay-page",
         f"/apps/{other.app}/keys/{key}/revoke",
         f"/apps/{other.app}/keys/{key}/rotate",
         f"/organization/members/{owner['id']}/remove",
@@ -227,6 +266,7 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
         f"/apps/{victim.app}/webhooks",
         f"/apps/{victim.app}/keys",
         f"/apps/{victim.app}/requests",
+        f"/apps/{victim.app}/pay-page",
         f"/apps/{victim.app}/webhooks/{hook}/messages/{message}",
         f"/apps/{other.app}/webhooks/{hook}/messages/{message}",
         f"/apps/{other.app}/webhooks/{own}/messages/{message}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -10,21 +9,10 @@ import pytest
 
 from services.dashboard.tests.payer import a_link, read
 from services.dashboard.tests.shop import PAYER, RECEIVER, Api, Dashboard, a_transaction
-from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 ADDRESS = "http://dashboard.test"
 HOSTILE = "\"><script>alert(1)</script>'{{7*7}}"
-
-
-@pytest.fixture
-async def framed(database: Database, api: Api) -> AsyncIterator[Dashboard]:
-    """Return a dashboard whose pay page a shop may show in a frame."""
-    made = Dashboard(
-        database, api, public_url=ADDRESS, pay_frame_ancestors=["https://shop.example"]
-    )
-    yield made
-    await made.close()
 
 
 class TestPage:
@@ -227,16 +215,22 @@ class TestFrames:
         assert "frame-ancestors 'none'" in page["content-security-policy"]
         assert sign_in["x-frame-options"] == "DENY"
 
-    async def test_are_allowed_to_the_sites_of_the_setting(
-        self, framed: Dashboard, api: Api
+    async def test_are_allowed_to_the_sites_of_the_swaps_app(
+        self, dashboard: Dashboard, api: Api
     ) -> None:
-        link = await a_link(api)
+        link, of_another_app = await a_link(api), await a_link(api)
+        origins = {"origins": ["https://shop.example", "https://[2001:db8::1]:8443"]}
+        api.order(f"/apps/{link.app}/frame_origins", origins)
 
-        page = (await read(framed, link.path())).headers
-        sign_in = (await read(framed, "/sign-in")).headers
+        page = (await read(dashboard, link.path())).headers
+        other = (await read(dashboard, of_another_app.path())).headers
+        unknown = (await read(dashboard, link.path().replace(link.token, "x"))).headers
+        sign_in = (await read(dashboard, "/sign-in")).headers
 
         policy = page["content-security-policy"]
-        assert "frame-ancestors https://shop.example" in policy
+        assert policy.endswith("frame-ancestors https://shop.example https://[2001:db8::1]:8443")
+        for closed in (other, unknown):
+            assert closed["content-security-policy"].endswith("frame-ancestors 'none'")
         assert "x-frame-options" not in page
         assert "'unsafe" not in policy
         assert "frame-ancestors 'none'" in sign_in["content-security-policy"]

@@ -63,6 +63,7 @@ class Site:
             "requests": f"/apps/{self.app}/requests",
             "limits": f"/apps/{self.app}/limits",
             "no requests": f"/apps/{self.app}/requests?request_id=none",
+            "pay-page": f"/apps/{self.app}/pay-page",
             "bench": f"/apps/{self.app}/bench",
             "organization": "/organization",
             "changes": "/organization/changes",

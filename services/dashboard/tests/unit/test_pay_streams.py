@@ -73,7 +73,6 @@ def a_browser(api: Api, **limits: int) -> httpx.AsyncClient:
         Pages(clock=now, version="1"),
         address_of=lambda request: request.headers["x-address"],
         public_url="http://dashboard.test",
-        frame_ancestors=(),
         clock=now,
         stream_slots=StreamSlots(**limits),
     )

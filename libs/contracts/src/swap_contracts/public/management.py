@@ -37,6 +37,7 @@ class AppModel(PublicModel):
     swap_lifetime_seconds: int | None
     created_at: datetime
     fee_basis_points: int
+    frame_origins: list[str]  # sites that may show its pay pages in a frame
 
 
 class RateModel(PublicModel):

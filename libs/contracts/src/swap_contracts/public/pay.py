@@ -65,6 +65,7 @@ class PaySwapModel(PublicModel):
     destination_address: str
     refund_address: str | None
     may_set_refund_address: bool  # by this link, now
+    frame_origins: list[str]  # sites that may show the page in a frame
     transactions: list[PayTransactionModel]
     timeline: list[SwapEventModel]
     next_action: NextActionModel | None

@@ -7,6 +7,7 @@ from swap_api.funding.build import Funding
 from swap_api.model.keys import Environment
 from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
 from swap_api.pay_links.http.pay import PayEndpoints
+from swap_api.pay_links.store.frame_origins import PostgresFrameOrigins
 from swap_api.pay_links.usecases.make_link import MakeLink
 from swap_api.pay_links.usecases.open_link import OpenLink
 from swap_api.pay_links.usecases.read_swap_for_payer import ReadSwapForPayer
@@ -39,6 +40,7 @@ def build_pay_links(
             deposit=funding.resolve_deposit,
             history=PostgresHistory(engine),
             refund_addresses=PostgresRefundAddresses(engine),
+            frame_origins=PostgresFrameOrigins(engine),
         ),
         set_refund_address=swaps.set_refund_address,
         authorizations=funding.authorizations,

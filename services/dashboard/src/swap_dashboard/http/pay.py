@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from swap_dashboard.http import pay_view
 from swap_dashboard.http.pay_texts import choose_language, texts
-from swap_dashboard.http.rendering import Pages, amount
+from swap_dashboard.http.rendering import Pages, amount, duration
 from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import last_event_id, until_away
 from swap_dashboard.http.visitors import to_uuid
@@ -70,19 +70,16 @@ class PayPages:
         *,
         address_of: Callable[[Request], str],
         public_url: str,
-        frame_ancestors: Sequence[str],
         clock: Clock,
         stream_slots: StreamSlots,
     ) -> None:
         """
         :param address_of: the client's address, by which the api counts requests.
-        :param frame_ancestors: origins that may show the page in a frame; none: nobody may.
         """
         self._api = api
         self._pages = pages
         self._address_of = address_of
         self._public_url = public_url
-        self._headers = policy(frame_ancestors)
         self._clock = clock
         self._stream_slots = stream_slots
 
@@ -189,10 +186,16 @@ class PayPages:
             "problem": refused and problem_text(texts()[language], refused),
             "entered": address,
         }
-        return self._render(request, "pay.html", values, 422 if refused else 200)
+        status = 422 if refused else 200
+        return self._render(request, "pay.html", values, status, swap.get("frame_origins", ()))
 
     def _render(
-        self, request: Request, page: str, values: Mapping[str, Any], status: int
+        self,
+        request: Request,
+        page: str,
+        values: Mapping[str, Any],
+        status: int,
+        frame_origins: Sequence[str] = (),
     ) -> Response:
         language = language_of(request)
         t = texts()[language]
@@ -205,8 +208,9 @@ class PayPages:
                 if tag != language
             ],
             "number": lambda value: localized(amount(value), t),
+            "lasted": lambda span: localized(duration(span), t),
         }
-        headers = {**self._headers, "content-language": language, "vary": "Accept-Language"}
+        headers = {**policy(frame_origins), "content-language": language, "vary": "Accept-Language"}
         return self._pages.render(page, {**around, **values}, status=status, headers=headers)
 
     def _page(self, handler: Handler) -> Handler:
@@ -236,15 +240,18 @@ class PayPages:
             except (ApiAway, TooManyStreams):
                 error = {"code": "SERVICE_UNAVAILABLE", "message": ""}
                 response = JSONResponse({"data": None, "error": error}, 503, headers=RETRY_AFTER)
-            response.headers.update(self._headers)
+            response.headers.update(policy(()))
             return response
 
         return handle
 
 
-def policy(frame_ancestors: Sequence[str]) -> dict[str, str]:
-    """Return the headers of the pay page: its own files, and the frames that a setting allows."""
-    ancestors = " ".join(frame_ancestors) or "'none'"
+def policy(frame_origins: Sequence[str]) -> dict[str, str]:
+    """Return the headers of the pay page: its own files, and the sites that may frame it.
+
+    :param frame_origins: of the swap's app; none: no site may.
+    """
+    ancestors = " ".join(frame_origins) or "'none'"
     parts = (
         "default-src 'none'",
         "script-src 'self'",
@@ -259,7 +266,7 @@ def policy(frame_ancestors: Sequence[str]) -> dict[str, str]:
         "content-security-policy": "; ".join(parts),
         # The address has the token of the link: no other site may learn it.
         "referrer-policy": "no-referrer",
-        "cross-origin-resource-policy": "cross-origin" if frame_ancestors else "same-origin",
+        "cross-origin-resource-policy": "cross-origin" if frame_origins else "same-origin",
         "x-robots-tag": "noindex",
     }
 

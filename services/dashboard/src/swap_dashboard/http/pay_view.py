@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import segno
 from markupsafe import Markup
@@ -18,6 +19,8 @@ BY_WALLET: Final = ("transfer", "approve", "sign")
 ENDS: Final = ("completed", "failed", "expired", "refunded")
 # The way of a swap that goes well: every stage is behind, at, or before the swap's status.
 STAGES: Final = ("deposit", "confirm", "payout", "done")
+# Domains that lead nowhere (RFC 2606).
+RESERVED: Final = (".example", ".invalid", ".test")
 QUIET_ZONE: Final = 2  # modules around a code, where the page is white
 
 
@@ -75,9 +78,14 @@ def left_seconds(swap: Mapping[str, Any], now: datetime) -> int | None:
 
 
 def explorer_link(transaction: Mapping[str, Any]) -> str | None:
-    """Return where a transaction is shown; only addresses of the web are links."""
+    """Return where a transaction is shown; only addresses of the web are links.
+
+    A development chain has no explorer: its catalogue names one under a reserved domain.
+    """
     template, name = transaction["network"]["transaction_explorer_template"], "transaction_hash"
     if not transaction[name] or not template.startswith(("https://", "http://")):
+        return None
+    if (urlsplit(template).hostname or "").endswith(RESERVED):
         return None
     return str(template).replace("{0}", transaction[name])
 

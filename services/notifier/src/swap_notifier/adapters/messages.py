@@ -34,9 +34,23 @@ class PostgresMessages:
             return [row._asdict() for row in rows]
 
     async def list_of_endpoint(
-        self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
+        self,
+        endpoint_id: UUID,
+        window: Window,
+        *,
+        since: datetime,
+        undelivered_only: bool,
+        oldest_first: bool = False,
     ) -> Listed:
-        """Return what waits for it, by when it is due, then what ended since, newest end first."""
+        """Return what waits for it, by when it is due, then what ended since, newest end first.
+
+        :param oldest_first: return what ended since alone, oldest end first.
+        """
+        listing, count = (
+            (statements.ENDED_OF_ENDPOINT, statements.COUNT_ENDED_OF_ENDPOINT)
+            if oldest_first
+            else (statements.MESSAGES_OF_ENDPOINT, statements.COUNT_MESSAGES_OF_ENDPOINT)
+        )
         values = {
             "endpoint_id": endpoint_id,
             "since": since,
@@ -50,8 +64,8 @@ class PostgresMessages:
         }
         async with reading(self._engine) as connection:
             rows, [(total,)] = await connection.ask(
-                (statements.MESSAGES_OF_ENDPOINT, {**values, **bounds}),
-                (statements.COUNT_MESSAGES_OF_ENDPOINT, {**values, "reach": COUNTED_MAX}),
+                (listing, {**values, **bounds}),
+                (count, {**values, "reach": COUNTED_MAX}),
             )
         messages = [row._asdict() for row in rows]
         return Listed(messages[: window.limit], int(total), has_more=len(messages) > window.limit)
@@ -105,7 +119,7 @@ class PostgresMessages:
     ) -> int | None:
         """Make due again some of what was made since and ended before `at`; return how many.
 
-        None when the endpoint is unknown or disabled.
+        None when the endpoint is unknown, disabled or a listener.
         """
         values = {
             "endpoint_id": endpoint_id,
@@ -115,7 +129,7 @@ class PostgresMessages:
             "limit": limit,
         }
         async with transaction(self._engine) as connection:
-            if not await connection.scalar(statements.IS_ENABLED, {"id": endpoint_id}):
+            if not await connection.scalar(statements.IS_SENT_TO, {"id": endpoint_id}):
                 return None
             due_count = await connection.scalars(statements.REPLAY_SINCE, values)
             await log_order(connection)

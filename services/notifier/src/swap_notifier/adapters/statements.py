@@ -6,10 +6,15 @@ from sqlalchemy import bindparam, insert, select
 from sqlmodel import col
 
 from swap_notifier.adapters.models import EndpointFacts, EndpointTable
+from swap_notifier.domain.endpoints import LISTENER_URL
 from swap_runtime.postgres.models import columns_of, statement_of
 from swap_runtime.postgres.sql import sql
 
 MESSAGES_DUE: Final = "messages_due"
+# A message of a listener has ended when it is stored: it is read and never sent.
+_IS_LISTENER: Final = f"endpoint.url = '{LISTENER_URL}'"
+_FIRST_STATE: Final = f"CASE WHEN {_IS_LISTENER} THEN 'discarded' ELSE 'waiting' END"
+_FIRST_END: Final = f"CASE WHEN {_IS_LISTENER} THEN CAST(:at AS timestamptz) END"
 
 AUDIENCE: Final = sql("""
 SELECT app_id, bool_or(wants_updates) AS wants_updates
@@ -21,7 +26,7 @@ GROUP BY app_id
 # The id says which endpoint is told which change, so it is the same however often that is asked.
 # What happens while an endpoint is disabled is kept for it as discarded, for as long as messages
 # are kept at all, so that it can be replayed.
-ADD_MESSAGES: Final = sql("""
+ADD_MESSAGES: Final = sql(f"""
 INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
                              attempts, due_at, created_at, ended_at)
 SELECT 'msg_' || left(encode(sha256(convert_to(
@@ -39,7 +44,8 @@ JOIN endpoint ON endpoint.app_id = new.app_id
              AND endpoint.created_at <= new.changed_at
              AND (endpoint.wants_updates OR new.event_type <> :updated)
 CROSS JOIN LATERAL (
-  SELECT endpoint.disabled_at IS NULL AND endpoint.enabled_from <= new.changed_at AS at_once
+  SELECT endpoint.disabled_at IS NULL AND endpoint.enabled_from <= new.changed_at
+     AND NOT {_IS_LISTENER} AS at_once
 ) AS told
 ORDER BY new.swap_id, endpoint.id, new.sequence
 ON CONFLICT (swap_id, endpoint_id, sequence) DO NOTHING
@@ -212,12 +218,13 @@ WHERE id = ANY(:ids) AND removed_at IS NULL
 RETURNING id, app_id, url, disabled_at, disabled_reason, failing_since,
           old.disabled_at IS NULL AS was_enabled
 """)
-ADD_NOTICES: Final = sql("""
+ADD_NOTICES: Final = sql(f"""
 INSERT INTO webhook_message (id, endpoint_id, sequence, app_id, event_type, body, state, attempts,
-                             due_at, created_at)
+                             due_at, created_at, ended_at)
 SELECT 'msg_' || left(encode(sha256(convert_to(
          concat_ws('/', endpoint.id, lost.id, CAST(:at AS timestamptz)), 'UTF8')), 'hex'), 32),
-       endpoint.id, 0, endpoint.app_id, :event_type, lost.body, 'waiting', 0, :at, :at
+       endpoint.id, 0, endpoint.app_id, :event_type, lost.body, {_FIRST_STATE}, 0, :at, :at,
+       {_FIRST_END}
 FROM unnest(CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:body AS bytea[]))
      AS lost(id, app_id, body)
 JOIN endpoint ON endpoint.app_id = lost.app_id AND endpoint.disabled_at IS NULL
@@ -248,10 +255,11 @@ UPDATE endpoint SET enabled_from = :at, disabled_at = NULL, disabled_reason = NU
 WHERE id = :id RETURNING id
 """)
 
-ADD_TEST: Final = sql("""
+ADD_TEST: Final = sql(f"""
 INSERT INTO webhook_message (id, endpoint_id, sequence, app_id, event_type, body, state, attempts,
-                             due_at, created_at)
-SELECT :message_id, id, 0, app_id, :event_type, :body, 'waiting', 0, :at, :at
+                             due_at, created_at, ended_at)
+SELECT :message_id, id, 0, app_id, :event_type, :body, {_FIRST_STATE}, 0, :at, :at,
+       {_FIRST_END}
 FROM endpoint WHERE id = :id AND disabled_at IS NULL RETURNING id
 """)
 
@@ -311,7 +319,8 @@ WHERE m.id IN (SELECT id FROM ({_LISTED}) AS listed
 ORDER BY m.ended_at DESC NULLS FIRST, m.due_at, m.id
 """)
 # What ended is found by when it did, what waits by its own index: nothing older is touched.
-FIGURES: Final = sql("""
+# Listeners are left out: whether their messages were forwarded is not known here.
+FIGURES: Final = sql(f"""
 SELECT endpoint.id AS endpoint_id, ended.delivered,
        ended.number - ended.delivered + waiting.number AS undelivered, waiting.number AS waiting
 FROM endpoint CROSS JOIN LATERAL (
@@ -322,10 +331,11 @@ FROM endpoint CROSS JOIN LATERAL (
   WHERE w.endpoint_id = endpoint.id AND w.state = 'waiting'
 ) AS waiting
 WHERE endpoint.app_id = :app_id AND endpoint.removed_at IS NULL
+  AND NOT {_IS_LISTENER}
 ORDER BY endpoint.created_at, endpoint.id
 """)
 # By the index of what ended, as above; hours in which nothing ended are left out.
-FIGURES_BY_HOUR: Final = sql("""
+FIGURES_BY_HOUR: Final = sql(f"""
 SELECT endpoint.id AS endpoint_id, date_trunc('hour', e.ended_at, 'UTC') AS hour,
        count(*) FILTER (WHERE e.state = 'delivered') AS delivered,
        count(*) FILTER (WHERE e.state <> 'delivered') AS undelivered
@@ -334,7 +344,23 @@ FROM endpoint CROSS JOIN LATERAL (
   WHERE m.endpoint_id = endpoint.id AND m.ended_at >= :since
 ) AS e
 WHERE endpoint.app_id = :app_id AND endpoint.removed_at IS NULL
+  AND NOT {_IS_LISTENER}
 GROUP BY endpoint.id, hour ORDER BY hour
+""")
+# In the order in which they ended, so that a reader goes on where it was; what waits is left out.
+_ENDED: Final = """
+SELECT e.id, e.ended_at, e.sequence FROM webhook_message AS e
+WHERE e.endpoint_id = :endpoint_id AND e.ended_at >= :since
+  AND (e.state <> 'delivered' OR NOT :undelivered_only)
+ORDER BY e.ended_at, e.sequence, e.id
+"""
+ENDED_OF_ENDPOINT: Final = sql(f"""
+SELECT {_SHOWN} FROM webhook_message AS m
+WHERE m.id IN (SELECT id FROM ({_ENDED} LIMIT :limit OFFSET :offset) AS listed)
+ORDER BY m.ended_at, m.sequence, m.id
+""")
+COUNT_ENDED_OF_ENDPOINT: Final = sql(f"""
+SELECT count(*) FROM ({_ENDED} LIMIT :reach) AS counted
 """)
 COUNT_MESSAGES_OF_ENDPOINT: Final = sql(f"""
 SELECT count(*) FROM (SELECT FROM ({_LISTED}) AS listed LIMIT :reach) AS counted
@@ -343,9 +369,9 @@ MESSAGE: Final = sql(f"""
 SELECT {_FACTS}, {_EXCHANGES}, convert_from(m.body, 'UTF8') AS body
 FROM webhook_message AS m WHERE m.id = :id
 """)
-REPLAY: Final = sql("""
+REPLAY: Final = sql(f"""
 UPDATE webhook_message AS m
-SET state = 'waiting', attempts = 0, due_at = :at, claim = NULL, ended_at = NULL
+SET state = {_FIRST_STATE}, attempts = 0, due_at = :at, claim = NULL, ended_at = {_FIRST_END}
 FROM endpoint
 WHERE m.id = :id AND endpoint.id = m.endpoint_id AND endpoint.disabled_at IS NULL
 RETURNING m.id
@@ -363,7 +389,9 @@ WHERE m.id IN (
   ORDER BY e.ended_at LIMIT :limit FOR UPDATE OF e
 ) RETURNING m.id
 """)
-IS_ENABLED: Final = sql("SELECT disabled_at IS NULL FROM endpoint WHERE id = :id")
+IS_SENT_TO: Final = sql(f"""
+SELECT disabled_at IS NULL AND NOT {_IS_LISTENER} FROM endpoint WHERE id = :id
+""")
 FORGET: Final = sql("""
 DELETE FROM webhook_message WHERE id IN (
   SELECT old.id FROM endpoint CROSS JOIN LATERAL (

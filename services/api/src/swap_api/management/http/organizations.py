@@ -18,6 +18,7 @@ from swap_api.management.http.parameters import (
     AppBody,
     ExpiryBody,
     FeeBody,
+    FrameOriginsBody,
     KeyBody,
     LimitsBody,
     OrganizationBody,
@@ -113,6 +114,14 @@ class ManagementEndpoints:
         actor = actor_of(context)
         return json_response(
             await self._partners.set_fee(app_id, body.fee_basis_points, actor=actor)
+        )
+
+    async def set_frame_origins(self, request: Request, context: Context) -> Response:
+        app_id = id_of(request, "appId")
+        body = await read(FrameOriginsBody, request)
+        actor = actor_of(context)
+        return json_response(
+            await self._partners.set_frame_origins(app_id, body.origins, actor=actor)
         )
 
     async def keys(self, request: Request, context: Context) -> Response:

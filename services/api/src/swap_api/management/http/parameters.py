@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
@@ -18,6 +19,19 @@ NAME_MAX = 200
 URL_MAX = 2048
 SECONDS_MAX = 10_000_000
 OVERLAP_MAX = 30 * 24 * 3600
+ORIGINS_MAX = 20
+# A name, an IPv4 or a bracketed IPv6 address, with a port or without: no character of a policy.
+ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
+
+
+def origin(value: str) -> str:
+    """
+    :raises ValueError: when it is more or less than scheme, host and port.
+    """
+    if not ORIGIN.fullmatch(value):
+        raise ValueError("must be scheme and host, such as https://shop.example, and nothing more")
+    return value
+
 
 Name = Annotated[
     str,
@@ -68,6 +82,15 @@ class FeeBody(Parameters):
         description="What the app takes of its swaps for itself, on top of our own fee; "
         "`service_fee` shows both together",
         examples=[25],
+    )
+
+
+class FrameOriginsBody(Parameters):
+    origins: list[Annotated[str, AfterValidator(origin)]] = Field(
+        max_length=ORIGINS_MAX,
+        description="Sites that may show the app's pay pages in a frame; none: no site may. "
+        "Scheme and host, with a port or without; https for a live app",
+        examples=[["https://shop.example"]],
     )
 
 
@@ -142,7 +165,8 @@ class TokenBody(Parameters):
 
 class WebhookBody(Parameters):
     url: Annotated[str, StringConstraints(min_length=1, max_length=URL_MAX)] = Field(
-        description="https; a test app's may be http",
+        description="https; a test app's may be http. `listen:` is a listener: its messages are "
+        "stored and read by `swapctl listen`, and sent nowhere",
         examples=["https://shop.example/webhooks"],
     )
     wants_updates: bool = Field(default=False, description="Progress within a status too")
@@ -180,3 +204,6 @@ class RequestsParameters(Parameters):
 class MessagesParameters(PageParameters):
     since: Moment | None = Field(default=None, description="Only what ended since then, or waits")
     undelivered_only: bool = Field(default=False, description="Only what never got through")
+    oldest_first: bool = Field(
+        default=False, description="Only what ended, in that order; not what waits"
+    )

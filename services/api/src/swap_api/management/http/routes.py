@@ -25,6 +25,7 @@ from swap_api.management.http.parameters import (
     DaysParameters,
     ExpiryBody,
     FeeBody,
+    FrameOriginsBody,
     InvitationBody,
     KeyBody,
     LimitsBody,
@@ -184,6 +185,13 @@ def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpo
             weight=FIGURES_WEIGHT,
         ),
         doing(APP, partners.change_app, "Set an app's settings", AppModel, SettingsBody),
+        doing(
+            f"{APP}/frame_origins",
+            partners.set_frame_origins,
+            "Set which sites may show an app's pay pages in a frame",
+            AppModel,
+            FrameOriginsBody,
+        ),
         doing(
             f"{APP}/limits",
             partners.set_limits,

@@ -16,6 +16,7 @@ from swap_api.management.http.parameters import MessagesParameters, ReplayBody, 
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.refusals import NotFound
 
+MESSAGE_FILTERS: Final = {"since", "undelivered_only", "oldest_first"}
 MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -73,7 +74,7 @@ class WebhookEndpoints:
         parameters = parse_query(MessagesParameters, request.query)
         part = await self._keep.messages(
             webhook_id,
-            parameters.model_dump(exclude_none=True, include={"since", "undelivered_only"}),
+            parameters.model_dump(exclude_none=True, include=MESSAGE_FILTERS),
             window_of(request),
             actor=actor_of(context),
         )

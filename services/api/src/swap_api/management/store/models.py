@@ -22,7 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlmodel import Field, SQLModel
 
 MOMENT: Final = DateTime(timezone=True)
@@ -91,6 +91,9 @@ class AppFacts(SQLModel):
     swap_lifetime: timedelta | None = Field(exclude=True)
     created_at: datetime = Field(sa_type=MOMENT)
     fee_basis_points: int = Field(sa_column_kwargs={"server_default": text("0")})
+    frame_origins: list[str] = Field(
+        sa_type=ARRAY(Text), sa_column_kwargs={"server_default": text("'{}'")}
+    )
 
     @computed_field
     def swap_lifetime_seconds(self) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Unpack
 from uuid import UUID
@@ -119,6 +119,12 @@ SET_FEE: Final = audited(
     AppFacts,
     f"""
 UPDATE app SET fee_basis_points = :fee_basis_points WHERE id = :id AND {MINE} RETURNING {APP}
+""",
+)
+SET_FRAME_ORIGINS: Final = audited(
+    AppFacts,
+    f"""
+UPDATE app SET frame_origins = CAST(:origins AS text[]) WHERE id = :id AND {MINE} RETURNING {APP}
 """,
 )
 NOTE: Final = audited(
@@ -267,6 +273,18 @@ class PostgresPartners:
         fee = {"fee_basis_points": basis_points}
         values = {"id": app_id, "scope": scope_of(actor), **fee}
         return await self._change(SET_FEE, values, "app.fee_set", fee, actor=actor, at=at)
+
+    async def set_frame_origins(
+        self, app_id: UUID, origins: Sequence[str], actor: Actor, at: datetime
+    ) -> Row:
+        """
+        :raises NotFound: when there is no such app.
+        """
+        values = {"id": app_id, "scope": scope_of(actor), "origins": list(origins)}
+        details = {"frame_origins": list(origins)}
+        return await self._change(
+            SET_FRAME_ORIGINS, values, "app.frame_origins_set", details, actor=actor, at=at
+        )
 
     async def list_changes(self, organization_id: UUID, window: Window) -> Part:
         """Return what was changed, the newest first."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -114,6 +115,19 @@ class ManagePartners:
         """
         return await self._partners.set_fee(app_id, basis_points, actor, self._clock())
 
+    async def set_frame_origins(self, app_id: UUID, origins: Sequence[str], *, actor: Actor) -> Row:
+        """Set which sites may show the pay pages of an app in a frame.
+
+        :raises ApiRefusal: when there is no such app, the role is too low, or a site of a live
+            app is not https.
+        """
+        app = await self._partners.find_app(app_id, actor)
+        environment = Environment(app["environment"])
+        actor.require_to_work_on(environment)
+        if environment is Environment.LIVE and not all(map(_is_https, origins)):
+            raise Invalid.field("origins", "must be https for a live app")
+        return await self._partners.set_frame_origins(app_id, origins, actor, self._clock())
+
     async def list_changes(self, organization_id: UUID, window: Window, *, actor: Actor) -> Part:
         """Return what was changed in an organization, the newest first.
 
@@ -122,6 +136,10 @@ class ManagePartners:
         await self._partners.find_organization(organization_id, actor)
         actor.require(Role.ADMIN)
         return await self._partners.list_changes(organization_id, window)
+
+
+def _is_https(origin: str) -> bool:
+    return origin.startswith("https://")
 
 
 def _check_lifetime(swap_lifetime: timedelta | None, environment: Environment) -> None:

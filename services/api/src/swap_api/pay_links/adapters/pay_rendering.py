@@ -47,6 +47,7 @@ class JsonPayRendering:
         next_action: bytes,
         refund_address: str | None,
         may_set_refund_address: bool,
+        frame_origins: Sequence[str],
     ) -> bytes:
         document = self._rendering.prepared(
             stored, heads, with_actions=False, next_action=next_action
@@ -59,6 +60,7 @@ class JsonPayRendering:
         shown["refuel"] = read["refuel"]
         shown["refund_address"] = refund_address
         shown["may_set_refund_address"] = may_set_refund_address
+        shown["frame_origins"] = list(frame_origins)
         shown["transactions"] = [
             {name: one[name] for name in OF_TRANSACTION} for one in swap["transactions"]
         ]

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from swap_api.funding.usecases.resolve_deposit import ResolveDeposit
 from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
+from swap_api.pay_links.store.frame_origins import PostgresFrameOrigins
 from swap_api.pay_links.usecases.open_link import LinkHolder
 from swap_api.read_model.store.heads import WatchedHeads
 from swap_api.read_model.swaps import StoredSwap
@@ -31,6 +32,7 @@ class ReadSwapForPayer:
         deposit: ResolveDeposit,
         history: PostgresHistory,
         refund_addresses: PostgresRefundAddresses,
+        frame_origins: PostgresFrameOrigins,
     ) -> None:
         self._read_caught_up = read_caught_up
         self._heads = heads
@@ -38,6 +40,7 @@ class ReadSwapForPayer:
         self._deposit = deposit
         self._history = history
         self._refund_addresses = refund_addresses
+        self._frame_origins = frame_origins
 
     async def __call__(
         self, holder: LinkHolder, swap_id: UUID, source_address: str | None = None
@@ -48,10 +51,11 @@ class ReadSwapForPayer:
         :raises ApiRefusal: for a source address that is none.
         """
         stored = await self._read_caught_up.by_id(holder.caller, swap_id)
-        action, events, refund_address = await asyncio.gather(
+        action, events, refund_address, frame_origins = await asyncio.gather(
             self._action(stored, swap_id, source_address),
             self._history.events(swap_id),
             self._refund_addresses.of_swap(swap_id),
+            self._frame_origins.of_app(stored.app_id),
         )
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.pay_swap(
@@ -61,6 +65,7 @@ class ReadSwapForPayer:
             next_action=action,
             refund_address=refund_address,
             may_set_refund_address=holder.sets_refund_address and refund_address is None,
+            frame_origins=frame_origins,
         )
 
     async def _action(self, stored: StoredSwap, swap_id: UUID, source_address: str | None) -> bytes:

@@ -1,0 +1,105 @@
+"""The pay page in a frame of another site, in a real browser: shown where its app allows that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from services.dashboard.tests.payer import a_link
+from services.dashboard.tests.shop import Api, Dashboard
+from swap_runtime.http.asgi import AsgiServer
+from tests.plugins.postgres import Database
+from tests.plugins.processes import free_port
+from tests.support.browser import Page, find_browser, opened
+from tests.support.serving import get, served
+
+BROWSER = find_browser()
+pytestmark = [
+    pytest.mark.connected,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """A pay page, and two sites that show it in a frame."""
+
+    pay_url: str
+    shop: str
+    thief: str
+
+
+@asynccontextmanager
+async def a_site(framed: str) -> AsyncIterator[str]:
+    """Serve a page of another origin that shows an address in a frame."""
+
+    async def show(_: Request) -> Response:
+        return HTMLResponse(f'<iframe src="{escape(framed)}" width="400" height="700"></iframe>')
+
+    async with served(Starlette(routes=[get("/", show)])) as url:
+        yield url
+
+
+@pytest.fixture
+async def framing(database: Database, api: Api) -> AsyncIterator[Framing]:
+    port = free_port()
+    made = Dashboard(database, api, public_url=f"http://127.0.0.1:{port}")
+    server = AsgiServer(made.parts.site, "127.0.0.1", port)
+    await server.start()
+    link = await a_link(api)
+    pay_url = made.public_url + link.path()
+    async with a_site(pay_url) as shop, a_site(pay_url) as thief:
+        api.order(f"/apps/{link.app}/frame_origins", {"origins": [shop]})
+        yield Framing(pay_url, shop, thief)
+    await server.stop()
+    await made.close()
+
+
+async def frame_of(page: Page) -> Any:
+    """Return the frame in the page once it shows something."""
+    async with asyncio.timeout(30):
+        while True:
+            tree = (await page.send("Page.getFrameTree"))["frameTree"]
+            for child in tree.get("childFrames", []):
+                if child["frame"]["url"] not in ("", "about:blank"):
+                    return child["frame"]
+            await asyncio.sleep(0.1)  # only the browser knows
+
+
+async def test_it_is_shown_by_a_site_that_the_app_names(framing: Framing, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, framing.shop) as page:
+        frame = await frame_of(page)
+        world = await page.send("Page.createIsolatedWorld", frameId=frame["id"])
+        shown = await page.send(
+            "Runtime.evaluate",
+            expression="document.body.textContent",
+            contextId=world["executionContextId"],
+            returnByValue=True,
+        )
+
+    assert frame["url"] == framing.pay_url
+    assert "Waiting for your payment" in shown["result"]["value"]
+    assert [one for one in page.complaints if "frame" in one.lower()] == []
+
+
+async def test_it_is_refused_to_every_other_site(framing: Framing, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, framing.thief) as page:
+        frame = await frame_of(page)
+        await page.value("1")  # reads what the browser complained about meanwhile
+
+    assert frame["url"] != framing.pay_url
+    assert frame["unreachableUrl"] == framing.pay_url
+    assert any("frame-ancestors" in one for one in page.complaints)
