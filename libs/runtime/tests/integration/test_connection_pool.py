@@ -223,7 +223,7 @@ class TestConnectionPool:
         )
         loop = asyncio.get_running_loop()
         try:
-            for seconds in (8, 2):  # the first ones find out
+            for seconds in (15, 5):  # the first ones find out
                 began = loop.time()
                 requests = [pool.acquire() for _ in range(50)]
                 results = await asyncio.gather(*requests, return_exceptions=True)
