@@ -86,7 +86,7 @@ def add_routes(
             return JSONResponse({"error": str(error)}, status_code=400)
         network, take_back = order.target["network"], list(dict.fromkeys(form.take_back))
         resumed = await resume_network(
-            network, take_back=take_back, halted_at=form.halt and form.halt.at
+            network, take_back=take_back, halted_at=None if form.halt is None else form.halt.at
         )
         return JSONResponse({"network": network, "halted": None, **asdict(resumed)})
 
