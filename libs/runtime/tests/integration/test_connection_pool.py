@@ -147,7 +147,7 @@ async def acquired(pool: ConnectionPool) -> Connection:
 
 class TestConnectionPool:
     async def test_refuses_when_none_comes_back_in_time(self, a_pool: MakePool) -> None:
-        pool = a_pool(timeout=timedelta(milliseconds=50))
+        pool = a_pool(timeout=timedelta(seconds=1))
         lent = await asyncio.wait_for(pool.acquire(), 5)
 
         with pytest.raises(PoolTimeout):
