@@ -26,7 +26,7 @@ PREPARED_MAX: Final = 1000
 RECONNECT_SECONDS: Final = 1
 # After it, a request for a connection is refused in an outage, and otherwise waits again behind the
 # others. Longer than RECONNECT_SECONDS, so that the first requests of an outage end here.
-FIRST_WAIT_SECONDS: Final = 1.5
+OUTAGE_CHECK_SECONDS: Final = 1.5
 # How long a request waits while the server refuses connections.
 OUTAGE_WAIT_SECONDS: Final = 0.25
 
@@ -111,15 +111,16 @@ class ConnectionPool:
         """
         :raises PoolTimeout: when none came in time.
         """
-        if self._is_outage:
-            return await self._pool.getconn(min(OUTAGE_WAIT_SECONDS, self._timeout))
-        first = min(FIRST_WAIT_SECONDS, self._timeout)
-        try:
-            return await self._pool.getconn(first)
-        except PoolTimeout:
-            if self._is_outage or first == self._timeout:
-                raise
-        return await self._pool.getconn(self._timeout - first)
+        remaining = self._timeout
+        while True:
+            longest = OUTAGE_WAIT_SECONDS if self._is_outage else OUTAGE_CHECK_SECONDS
+            wait = min(longest, remaining)
+            try:
+                return await self._pool.getconn(wait)
+            except PoolTimeout:
+                remaining -= wait
+                if self._is_outage or remaining <= 0:
+                    raise
 
     def _note_outage(self, pool: AsyncConnectionPool[ReusedCursors]) -> None:
         # With others in use it may be the server's limit of connections: those come back.

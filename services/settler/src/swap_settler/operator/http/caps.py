@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -48,6 +48,11 @@ class LiftedCap(CapForm):
 
     present: BoundCap | None = None
 
+    @property
+    def set_at(self) -> datetime | None:
+        """Return when the cap was set that the order is bound to; None where it is to none."""
+        return None if self.present is None else self.present.set_at
+
 
 class NewCap(LiftedCap):
     """How much may leave: base units of its token, millionths of a dollar without one."""
@@ -81,7 +86,7 @@ class CapAdmin:
             form.name,
             form.limit,
             may_raise=is_free,
-            set_at=None if form.present is None else form.present.set_at,
+            set_at=form.set_at,
             by=order.by,
             reason=form.reason,
         )
@@ -93,7 +98,7 @@ class CapAdmin:
         form = read_form(order, LiftedCap)
         caps = await self._manage_caps.lift(
             form.name,
-            set_at=None if form.present is None else form.present.set_at,
+            set_at=form.set_at,
             by=order.by,
             reason=form.reason,
         )
