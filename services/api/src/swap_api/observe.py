@@ -157,6 +157,11 @@ def gasless_unknown(network: str, error: Exception) -> None:
     log.warning("gasless unknown", network=network, error=str(error))
 
 
+def depository_assumed(network: str) -> None:
+    """Count a Depository as offered until its chain was read."""
+    DEPOSITORIES.labels(network=network).set(1)
+
+
 def depository_offered(network: str, findings: Sequence[str]) -> None:
     """Each finding, such as a pause or a Treasury that is not listed, is for an operator."""
     DEPOSITORIES.labels(network=network).set(0 if findings else 1)

@@ -114,7 +114,7 @@ class Parts:
     site: Starlette
     admin: AccountRoutes
     forget_old: ForgetOld
-    make_sign_in_link: MakeSignInLink
+    make_sign_in_link: MakeSignInLink  # for tests; `admin` serves it
     pay: Pay
     status: Status
     provider: OpenIdProvider | None
@@ -330,7 +330,7 @@ def build_provider(group: DashboardGroup, *, clock: Clock) -> OpenIdProvider | N
         client_id=group.oidc_client_id,
         client_secret=group.oidc_client_secret.get_secret_value(),
         redirect_uri=group.public_url + CALLBACK,
-        answer_seconds=group.api_timeout.total_seconds(),
+        answer_seconds=group.api_timeout.total_seconds(),  # the same timeout as for the api
         clock=clock,
     )
 

@@ -29,22 +29,22 @@ GROUP BY lower(token)
 # Under the cursor's lock, as every other change of a movement.
 VERIFY: Final = sql("""
 UPDATE movement SET verified_at = :at
-FROM (SELECT :network AS network, told.* FROM unnest(
-    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id)) AS new
+FROM (SELECT :network AS network, updated.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS updated(block_hash, id)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.verified_at IS NULL
 """)
 WITHHOLD: Final = sql("""
 UPDATE movement SET withheld_at = :at
-FROM (SELECT :network AS network, told.* FROM unnest(
-    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id)) AS new
+FROM (SELECT :network AS network, updated.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS updated(block_hash, id)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id
 """)
 TRUST: Final = sql("""
 UPDATE movement SET trusted_at = :at
-FROM (SELECT :network AS network, told.* FROM unnest(
-    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id)) AS new
+FROM (SELECT :network AS network, updated.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS updated(block_hash, id)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id
 """)

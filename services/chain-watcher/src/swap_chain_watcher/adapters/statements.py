@@ -140,9 +140,9 @@ WHERE kept.version < excluded.version
 """)
 MOVE_MOVEMENTS: Final = sql("""
 UPDATE movement SET version = new.version, state = new.state
-FROM (SELECT :network AS network, told.* FROM unnest(
+FROM (SELECT :network AS network, updated.* FROM unnest(
     CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
-    CAST(:state AS text[])) AS told(block_hash, id, version, state)) AS new
+    CAST(:state AS text[])) AS updated(block_hash, id, version, state)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.version < new.version
 """)
@@ -330,10 +330,10 @@ ORDER BY rise.block_number DESC
 SAVE_RISE_TRANSACTIONS: Final = sql("""
 UPDATE movement SET version = new.version, transaction_hash = new.transaction_hash,
   from_address = new.from_address
-FROM (SELECT :network AS network, told.* FROM unnest(
+FROM (SELECT :network AS network, updated.* FROM unnest(
     CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
     CAST(:transaction_hash AS text[]), CAST(:from_address AS text[]))
-    AS told(block_hash, id, version, transaction_hash, from_address)) AS new
+    AS updated(block_hash, id, version, transaction_hash, from_address)) AS new
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.version < new.version
 """)

@@ -27,7 +27,7 @@ class Method(StrEnum):
 
 class DepositState(StrEnum):
     SEEN = "seen"
-    CREDITED = "credited"  # final under its tier, and somebody's: a swap's, or in suspense
+    CREDITED = "credited"  # final under its tier; booked to a swap or in suspense
     REVERTED = "reverted"
     QUARANTINED = "quarantined"
 
@@ -180,7 +180,7 @@ class Intent:
         return self.state in unsent and not self.has_open_attempt
 
     def died(self, because: str, *, failures: int | None = None) -> Intent:
-        """Return it given up, with the counts that somebody who asks why wants first."""
+        """Return it dead, with the reason and the counts that an operator needs."""
         counts = {"attempts": len(self.attempts), "failures": failures}
         known_counts = {name: count for name, count in counts.items() if count is not None}
         proof = json.dumps({"because": because, **known_counts})
@@ -285,12 +285,12 @@ class Swap:
 
     @property
     def relay(self) -> Intent | None:
-        """The live deposit that somebody signed for."""
+        """The live payment that sends the user's signed authorization to the chain."""
         return next((i for i in self.intents.values() if i.kind is IntentKind.GASLESS), None)
 
     @property
     def awaits_relay(self) -> bool:
-        """Whether money may still come by a signature."""
+        """Whether a signed authorization may still deposit."""
         return self.relay is not None and self.relay.state is not IntentState.CONFIRMED
 
     @property
@@ -329,7 +329,7 @@ class Swap:
 
     @property
     def open_deposits(self) -> tuple[Deposit, ...]:
-        """What was seen and is not final."""
+        """The deposits that are seen and not final."""
         return tuple(d for d in self.deposits.values() if d.state is DepositState.SEEN)
 
     @property
@@ -339,13 +339,13 @@ class Swap:
 
     @property
     def reorged_out_deposits(self) -> tuple[Deposit, ...]:
-        """What stands on the main leg although a reorg took it: a payout that is not out yet,
-        or not any more, must not be sent for it.
+        """Deposits of the main leg that a reorg removed while they are booked: no payout may be
+        sent for them.
         """
         return tuple(d for d in self.booked if d.state is not DepositState.CREDITED)
 
     def reorged_out_of(self, leg: Leg) -> tuple[Deposit, ...]:
-        """What stands on a leg although a reorg took it."""
+        """Deposits of a leg that a reorg removed while they are booked."""
         if leg is None:
             return self.reorged_out_deposits
         deposit = self.deposits[leg]
@@ -365,19 +365,19 @@ class Swap:
 
     @property
     def lacks_base_units(self) -> int:
-        """What is missing of what was asked for."""
+        """What is missing of the requested sum."""
         return max(self.quote.requested_base_units - self.credited_base_units, 0)
 
     @property
     def is_open(self) -> bool:
-        """Whether no sum was asked for: what comes says how much it is."""
+        """Whether no sum was requested: the deposit decides how much it is."""
         return not self.quote.requested_base_units
 
     @property
     def asks_for_another_quote(self) -> bool:
-        """Whether what is there is not what the quote is for: too late, a part, or more.
+        """Whether the credited sum is not what the quote is for: late, partial, or too large.
 
-        What was seen on time and reaches the sum holds the quote until all of it is final.
+        Deposits that were seen on time and reach the sum lock the quote until all are final.
         """
         credited = self.credited_base_units
         if self.status is not Status.DEPOSIT_PENDING or not credited:

@@ -63,7 +63,7 @@ class Pricing(Protocol):
     """The quoter."""
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
-        """Return what it offers, or why nothing; a quoter that is away gives no answer."""
+        """Return its offer, or why there is none; `NO_ANSWER` when it is unavailable."""
         ...
 
 
@@ -71,35 +71,35 @@ class AttachingWork(Work, Protocol):
     """A transaction that may give a swap a deposit that names none."""
 
     async def store_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
-        """Keep who said whose a deposit is, and what proves it. After the flush."""
+        """Store who attached a deposit, and the evidence. After the flush."""
         ...
 
 
 class RequestWork(AttachingWork, Protocol):
-    """A transaction that takes requests for swaps."""
+    """A transaction that applies requests for swaps."""
 
     async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
         """Return how many deposits of each signer failed on a chain within a day."""
         ...
 
     async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
-        """Return what was booked as nobody's from these addresses; it is to be booked again."""
+        """Return sweeps from these addresses that were booked without a swap, to rebook them."""
         ...
 
 
 class DepositWork(Work, Protocol):
-    """A transaction that takes facts about deposits, sweeps and withdrawals."""
+    """A transaction that applies facts about deposits, sweeps and withdrawals."""
 
     async def numbers_at(self, places: Collection[Place]) -> Mapping[Place, int]:
-        """Return whose deposit addresses (network and address) these are, by sequence number."""
+        """Return the sequence numbers of the swaps of deposit addresses (network and address)."""
         ...
 
     async def save_swept(self, swept: Sequence[SweptFact]) -> None:
-        """Save what is newer than what is known of sweeps, and how far ours are with it."""
+        """Save newer versions of sweeps, and the states of our own with them."""
         ...
 
     async def save_withdrawals(self, withdrawals: Sequence[Withdrawal]) -> None:
-        """Save what is newer than what is known of withdrawals."""
+        """Save newer versions of withdrawals."""
         ...
 
 
@@ -109,8 +109,8 @@ class ExpiryWork(Work, Protocol):
     async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         """Load swaps whose deadline passed on our clock and on the source network.
 
-        Nothing the watcher said up to that block may be unheard, and no deposit may be open.
-        A swap that somebody else holds is left to the next round.
+        Every message of the watcher up to that block has been processed, and no deposit is open.
+        Locked swaps are left to the next round.
         """
         ...
 
@@ -119,11 +119,11 @@ class RefundWork(Work, Protocol):
     """A transaction that works refunds out."""
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
-        """Let refunds wait that cannot be paid yet."""
+        """Postpone refunds that cannot be paid yet."""
         ...
 
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
-        """Forget what was due: it is decided about in this transaction."""
+        """Delete rows of due refunds that this transaction decides."""
         ...
 
 
@@ -133,7 +133,7 @@ class RequoteWork(Work, Protocol):
     async def settle_requotes_due(
         self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
     ) -> None:
-        """Forget the swaps that were decided about; ask about the others after a pause."""
+        """Delete the rows of decided swaps; requote the others after a pause."""
         ...
 
 
@@ -143,7 +143,7 @@ class CompletionWork(Work, Protocol):
     async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         """Load swaps that have waited long enough for their refuel to leave.
 
-        A swap that somebody else holds is left to the next round.
+        Locked swaps are left to the next round.
         """
         ...
 

@@ -41,7 +41,7 @@ class OfferDepository:
         self._deposit_address_networks = deposit_address_networks
         self._findings: dict[str, Sequence[str]] = {}
         for network in self._networks:
-            self._record(network.name, ())
+            observe.depository_assumed(network.name)
 
     async def refresh(self) -> None:
         """Read every Depository again. The findings of a chain that does not answer stay."""

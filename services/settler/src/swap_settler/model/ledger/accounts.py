@@ -27,7 +27,7 @@ class AccountKind(StrEnum):
     PARTNER_FEE = "partner_fee"  # an app's own, of swaps whose output is final
 
 
-# What we hold is somebody's as far as these say so.
+# Balances of these accounts are owed to others.
 OWING: Final = frozenset({
     AccountKind.SWAP_LIABILITY, AccountKind.IN_FLIGHT, AccountKind.REFUEL_LIABILITY,
     AccountKind.REFUEL_IN_FLIGHT, AccountKind.SUSPENSE, AccountKind.CLAIMABLE,
@@ -62,7 +62,7 @@ class Account:
     def is_held(self) -> bool:
         """Whether it can be paid out.
 
-        The signers' gas money pays nobody, nor what is not swept to the Treasury yet.
+        The signers' gas money and value at deposit addresses cannot be.
         """
         return self.kind is AccountKind.CUSTODY and self.holder is Holder.TREASURY
 

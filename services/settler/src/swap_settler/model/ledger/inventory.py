@@ -1,4 +1,4 @@
-"""What can be paid out of one asset: what the Treasury holds less what is somebody's."""
+"""What can be paid out of one asset: what the Treasury holds less what is owed."""
 
 from __future__ import annotations
 

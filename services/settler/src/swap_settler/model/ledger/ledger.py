@@ -97,7 +97,7 @@ def _destination(kind: AccountKind, swap: Swap) -> Account:
 
 
 def _suspense(deposit: Deposit) -> Account:
-    """Whose a movement without a swap is: nobody's yet, or the owner's."""
+    """The account of a movement without a swap: suspense, or the owner's equity."""
     if deposit.method is Method.FUNDING:
         return _of(AccountKind.EQUITY, deposit)
     return Account(AccountKind.SUSPENSE, deposit.network, deposit.token, deposit_id=deposit.id)
@@ -107,7 +107,7 @@ def _suspense(deposit: Deposit) -> Account:
 
 
 def received(deposit: Deposit) -> LedgerTransaction:
-    """Value came that is no swap's: the owner's funding, or kept until somebody says whose."""
+    """Value without a swap arrived: the owner's funding, or in suspense."""
     return _booked(
         "funded" if deposit.method is Method.FUNDING else "suspended",
         f"{deposit.id}/{deposit.version}",
@@ -119,7 +119,7 @@ def received(deposit: Deposit) -> LedgerTransaction:
 
 
 def receipt_reversed(deposit: Deposit, *, version: int) -> LedgerTransaction:
-    """A reorg took it. :param deposit: as it was booked."""
+    """A reorg removed it. :param deposit: as it was booked."""
     return _booked(
         "unfunded" if deposit.method is Method.FUNDING else "unsuspended",
         f"{deposit.id}/{version}",
@@ -131,7 +131,7 @@ def receipt_reversed(deposit: Deposit, *, version: int) -> LedgerTransaction:
 
 
 def matched(swap: Swap, deposit: Deposit) -> LedgerTransaction:
-    """What waited in suspense is this swap's."""
+    """A deposit in suspense belongs to this swap."""
     return _booked(
         "matched",
         f"{deposit.id}/{deposit.version}",
@@ -157,7 +157,7 @@ def credited(swap: Swap, deposit: Deposit) -> LedgerTransaction:
 
 
 def credit_reversed(swap: Swap, deposit: Deposit, *, version: int) -> LedgerTransaction:
-    """A reorg took it before anything was paid for it. :param deposit: as it was booked."""
+    """A reorg removed it before anything was paid for it. :param deposit: as it was booked."""
     return _booked(
         "credit_reversed",
         f"{deposit.id}/{version}",
@@ -170,7 +170,7 @@ def credit_reversed(swap: Swap, deposit: Deposit, *, version: int) -> LedgerTran
 
 
 def lost(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
-    """A reorg took what a leg was paid for, or sent back: our loss, never a debt of the user."""
+    """A reorg removed a deposit that was paid for, or refunded: our loss, never the user's debt."""
     base_units = _on(deposit, leg)
     return _booked(
         "lost",
@@ -184,7 +184,7 @@ def lost(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
 
 
 def recovered(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
-    """What was lost is mined again: nobody gets a second credit for it."""
+    """A lost deposit is mined again: it is not credited a second time."""
     base_units = _on(deposit, leg)
     return _booked(
         "recovered",
@@ -341,7 +341,7 @@ def refund_cost(swap: Swap, refund: Intent) -> LedgerTransaction:
 
 
 def refund_cost_reversed(swap: Swap, refund: Intent) -> LedgerTransaction:
-    """The refund is dead: nobody is charged for it."""
+    """The refund is dead: its cost is not charged."""
     back = ((account, -units) for account, units in _cost_moves(refund))
     return _booked("refund_cost_reversed", str(refund.id), *back, swap_id=swap.id)
 

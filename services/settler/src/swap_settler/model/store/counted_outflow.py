@@ -1,4 +1,4 @@
-"""What was counted under a cap and is proven not to have left."""
+"""Gives back what a cap counted for a payment that is proven not to have been made."""
 
 from __future__ import annotations
 

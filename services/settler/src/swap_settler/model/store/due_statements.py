@@ -1,4 +1,4 @@
-"""Every statement about what is due: refunds to work out, prices to ask for, swaps to complete."""
+"""SQL about later work: refunds, requotes and completions that are due."""
 
 from typing import Final
 
@@ -51,7 +51,7 @@ LOCK_OVERDUE: Final = sql(f"""
 {SWAP} WHERE id = ANY(ARRAY(SELECT swap_id FROM completion_due WHERE due_at <= :now))
 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
 """)
-# Their signer is halted, or the ledger has heard that the Treasury has taken their ids.
+# Their signer is halted, or the Treasury is known to have spent their ids.
 REFUELS_IN_DOUBT: Final = sql(f"""
 SELECT swap_id FROM intent
 WHERE swap_id = ANY(CAST(:ids AS uuid[])) AND kind = 'refuel' AND state IN ('reserved', 'assigned')

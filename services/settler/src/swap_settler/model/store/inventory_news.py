@@ -1,4 +1,4 @@
-"""What can be paid out now, as the others are told: at most one message per asset and batch."""
+"""Messages `inventory.changed.v1`: at most one per asset and batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swaps and payments as their statements found them, put together."""
+"""Builds swaps and payments from the rows of their statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the unit of work writes and locks. Arrays in: no statement is one per row."""
+"""SQL by which a batch is locked and written. Each statement takes arrays, not one row."""
 
 from typing import Final
 

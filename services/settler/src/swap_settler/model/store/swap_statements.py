@@ -1,4 +1,4 @@
-"""Every statement that finds swaps, what came, and what is paid. Arrays in."""
+"""SQL that finds and locks swaps, deposits and payments. Each statement takes arrays."""
 
 from typing import Final, NamedTuple
 
@@ -75,8 +75,9 @@ ORDER BY swap_id, submission DESC
 
 
 BY_ID: Final = _loading("CAST(:ids AS uuid[])")
-# Of keys that are held: nobody makes a swap of them meanwhile, nor attaches these deposits. A swap
-# that has one of them is loaded too, whatever its message names: it was attached, or a node lied.
+# Of locked keys: no swap is created with them and no deposit of them is attached meanwhile. A swap
+# that has one of the deposits is loaded too, whatever its message names: it was attached, or a node
+# lied.
 _OF_KEYS: Final = """ARRAY(
     SELECT id FROM swap WHERE match_key = ANY(CAST(:keys AS text[])) UNION ALL
     SELECT swap_id FROM deposit
@@ -85,19 +86,19 @@ BY_KEY: Final = _loading(_OF_KEYS)
 HELD_BY_KEY: Final = sql(f"""
 SELECT id FROM swap WHERE id = ANY({_OF_KEYS}) AND {held_swap("swap.id")}
 """)
-# What deciding about these swaps may move, and the assets that came: all rows or, where one is not
-# there yet, none. Who adds a row while he holds another waits for whoever added it and wants that.
+# The inventory that decisions about these swaps may move, and that of the deposits: all rows, or
+# none where one is missing. To add a row while another is locked could deadlock.
 INVENTORY_BY_KEY: Final = sql(f"""
-WITH told AS MATERIALIZED (
+WITH found AS MATERIALIZED (
     SELECT source_network, source_token, destination_network, destination_token,
            quote ->> 'refuel_base_units' IS NOT NULL AS has_refuel
     FROM swap WHERE id = ANY({_OF_KEYS})
 ), wanted AS MATERIALIZED (
     SELECT came.network, came.token
     FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[])) AS came(network, token)
-    UNION SELECT source_network, source_token FROM told
-    UNION SELECT destination_network, destination_token FROM told
-    UNION SELECT destination_network, :native FROM told WHERE has_refuel
+    UNION SELECT source_network, source_token FROM found
+    UNION SELECT destination_network, destination_token FROM found
+    UNION SELECT destination_network, :native FROM found WHERE has_refuel
 )
 SELECT network, token, held_base_units, owed_base_units, version
 FROM inventory JOIN wanted USING (network, token)
@@ -137,7 +138,7 @@ IS_WATCHED_TO_ITS_END: Final = """
     WHERE own.swap_id = swap.id
         AND (swap.source_token <> :native OR target.counted_time > swap.expires_at)))
 """
-# Where the watcher's clock is, on networks of which everything it said up to there was heard.
+# The watcher's block time, on networks whose messages up to there are all processed.
 LOCK_EXPIRING: Final = sql(f"""
 WITH mark AS MATERIALIZED (
     SELECT coalesce(max(xid), '0') AS xid, coalesce(max(id), 0) AS id FROM watermark
@@ -150,17 +151,18 @@ WITH mark AS MATERIALIZED (
     WHERE sent.topic = 'swap.requests.v1' AND (sent.xid, sent.id) > (mark.xid, mark.id)
         AND NOT EXISTS (SELECT 1 FROM inbox
             WHERE (inbox.consumer, inbox.message_id) = (:consumer, sent.message_id))
-), heard AS MATERIALIZED (
+), processed AS MATERIALIZED (
     SELECT progress.network, progress.block_time FROM chain_watcher.progress AS progress, mark
     WHERE NOT EXISTS (
-        SELECT 1 FROM chain_watcher.outbox AS said
-        WHERE said.topic = 'deposit.changed.v1' AND (said.xid, said.id) > (mark.xid, mark.id)
-            AND said.id <= progress.last_outbox_id
+        SELECT 1 FROM chain_watcher.outbox AS published
+        WHERE published.topic = 'deposit.changed.v1'
+            AND (published.xid, published.id) > (mark.xid, mark.id)
+            AND published.id <= progress.last_outbox_id
             AND NOT EXISTS (SELECT 1 FROM inbox
-                WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id)))
+                WHERE (inbox.consumer, inbox.message_id) = (:consumer, published.message_id)))
 )
-{SWAP} JOIN heard ON heard.network = swap.source_network
-WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
+{SWAP} JOIN processed ON processed.network = swap.source_network
+WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < processed.block_time
     AND NOT EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'seen')
     -- Each for its own: otherwise every relay that lives or went out might be read.
     AND NOT EXISTS (SELECT 1 FROM (

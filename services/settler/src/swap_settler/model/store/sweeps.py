@@ -43,18 +43,18 @@ RETURNING id
 """)
 # A transaction of ours that swept something is in a block, with all that it was to sweep.
 SWEEPS_MINED: Final = sql("""
-UPDATE intent SET state = CASE WHEN heard.is_mined THEN 'mined' ELSE 'broadcast' END,
-    transaction_hash = CASE WHEN heard.is_mined THEN heard.transaction_hash END,
-    block_number = CASE WHEN heard.is_mined THEN heard.block_number END,
-    block_hash = CASE WHEN heard.is_mined THEN heard.block_hash END,
-    block_time = CASE WHEN heard.is_mined THEN heard.block_time END
+UPDATE intent SET state = CASE WHEN reported.is_mined THEN 'mined' ELSE 'broadcast' END,
+    transaction_hash = CASE WHEN reported.is_mined THEN reported.transaction_hash END,
+    block_number = CASE WHEN reported.is_mined THEN reported.block_number END,
+    block_hash = CASE WHEN reported.is_mined THEN reported.block_hash END,
+    block_time = CASE WHEN reported.is_mined THEN reported.block_time END
 FROM unnest(CAST(:transaction_hash AS text[]), CAST(:is_mined AS boolean[]),
         CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
         CAST(:block_time AS timestamptz[]))
-    AS heard(transaction_hash, is_mined, block_number, block_hash, block_time)
+    AS reported(transaction_hash, is_mined, block_number, block_hash, block_time)
 CROSS JOIN LATERAL (
     SELECT slot_intent.intent_id FROM attempt JOIN slot_intent USING (network, signer, nonce)
-    WHERE attempt.transaction_hash = heard.transaction_hash) AS carried
+    WHERE attempt.transaction_hash = reported.transaction_hash) AS carried
 WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
     AND intent.state IN ('assigned', 'broadcast', 'mined')
 """)

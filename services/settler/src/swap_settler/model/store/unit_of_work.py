@@ -247,7 +247,7 @@ class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
         self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(due))
 
     async def _book(self, changes: Sequence[Changes]) -> Sequence[Outgoing]:
-        """Book, and return what is to be said about the inventory."""
+        """Book, and return the messages about the inventory."""
         booking = [c for c in changes if c.ledger]
         if not booking:
             return ()

@@ -1,9 +1,9 @@
 """How much may leave in a while, and whose turn it is. Pure: the lane has locked and read the caps.
 
 A payment leaves when every cap that it falls under has room for it. One that a cap refuses waits in
-that cap's line, the oldest first, and nothing that came later under the same cap goes before it.
-One that is larger than the whole cap, or has no price where dollars count, holds up nobody: only an
-operator can let it go.
+that cap's queue, the oldest first, and no later one under the same cap goes before it. One that is
+larger than the whole cap, or has no price where dollars count, blocks no other: only an operator
+can release it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _has_turn(cap: Cap, one: CapRequest, amount: int | None, spent_now: int) -> 
     if cap.units is None:
         return True
     is_behind = cap.queue_head is not None and one.position > cap.queue_head
-    # What can never fit has no place in the line, so that it waits for nobody else's turn either.
+    # A payment that can never fit has no place in the queue, and waits for no other.
     return not is_behind and cap.fits(amount, spent_now)
 
 

@@ -26,7 +26,7 @@ MARGIN_PERCENT: Final = 30  # on what a call was seen to take: the state may cha
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """What the Treasury is told for one intent."""
+    """The Treasury's arguments for one intent, and what the lane knows of it."""
 
     intent_id: UUID
     swap_id: UUID | None
@@ -46,7 +46,7 @@ class Payment:
 
     @property
     def is_relay(self) -> bool:
-        """Whether it brings money in: the Treasury is not told of it."""
+        """Whether it is a gasless deposit: a call of the Paymaster, not of the Treasury."""
         return self.call_data is not None
 
 
@@ -67,7 +67,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class WaitingSweep:
-    """What the factory is told for one intent."""
+    """The factory's arguments for one intent."""
 
     intent_id: UUID
     sequence_number: int

@@ -1,8 +1,8 @@
-"""What is done about a nonce that does not get mined. Pure: the lane has read, and will write.
+"""How a nonce that is not mined is replaced. Pure: the lane reads before and writes after.
 
-Every later nonce of the signer waits for the lowest one. It is offered more, up to a cap; then only
-sent again, and a person is told; after the dwell time it is cancelled in its own slot, by a no-op
-that may cost more than a payment may. Whichever of a slot's transactions is mined decides.
+Every later nonce of the signer waits for the lowest one. Its fee is raised up to a cap; then it is
+only rebroadcast, with an alarm. After the dwell time a no-op replaces it, at a fee that may exceed
+a payment's cap. Whichever of a slot's transactions is mined decides.
 """
 
 from __future__ import annotations

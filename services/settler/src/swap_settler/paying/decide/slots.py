@@ -63,7 +63,7 @@ class ClosedSlot:
     is_cancel: bool
     receipt: Receipt
     quorum: ReceiptQuorum | None = None  # of what paid nothing
-    is_external: bool = False  # no attempt of ours: somebody else's transaction
+    is_external: bool = False  # an external transaction, no attempt of ours
 
     @property
     def paid_nothing(self) -> bool:
@@ -86,7 +86,7 @@ class Due(NamedTuple):
     """What is to be paid, and what is on its way already, both at this look."""
 
     payments: Sequence[Payment]
-    in_flight: int  # slots in no block as far as we heard
+    in_flight: int  # slots in no block that the watcher has reported
     next_nonce: int | None  # the signer's; None while it may not sign
     on_its_way: Mapping[str, int]  # base units by token, of all lanes of the network
 

@@ -347,7 +347,7 @@ WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
 CLOSE_SLOTS: Final = sql("""
 UPDATE nonce_slot SET closed_at = now(), final_number = :final_number, final_hash = :final_hash,
     witnesses = new.witnesses
--- The signer comes with each nonce: told once, all of its slots might be read.
+-- The signer comes with each nonce: given once, all of its slots might be read.
 FROM (SELECT CAST(:network AS text) AS network, CAST(:signer AS text) AS signer, *
     FROM unnest(CAST(:nonces AS bigint[]), CAST(:witnesses AS jsonb[])) AS closed(nonce, witnesses)
 ) AS new
@@ -425,14 +425,14 @@ FROM unnest(CAST(:address AS text[]), CAST(:token AS text[]), CAST(:balance AS n
 ON CONFLICT DO NOTHING
 """)
 # The ledger has everything up to the watched final block once every message of it is in the inbox,
-# and none of them waits for a person.
+# and none of them is parked.
 # What is at or below the sweep's watermark is; only the rows after it are looked up.
 LEDGER_PASSED: Final = sql("""
 SELECT progress.final_number FROM chain_watcher.progress AS progress
 WHERE progress.network = :network AND NOT EXISTS (
-    SELECT 1 FROM (VALUES ('deposit.changed.v1'), ('payout.changed.v1')) AS heard(topic)
-    LEFT JOIN watermark ON watermark.source = 'chain_watcher' AND watermark.topic = heard.topic
-    JOIN chain_watcher.outbox AS sent ON sent.topic = heard.topic
+    SELECT 1 FROM (VALUES ('deposit.changed.v1'), ('payout.changed.v1')) AS consumed(topic)
+    LEFT JOIN watermark ON watermark.source = 'chain_watcher' AND watermark.topic = consumed.topic
+    JOIN chain_watcher.outbox AS sent ON sent.topic = consumed.topic
         AND (sent.xid, sent.id) > (coalesce(watermark.xid, '0'), coalesce(watermark.id, 0))
     WHERE sent.id <= progress.last_outbox_id
         AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.message_id = sent.message_id))

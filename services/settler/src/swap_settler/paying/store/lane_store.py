@@ -153,7 +153,7 @@ class PostgresLaneStore:
             queue_for_outflow(connection, withheld)
 
     async def in_flight(self, *, first: int = 0) -> int:
-        """Return how many slots from a nonce on are in no block as far as we heard."""
+        """Return how many slots from a nonce on are in no block that was reported."""
         async with reading(self._engine) as connection:
             values = self._values(first=first)
             return int(await connection.scalar(statements.IN_FLIGHT, values) or 0)
@@ -263,7 +263,7 @@ class PostgresLaneStore:
             connection.post(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
 
     async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
-        """Return what is signed and in no block as far as we heard: the slot of the lowest nonce,
+        """Return what is signed and in no block that was reported: the slot of the lowest nonce,
         and every later one that carries a payment for a deposit that a reorg took.
         """
         async with reading(self._engine) as connection:
@@ -308,7 +308,7 @@ class PostgresLaneStore:
             await connection.execute(statements.QUEUE, values)
 
     async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
-        """Return what was never sent, or not for a while, and is in no block as far as we heard."""
+        """Return attempts in no reported block that were never sent, or not for a while."""
         async with reading(self._engine) as connection:
             values = self._values(older_than=older_than, limit=limit)
             rows = await connection.execute(statements.UNMINED, values)
@@ -322,7 +322,7 @@ class PostgresLaneStore:
         return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
 
     async def payments_on(self, nonces: Collection[int]) -> Sequence[Payment]:
-        """Return what these slots carry and no block has, as far as we heard."""
+        """Return the payments on these slots that no reported block has."""
         async with reading(self._engine) as connection:
             values = self._values(nonces=list(nonces))
             rows = await connection.execute(statements.PAYMENTS_ON, values)
@@ -344,7 +344,7 @@ class PostgresLaneStore:
     async def ledger_passed(self) -> int | None:
         """Return the last block of which the ledger has everything, and remember it.
 
-        None while something the watcher said up to its last final block is still unheard.
+        None while a message of the watcher up to its last final block is not processed.
         """
         values: dict[str, object] = {"network": self._lane.network}
         async with transaction(self._engine) as connection:

@@ -153,7 +153,7 @@ JOIN intent ON intent.id = head.intent_id AND intent.state = 'reserved'
 WHERE NOT {SOURCE_STOPPED} AND NOT {STOPPED}
 ORDER BY intent.created_at, intent.id
 """)
-# What has left and is in no block as far as we heard: the Treasury is to pay it still.
+# Sent payments that no reported block has: the Treasury has still to make them.
 ON_ITS_WAY: Final = sql("""
 SELECT intent.token, sum(intent.base_units) AS base_units FROM nonce_slot AS slot
 JOIN slot_intent USING (network, signer, nonce) JOIN intent ON intent.id = slot_intent.intent_id

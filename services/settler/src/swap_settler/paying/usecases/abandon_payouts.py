@@ -55,7 +55,7 @@ class AbandonPayouts:
     ) -> None:
         """Postpone each unsent intent (id to swap id), or end it if it failed too often.
 
-        :param refusals: what the Treasury said when each was tried.
+        :param refusals: the Treasury's answer to each simulation.
         :param is_final: whether they are ended at once.
         :raises LeaseLost: when another lane has taken over.
         """
@@ -192,7 +192,7 @@ def _batch_state(owners: Mapping[UUID, Swap | Intent]) -> BatchState:
 def leave_for_operators(
     batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, *, at: datetime
 ) -> None:
-    """Keep that a payment has left, whoever sent it: nothing gives it up for having waited."""
+    """Mark a payment as sent, whichever transaction made it: it is not abandoned for waiting."""
     if isinstance(owner, Intent):
         batch_state.add(mark_standalone_sent(owner, at=at), trace_id=str(owner.id))
         return

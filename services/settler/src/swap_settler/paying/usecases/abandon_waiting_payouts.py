@@ -13,11 +13,11 @@ from swap_settler.settling.store.dwelling import PostgresDwelling
 
 
 class AbandonWaitingPayouts:
-    """Give up the payments that wait too long for somebody to sign them.
+    """Abandon payments that wait too long for their signature.
 
-    Where a destination makes no blocks the money goes back; where the source makes none, it is
-    claimable. What was signed is left to its lane, and what a halted signer should have signed to
-    the person who looks at it: the chain may have paid what a restored ledger does not remember.
+    Where the destination makes no blocks, the money is refunded; where the source makes none, it is
+    claimable. Signed payments are left to their lane. Those of a halted signer are left to an
+    operator: the chain may have paid what a restored ledger has forgotten.
     """
 
     def __init__(

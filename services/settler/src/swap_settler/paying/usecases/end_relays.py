@@ -1,4 +1,4 @@
-"""Deposits by signature that a chain refuses: each is over, and says why. None is tried again."""
+"""Ends gasless deposits that a chain refuses, with the reason; none is retried."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OVERTAKEN: Final = (
 
 
 class EndRelays:
-    """End what no attempt can deposit any more, and what was deposited for good."""
+    """End gasless deposits that no attempt can make any more, and those that are final."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class EndRelays:
         self._swap_messages = swap_messages
 
     async def __call__(self, refusals: Mapping[Payment, Simulated], *, epoch: int) -> None:
-        """End those that the Paymaster would refuse now, before anything was signed for them.
+        """End unsigned ones that the Paymaster would refuse now.
 
-        :param refusals: what was said when each was tried.
-        :raises ChainUnavailable: when no node tells what the signers hold.
+        :param refusals: the answer of each simulation.
+        :raises ChainUnavailable: when no node returns the balances of the signers.
         :raises LeaseLost: when another lane has taken over.
         """
         short = await self.short(refusals)
@@ -74,7 +74,7 @@ class EndRelays:
         observe_changes.changed(batch_state.changes)
 
     async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:
-        """Return those whose signer does not hold the amount now."""
+        """Return the relays whose signer does not hold the amount now."""
         held = {relay: Holding(relay.payer, relay.token) for relay in relays if relay.payer}
         if not held:
             return frozenset()
@@ -91,7 +91,7 @@ class EndRelays:
         relays: Mapping[Payment, bool],
         short: frozenset[UUID],
     ) -> Sequence[Changes]:
-        """Return what it changes that a final block has these, each done or failed."""
+        """Return the changes of relays in a final block, each done or failed."""
         swaps = (owners[relay.intent_id] for relay in relays)
         batch_state = BatchState({swap.id: swap for swap in swaps if isinstance(swap, Swap)}, {})
         now = self._clock()

@@ -1,4 +1,4 @@
-"""Nobody is paid who must not be: every payment is asked about again before it gets a nonce."""
+"""Screens the recipient of every payment again before it gets a nonce."""
 
 from __future__ import annotations
 
@@ -30,24 +30,26 @@ class ScreenPayments:
         self._abandon_payouts = abandon_payouts
 
     async def __call__(self, payments: Sequence[Payment], *, epoch: int) -> Sequence[Payment]:
-        """Return what may be sent. What must not is given up, what nobody knows of waits.
+        """Return the payments that may be sent. Rejected ones end; ones without a verdict wait.
 
         :raises LeaseLost: when another lane has taken over.
         """
         parties = {p.intent_id: Party(self._network, p.to_address) for p in _outgoing(payments)}
         results = await self._screening.screen(set(parties.values()))
         verdicts = {id: results.get(party, Verdict.UNKNOWN) for id, party in parties.items()}
-        withheld = [p for p in payments if verdicts.get(p.intent_id) not in (None, Verdict.CLEAR)]
-        if not withheld:
+        not_cleared = [
+            p for p in payments if verdicts.get(p.intent_id) not in (None, Verdict.CLEAR)
+        ]
+        if not not_cleared:
             return payments
-        blocked = [p for p in withheld if verdicts[p.intent_id] is Verdict.BLOCKED]
+        blocked = [p for p in not_cleared if verdicts[p.intent_id] is Verdict.BLOCKED]
         for payment in blocked:
             observe.payment_rejected(payment.swap_id, self._network, payment.to_address)
         if blocked:
             await self._abandon_payouts.reject(
                 {p.intent_id: p.swap_id for p in blocked}, epoch=epoch
             )
-        unknown = [p for p in withheld if p not in blocked]
+        unknown = [p for p in not_cleared if p not in blocked]
         for payment in unknown:
             observe.payment_queued(
                 payment.swap_id, self._network, "no screening answers for its recipient"
@@ -56,7 +58,7 @@ class ScreenPayments:
             await self._store.defer_payments(
                 [p.intent_id for p in unknown], pause=ASKED_AGAIN_AFTER
             )
-        return [p for p in payments if p not in withheld]
+        return [p for p in payments if p not in not_cleared]
 
 
 def _outgoing(payments: Sequence[Payment]) -> Sequence[Payment]:

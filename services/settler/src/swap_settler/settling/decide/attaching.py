@@ -1,4 +1,4 @@
-"""Whose a deposit is that names no swap: proved by who sent it, or said by an operator. Pure."""
+"""Which swap a deposit without a number belongs to, by its sender's proof or an operator. Pure."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ LIVE = (DepositState.SEEN, DepositState.CREDITED)
 
 
 class NotAttachable(Exception):
-    """A deposit cannot be attached to a swap now; its words say why."""
+    """A deposit cannot be attached to a swap now; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Who says that a deposit is for a swap, since when, and by what."""
+    """Who names the swap of a deposit, since when, and the evidence."""
 
     deposit_id: UUID
     swap_id: UUID
     since: datetime
     by: str
     because: str
-    signer: str | None = None  # of a signature; None when an operator says so
+    signer: str | None = None  # of a signature; None for an operator's order
 
 
 def check(proof: Proof, deposit: Deposit, swap: Swap, *, is_paid: bool) -> None:
     """
     :param is_paid: whether it went back to its owner, or is on its way.
-    :raises NotAttachable: when it is not the swap's to have.
+    :raises NotAttachable: when the deposit cannot belong to the swap.
     """
     source = swap.terms.source
     if is_paid:
@@ -46,7 +46,7 @@ def check(proof: Proof, deposit: Deposit, swap: Swap, *, is_paid: bool) -> None:
 
 
 def _check_signer(signer: str, deposit: Deposit) -> None:
-    """Of a call of the Depository is known who sent the transaction, which may be a bundler."""
+    """Accept a signer only for a transfer: the sender of a Depository call may be a bundler."""
     if deposit.method is not Method.DIRECT:
         raise NotAttachable("its owner is not known from the chain: an operator attaches it")
     if deposit.from_address is None or signer.lower() != deposit.from_address.lower():

@@ -50,7 +50,7 @@ class PaymentProgress(Enum):
 def decide(
     swap: Swap, fact: DepositFact, *, at: datetime, **resources: Unpack[PayoutResources]
 ) -> Changes:
-    """Return what the fact changes, or nothing when it is not newer than what is known."""
+    """Return what the fact changes; nothing when its version is not newer than the stored one."""
     known = swap.deposits.get(fact.deposit.id)
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
@@ -69,7 +69,7 @@ def decide(
 def attach(
     swap: Swap, waiting: Sequence[Deposit], *, at: datetime, **resources: Unpack[PayoutResources]
 ) -> Changes:
-    """Return what it changes that deposits were there before their swap: one fact for all."""
+    """Return the changes when deposits arrived before their swap, as one fact."""
     updated_swap = swap.on(at)
     for deposit in waiting:
         updated_swap = updated_swap.with_deposit(replace(deposit, swap_id=swap.id))
@@ -162,7 +162,7 @@ def _not_final(
 
 
 def _merge_decided(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
-    """Return the newest fact with what was decided before."""
+    """Return the newer fact with the decisions that are stored with the older one."""
     if known is None:
         return updated_deposit
     return replace(
@@ -178,7 +178,7 @@ def _merge_decided(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
 def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> SettledStep:
     before = SettledStep(swap)
     if known is not None and known.state is DepositState.CREDITED:
-        # Final no more, so a reorg took it; that was said before and comes late, or never.
+        # No longer final: a reorg removed it, and the message about that is late or missing.
         before = _reorged_out(swap, deposit, known, at)
         left = before.swap.deposits[deposit.id]
         deposit = replace(
@@ -242,7 +242,7 @@ def _reorged_out(swap: Swap, deposit: Deposit, known: Deposit | None, at: dateti
 
 
 def _reverse_unpaid(swap: Swap, known: Deposit, *, version: int, at: datetime) -> SettledStep:
-    """Reverse a credit that nothing was sent for, and whatever was about to be."""
+    """Reverse a credit that nothing was sent for, with the payments that were planned."""
     freed = swap
     intents: list[Intent] = []
     entries: list[LedgerTransaction] = []

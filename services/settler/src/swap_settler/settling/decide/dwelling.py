@@ -1,6 +1,6 @@
 """How long a swap may be in each status that is not an end, as docs/endings.md publishes it.
 
-By then something has moved it; where nothing has, it is counted, and a person is told.
+A swap that stays longer is counted as stuck, and an alarm is raised.
 """
 
 from __future__ import annotations

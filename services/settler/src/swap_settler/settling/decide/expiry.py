@@ -13,11 +13,11 @@ from swap_settler.settling.decide.main_leg import give_back
 
 
 def decide(swap: Swap, *, at: datetime) -> Changes:
-    """Expire a swap that nobody funded; of one that got a part of it, the part goes back.
+    """Expire a swap without a deposit; refund a partial deposit.
 
-    What was seen and is not final keeps a swap waiting, whatever the clock says; so do a signature
-    that may still deposit, and a whole sum that the quoter is asked about: both have a deadline of
-    their own. Where no sum was asked for, none is known to be whole.
+    A deposit that is seen and not final keeps a swap open after its deadline. So do a signature
+    that may still deposit, and a complete sum that is being requoted: both have deadlines of their
+    own. Where no sum was requested, no sum counts as complete.
     """
     if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at:
         return NOTHING

@@ -54,13 +54,13 @@ def confirm_external_payment(
     treasury: str,
     refuel_id: int | None = None,
 ) -> Changes:
-    """Return what it changes that what was not signed here has made a payment as it was ordered.
+    """Return the changes when an external transaction has made a payment as it was ordered.
 
-    It is final, nothing that was signed here can make it any more, and its log is booked as one
-    that nothing explains.
+    The transaction is final, no attempt can make the payment any more, and its log is booked as
+    unexplained.
     """
     newer_payout = replace(payout, version=intent.version + 1)
-    # What waits for a nonce has none, and left when its block was made.
+    # A payment that waits for a nonce counts as sent at the time of its block.
     left = replace(intent, slot_at=intent.slot_at or payout.block_time)
     done = _applied(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
     return replace(
@@ -69,10 +69,10 @@ def confirm_external_payment(
 
 
 def fail_spent_payment(swap: Swap, intent: Intent, *, at: datetime, because: str) -> Changes:
-    """Return what it changes that its id at the Treasury was spent on something else, for good.
+    """Return the changes when a payment's id at the Treasury was spent on another payment.
 
-    It can never be made by that id: its money is claimable. No address that is known gets it back
-    by itself; one that is set later does, as after every end but a rejection.
+    The payment can never be made under that id: its money is claimable. A refund address that is
+    set later gets it back, as after every end but a rejection; a known one does not.
     """
     reason = swap.fail_reason or FailReason.DESTINATION_UNAVAILABLE
     return abandon_payment(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
@@ -81,9 +81,9 @@ def fail_spent_payment(swap: Swap, intent: Intent, *, at: datetime, because: str
 def leave_to_operators(
     swap: Swap | None, intent: Intent, payout: PayoutFact, *, at: datetime
 ) -> Changes:
-    """Return what it changes that its id was spent, and only people can settle what is owed.
+    """Return the changes when a payment's id was spent and an operator has to settle the debt.
 
-    It is neither tried again nor given up, by anybody.
+    The payment is neither retried nor abandoned.
     """
     left = replace(intent, state=IntentState.BROADCAST, slot_at=intent.slot_at or payout.block_time)
     if swap is None:
@@ -209,7 +209,7 @@ def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) ->
 
 
 def _ended(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
-    """A payout that cannot be made is refunded; a refund that cannot be is claimable."""
+    """Refund a payout that cannot be made; make a refund that cannot be made claimable."""
     if dead.kind is IntentKind.CLAIM:
         return SettledStep(swap)
     if dead.kind is IntentKind.REFUEL:
@@ -223,7 +223,7 @@ def _ended(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
 
 
 def _without(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
-    """A reorg took the money while the payment was out: nobody is owed anything for it."""
+    """End a payment whose deposit a reorg removed meanwhile: nothing is owed for it."""
     leg, done = dead.deposit_id, SettledStep(swap)
     refuel = swap.refuel
     if leg is None and refuel is not None and refuel.charged_base_units:
@@ -236,7 +236,7 @@ def _without(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
             entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
         reversed_credit = reverse_credit(done.swap, deposit, version=deposit.version)
         done = reversed_credit.preceded_by(*entries, intents=done.intents)
-        # Seen again, it is credited again when it is final.
+        # A deposit that is seen again is credited again when it is final.
         left = replace(done.swap.deposits[deposit.id], state=deposit.state)
         done = replace(done, swap=done.swap.with_deposit(left))
     if leg is not None or swap.status is Status.FAILED:
@@ -251,7 +251,7 @@ def _paid_by(swap: Swap | None, payout: PayoutFact) -> Intent | None:
 
 
 def is_as_ordered(intent: Intent, payout: PayoutFact) -> bool:
-    """Whether the log pays what the payment is for, whoever signed it."""
+    """Whether the log pays what the intent orders, whichever transaction made it."""
     ordered = (intent.token, intent.to_address, intent.base_units)
     return ordered == (payout.token, payout.to_address, payout.base_units)
 
@@ -278,7 +278,7 @@ def _unexplained(payout: PayoutFact, treasury: str | None) -> Changes:
 
 
 def _after_the_end(swap: Swap | None, intent: Intent, payout: PayoutFact, at: datetime) -> Changes:
-    """A final payment stays final for us; that the chain took it back is for a person.
+    """Keep a final payment final; halt where a reorg below finality removed it, for an operator.
 
     Without its block it counts as unmined: the lane sends the same bytes again.
     """
@@ -295,7 +295,7 @@ def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
         return _unmined(intent, payout)
     is_dead = intent.state is IntentState.RESERVED and not intent.has_open_attempt
     if payout.state is FactState.SEEN and is_dead:
-        # Late news: at a final block the lane has proven what was seen there to be dead.
+        # A late message: at a final block the lane has proven the attempt dead already.
         return replace(intent, version=payout.version)
     return None
 
@@ -323,10 +323,9 @@ def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
 
 
 def _unmined(intent: Intent, payout: PayoutFact) -> Intent:
-    """The same bytes are out still: they may be mined again.
+    """Return a payment whose block a reorg removed: its broadcast bytes may be mined again.
 
-    Unless the lane has proven that they cannot: it looks at the chain itself, and may have been
-    ahead of what the watcher said.
+    Where the lane has proven its attempts dead meanwhile, the payment is reserved again.
     """
     unmined = IntentState.BROADCAST if intent.has_open_attempt else IntentState.RESERVED
     return replace(

@@ -71,7 +71,7 @@ def complete(done: SettledStep, *, at: datetime) -> SettledStep:
 
 
 def claim(done: SettledStep) -> SettledStep:
-    """Let a refuel that cannot be sent wait for its owner, once its output's end is known."""
+    """Make a refuel that cannot be sent claimable, once its output has ended."""
     swap, output, refuel = done.swap, done.swap.output, done.swap.quote.refuel
     is_open = output is not None and output.state is not IntentState.CONFIRMED
     if refuel is None or swap.refuel is not None or is_open:
@@ -82,7 +82,7 @@ def claim(done: SettledStep) -> SettledStep:
 
 
 def forget(swap: Swap, dead: Intent) -> SettledStep | None:
-    """Owe nobody what a reorg took the money for, once it is dead too."""
+    """End a dead refuel whose deposit a reorg removed: nothing is owed for it."""
     if dead.charged_base_units:
         return None
     entry = ledger.refuel_charge_retained(swap, dead)
@@ -90,11 +90,11 @@ def forget(swap: Swap, dead: Intent) -> SettledStep | None:
 
 
 def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:
-    """Return what it changes that a final output has waited long enough for its refuel.
+    """Return the changes when a final output has waited long enough for its refuel.
 
-    What was signed is left to its own end: it may still arrive, or be claimable later.
+    A signed refuel is left to its own end: it may still arrive, or be claimable later.
 
-    :param may_be_paid: the chain may know the refuel as paid, whoever did: it is left as well.
+    :param may_be_paid: the chain may have paid the refuel by another transaction: left as well.
     """
     output = swap.output
     is_final = output is not None and output.state is IntentState.CONFIRMED

@@ -1,4 +1,4 @@
-"""What partners ask for. Pure: a swap begins, or is told where its money may go back to."""
+"""What partners request: a swap begins, or gets its refund address. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from swap_settler.model.targets import DepositTarget
 
 
 def begin(swap: Swap, target: DepositTarget | None = None) -> Changes:
-    """Return what it changes that a swap was requested: its first sequence."""
+    """Return the changes of a requested swap: its first sequence."""
     return Changes(swap=swap, target=target)
 
 
 def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
-    """Return what it changes that a refund address was given. The first one stays.
+    """Return the changes when a refund address is set. The first one stays.
 
-    What was claimable for want of one is sent back.
+    Money that was claimable because there was no address is sent back.
     """
     if swap.terms.refund_address is not None:
         return NOTHING
@@ -29,7 +29,7 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
         d.id for d in updated_swap.deposits.values() if d.is_booked and d.returned_base_units
     ]
     held = updated_swap.refundable_base_units
-    # What nobody may be paid is let go by an operator, not by an address.
+    # Money that screening rejected is released by an operator, not by an address.
     is_kept = swap.fail_reason is FailReason.REJECTED_BY_POLICY
     if swap.status is not Status.FAILED or is_kept or not held or swap.claim(None):
         return Changes(swap=updated_swap, previous_status=swap.status, refunds_due=tuple(due))

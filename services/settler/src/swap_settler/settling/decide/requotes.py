@@ -24,14 +24,14 @@ class Refused(Enum):
     BELOW_MINIMUM = FailReason.RECEIVED_LESS
     ABOVE_MAXIMUM = FailReason.RECEIVED_MORE
     NO_LIQUIDITY = FailReason.INSUFFICIENT_LIQUIDITY
-    NO_ANSWER = FailReason.ROUTE_UNAVAILABLE  # and none came for as long as one was waited for
+    NO_ANSWER = FailReason.ROUTE_UNAVAILABLE  # and none came within the time limit
 
 
 def floor_of(swap: Swap, base_units: int) -> int:
     """Return the least that a sum may be swapped for: the share that the user agreed to.
 
-    Of both, what buys a refuel is left out: it buys something else. A quote that was met on time is
-    a promise: more money is never worth less than it.
+    The part that buys a refuel is left out of both sums. A quote that was met on time is a promise:
+    a larger deposit is never worth less than it.
     """
     quote = swap.quote
     if not quote.swapped_base_units:
@@ -48,9 +48,9 @@ def floor_of(swap: Swap, base_units: int) -> int:
 def accept(
     swap: Swap, offer: QuoteTerms, *, at: datetime, **resources: Unpack[PayoutResources]
 ) -> Changes:
-    """Return what it changes that the quoter makes an offer; nothing for another sum than is there.
+    """Return the changes of the quoter's offer; none if it is for another sum than credited.
 
-    It is executed at once, or the money goes back; nobody waits for a better one.
+    It is executed at once, or the money is refunded; the swap does not wait for a better offer.
 
     :param offer: with the least that was agreed to as its minimum.
     """
@@ -69,11 +69,10 @@ def accept(
 def refuse(
     swap: Swap, why: Refused, *, at: datetime, **resources: Unpack[PayoutResources]
 ) -> Changes:
-    """Return what it changes that there is no other quote for what is there.
+    """Return the changes when the quoter offers nothing for the credited sum.
 
-    A part that is too small waits for the rest of it, and one that nobody prices for a price, until
-    the swap's deadline: anybody can bring a part of a swap. Where no sum was asked for, what is
-    below the minimum may be a part of it.
+    A partial deposit waits until the swap's deadline: for the rest if it is below the minimum, for
+    a price if there is none. Where no sum was requested, one below the minimum may be partial.
     """
     may_be_part = swap.lacks_base_units or (swap.is_open and why is Refused.BELOW_MINIMUM)
     waits = why in (Refused.BELOW_MINIMUM, Refused.NO_ANSWER) and may_be_part

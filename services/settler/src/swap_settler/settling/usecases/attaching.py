@@ -40,7 +40,7 @@ class Attaching:
     def add(
         self, body: DepositAttached, catalogue: Catalogue, *, trace_id: str, at: datetime
     ) -> None:
-        """Attach, or note why not: nobody is left waiting for an answer to a message.
+        """Attach, or log why not: a message gets no answer.
 
         :raises Unprocessable: when there is no such swap.
         """
@@ -60,7 +60,7 @@ class Attaching:
 
     def require(self, proof: Proof, *, trace_id: str, at: datetime) -> None:
         """
-        :raises NotAttachable: when it is not the swap's to have.
+        :raises NotAttachable: when the deposit cannot belong to the swap.
         """
         deposit = self._waiting.get(proof.deposit_id)
         if deposit is None:
@@ -75,7 +75,7 @@ class Attaching:
         del self._waiting[deposit.id]
 
     async def store(self, work: AttachingWork) -> None:
-        """Keep with the deposits what proves them. After the flush."""
+        """Store the evidence with the deposits. After the flush."""
         for proof in self._done:
             await work.store_attachment(proof.deposit_id, by=proof.by, because=proof.because)
             observe.attached(proof)
@@ -96,9 +96,9 @@ def _proof_of(body: DepositAttached) -> Proof:
 def _check_signature(
     body: DepositAttached, deposit: Deposit, swap: Swap, catalogue: Catalogue
 ) -> None:
-    """Take nobody's word for what was signed, nor for whose key signed it.
+    """Check the signed text and the signing key, without trusting the api.
 
-    What a wallet's code says of a signature is known on its chain alone, where the api has looked.
+    The signature of a contract wallet can be checked on its chain only, which the api has done.
 
     :raises NotAttachable: when another text was signed, or by another key.
     """

@@ -52,7 +52,7 @@ SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by th
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came before its swap, or is said to be a swap's, held."""
+    """Deposits that arrived before their swap, or that a message attaches; locked."""
 
     waiting: Sequence[Deposit]  # of the numbers of new swaps
     named: Mapping[UUID, Deposit]  # by who sent them
@@ -90,7 +90,7 @@ class RequestSwaps:
         observe_changes.changed(batch_state.changes)
 
     def _targets(self, messages: Sequence[Message]) -> Mapping[UUID, DepositTarget]:
-        """Return the deposit addresses of swaps; which cannot have one is said when it begins."""
+        """Return the deposit addresses of swaps; an impossible one is refused at its beginning."""
         targets = {}
         for body in _of(messages, SwapRequested):
             with suppress(Unprocessable, UnknownNetwork):
@@ -240,7 +240,7 @@ async def _found(
     :raises Unprocessable: when what a new swap is to have went back to its owner.
     """
     waiting = [d for d in there.values() if d.match_key in keys]
-    # What carries the number of a swap that begins here is its, whoever signs.
+    # A deposit with the number of a swap that begins here belongs to it, whoever signs.
     held = {id: d for id, d in there.items() if id in named and d.match_key not in keys}
     taken_over = await work.take_over_swept(targets)
     news = {*(d.id for d in waiting), *(one.id for one in taken_over)}
@@ -251,7 +251,7 @@ async def _found(
 
 
 def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
-    """Return what has the watcher look at the deposit addresses of new swaps, for ever."""
+    """Return the messages by which the watcher follows the deposit addresses of new swaps."""
     targets = [
         (c.target, c.swap.id) for c in changes if c.target is not None and c.swap is not None
     ]
@@ -272,7 +272,7 @@ def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]
 
 
 def _taken_over(swept: Sequence[Unbooked], mapper: MessageMapper, *, at: datetime) -> Changes:
-    """Return what it changes that what was nobody's came through the address of a new swap."""
+    """Return the changes when earlier sweeps came from the deposit address of a new swap."""
     return Changes(
         deposits=tuple(quarantined_deposit(one, at=at, is_reversed=True) for one in swept),
         ledger=tuple(
