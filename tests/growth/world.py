@@ -227,7 +227,7 @@ async def _publish(world: World, connection: psycopg.Connection) -> None:
         "SELECT payload FROM settler.outbox WHERE topic = 'swap.changed.v1' ORDER BY id"
     ).fetchall()
     messages = [Envelope[SwapChanged].model_validate_json(payload) for (payload,) in rows]
-    await world.api.parts.store_swaps(messages)
+    await world.api.parts.swaps.store_swaps(messages)
     await world.notifier.create(messages)
 
 
