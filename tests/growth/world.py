@@ -148,7 +148,7 @@ async def opened(database: Database, redis_url: str, catalogue: Path) -> AsyncIt
             connection.execute(CURSORS, ([ETHEREUM, POLYGON],))
         api = start(database.url("api"), redis_url, catalogue)
         stack.push_async_callback(api.stop)
-        await api.parts.offers.deposit_addresses.refresh()
+        await api.parts.funding.offers.deposit_addresses.refresh()
         settler_engine = engine("settler")
         unit_of_work = PostgresUnitOfWork(settler_engine, consumer="settler")
         yield World(
@@ -227,7 +227,7 @@ async def _publish(world: World, connection: psycopg.Connection) -> None:
         "SELECT payload FROM settler.outbox WHERE topic = 'swap.changed.v1' ORDER BY id"
     ).fetchall()
     messages = [Envelope[SwapChanged].model_validate_json(payload) for (payload,) in rows]
-    await world.api.parts.store_swaps(messages)
+    await world.api.parts.swaps.store_swaps(messages)
     await world.notifier.create(messages)
 
 

@@ -207,7 +207,7 @@ class Harness:
 
     async def stop(self) -> None:
         await self.client.aclose()
-        await self.parts.counters.close()
+        await self.parts.admission.counters.close()
         await self.service.engine.dispose()
 
 

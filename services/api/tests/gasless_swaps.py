@@ -29,7 +29,7 @@ def a_gasless_catalogue(folder: Path) -> Path:
 
 
 async def an_app_with_offers(api: Harness) -> App:
-    await api.parts.offers.gasless.refresh()
+    await api.parts.funding.offers.gasless.refresh()
     return await api.an_app()
 
 

@@ -98,7 +98,7 @@ async def an_operators_client(
 
     routes = [
         Route(path, as_ada(handler), methods=[method])
-        for method, path, handler in api.parts.door.routes()
+        for method, path, handler in api.parts.operator_routes.routes()
     ]
     async with client_of(*routes) as client:
         yield client

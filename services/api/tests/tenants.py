@@ -71,7 +71,7 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
         status=Status.PAYOUT_PENDING,
         transactions=(an_input(transaction_hash=transaction_hash),),
     )
-    await api.parts.store_swaps([a_message(swap)])
+    await api.parts.swaps.store_swaps([a_message(swap)])
     values = {
         "organizationId": owner.organization_id,
         "appId": str(secret.id),

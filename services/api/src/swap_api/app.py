@@ -1,4 +1,4 @@
-"""Wires the api: its packages, the two HTTP ports and the consumer."""
+"""Builds the api from its packages, each by its own `build`."""
 
 from __future__ import annotations
 
@@ -10,42 +10,39 @@ from uuid import uuid4
 
 from starlette.routing import Router
 
-from swap_api.admission.adapters.counters import LocalCounters, RedisCounters
-from swap_api.admission.decide.link_tokens import HmacLinkTokens
-from swap_api.admission.store.callers import KeyHashes, PostgresCallers
-from swap_api.admission.store.idempotency import PostgresIdempotency
-from swap_api.admission.store.pepper_rotation import PostgresPepperRotation
+from swap_api.admission.build import AdmissionParts
+from swap_api.admission.build import build as build_admission
 from swap_api.admission.usecases.answer_once import AnswerOnce
 from swap_api.funding.adapters.allowances import EvmAllowances
 from swap_api.funding.adapters.deposit_addresses import CheckedDepositAddresses
 from swap_api.funding.adapters.depositories import EvmDepositories
 from swap_api.funding.adapters.gasless_chains import EvmGaslessChains
 from swap_api.funding.adapters.wallets import EvmWallets
-from swap_api.funding.build import FundingChains, Offers, build_funding
+from swap_api.funding.build import Funding, FundingChains
+from swap_api.funding.build import build as build_funding
 from swap_api.http.app import EndpointApps
 from swap_api.http.endpoints import Endpoint, declared_members, weighed
 from swap_api.http.errors import Errors
 from swap_api.http.operator_routes import OperatorRoutes
 from swap_api.http.unknown_names import UnknownNames
-from swap_api.management.build import Management, build_management
+from swap_api.management.build import Management
+from swap_api.management.build import build as build_management
 from swap_api.management.http.routes import management as of_management
-from swap_api.model.keys import Environment, anybody
-from swap_api.pay_links.build import build_pay_links
+from swap_api.model.keys import Environment
+from swap_api.pay_links.build import build as build_pay_links
 from swap_api.public_endpoints import endpoints
 from swap_api.public_port import build_public_app
 from swap_api.random_ids import request_ids
 from swap_api.read_model.build import Lookups
-from swap_api.request_log.store.records import PostgresRequestRecords
-from swap_api.request_log.usecases.record_requests import RecordRequests
+from swap_api.request_log.build import RequestLog
+from swap_api.request_log.build import build as build_request_log
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.swaps.adapters.chain_transactions import EvmChainTransactions
 from swap_api.swaps.adapters.quoter import HttpPricing
-from swap_api.swaps.build import Guards, SwapsBuilding
+from swap_api.swaps.build import Guards, Swaps, SwapsBuilding
 from swap_api.swaps.handlers.swaps import subscribe
 from swap_api.swaps.ports import ChainTransactions, Pricing
 from swap_api.swaps.store.hints import PostgresHints
-from swap_api.swaps.usecases.refresh_prices import RefreshPrices
-from swap_api.swaps.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
@@ -56,9 +53,7 @@ from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.telemetry.logging import configure_logging
 
 SCHEMA_REVISION: Final = "0019"  # the last of the migrations
-USES_INTERVAL: Final = timedelta(seconds=10)
-RECORDS_INTERVAL: Final = timedelta(seconds=1)
-FORGET_INTERVAL: Final = timedelta(minutes=1)
+HINTS_INTERVAL: Final = timedelta(minutes=1)
 
 
 def main() -> None:
@@ -67,22 +62,19 @@ def main() -> None:
     run("api", settings, settings.api, build, schema_revision=SCHEMA_REVISION)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What `build` starts and stops; tests also use single parts."""
+    """The packages, and what the two ports serve."""
 
-    app: Router
-    endpoints: Sequence[Endpoint]  # of the public port
-    store_swaps: StoreSwaps
-    refresh_prices: RefreshPrices
+    admission: AdmissionParts
+    funding: Funding
+    swaps: Swaps
     management: Management
-    door: OperatorRoutes
-    callers: PostgresCallers
-    idempotency: PostgresIdempotency
-    counters: RedisCounters
-    offers: Offers
     guards: Guards
-    record_requests: RecordRequests
+    request_log: RequestLog
+    endpoints: Sequence[Endpoint]  # of the public port
+    app: Router
+    operator_routes: OperatorRoutes
 
 
 async def build(service: Service) -> None:
@@ -94,40 +86,34 @@ async def build(service: Service) -> None:
     nodes = catalogue, service.settings.node_urls(), session
     addresses = CheckedDepositAddresses(*nodes)
     service.on_start(addresses.verify_all)
-    parts = build_parts(
-        service,
-        group,
-        catalogue,
-        FundingChains(
-            gasless=EvmGaslessChains(*nodes),
-            allowances=EvmAllowances(*nodes),
-            wallets=EvmWallets(*nodes),
-            deposit_addresses=addresses,
-            depositories=EvmDepositories(*nodes),
-        ),
-        Guards.of(service.engine, catalogue, service.settings.screening, session),
-        pricing=pricing,
-        transactions=EvmChainTransactions(*nodes),
+    guards = Guards.of(service.engine, catalogue, service.settings.screening, session)
+    chains = FundingChains(
+        gasless=EvmGaslessChains(*nodes),
+        allowances=EvmAllowances(*nodes),
+        wallets=EvmWallets(*nodes),
+        deposit_addresses=addresses,
+        depositories=EvmDepositories(*nodes),
     )
-    subscribe(service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api"))
-    # Before anybody asks, so that a start refuses nothing that was offered before it.
-    await parts.offers.refresh()
+    transactions = EvmChainTransactions(*nodes)
+    parts = build_parts(
+        service, group, catalogue, chains, guards, pricing=pricing, transactions=transactions
+    )
+    store_swaps = parts.swaps.store_swaps
+    subscribe(service.subscriptions, store_swaps=store_swaps, parking=service.parking("api"))
+    # Before the port opens, so that a start refuses nothing that was offered before it.
+    await parts.funding.offers.refresh()
     service.serve(parts.app, port=group.port, idle_timeout=group.idle_timeout)
-    for method, path, handler in parts.door.routes():
+    for method, path, handler in parts.operator_routes.routes():
         service.admin(method, path, handler)
-    service.every("refresh-prices", group.prices_poll_interval, parts.refresh_prices.refresh)
+    service.every("refresh-prices", group.prices_poll_interval, parts.swaps.refresh_prices.refresh)
     parts.guards.watch(service, group.stops_poll_interval)
-    service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
-    service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
-    service.every("save-request-records", RECORDS_INTERVAL, parts.record_requests.save)
-    service.every("forget-request-records", FORGET_INTERVAL, parts.record_requests.forget_old)
-    service.on_stop(parts.record_requests.save)
+    parts.admission.watch(service)
+    parts.request_log.watch(service)
     hints = PostgresHints(service.engine, clock=service.clock)
-    service.every("delete-old-hints", FORGET_INTERVAL, hints.delete_old)
-    parts.offers.watch(service, group.gasless_check_interval)
-    for close in (parts.counters.close, parts.management.notifier.close, pricing.close):
+    service.every("delete-old-hints", HINTS_INTERVAL, hints.delete_old)
+    parts.funding.offers.watch(service, group.gasless_check_interval)
+    for close in (parts.management.notifier.close, pricing.close, session.close):
         service.on_stop(close)
-    service.on_stop(session.close)
 
 
 def build_parts(
@@ -141,46 +127,21 @@ def build_parts(
     transactions: ChainTransactions,
 ) -> Parts:
     """Build every package on these chains, and the ports that serve them."""
-    engine, clock, public = service.engine, service.clock, public_catalogue(catalogue)
-    keyless_caller = anybody(Environment(catalogue.environment))
-    providers, lookups, errors = (
-        _providers(service, catalogue),
-        Lookups.of(engine),
-        Errors(group.docs_url),
+    public, providers = public_catalogue(catalogue), _providers(service, catalogue)
+    errors, lookups = Errors(group.docs_url), Lookups.of(service.engine)
+    of_all = service, group, catalogue, public
+    admission = build_admission(service, group, Environment(catalogue.environment))
+    funding = build_funding(*of_all, chains, lookups=lookups, providers=providers)
+    building = SwapsBuilding(
+        *of_all, lookups=lookups, funding=funding, guards=guards, pricing=pricing, new_id=uuid4
     )
-    others = group.other_key_peppers
-    hashes = KeyHashes(group.key_pepper, others)
-    idempotency = PostgresIdempotency(engine, clock=clock)
-    link_tokens = HmacLinkTokens(
-        [key.get_secret_value().encode() for key in group.pay_link_keys],
-        pepper=group.key_pepper.get_secret_value().encode(),
-        other_peppers=[each.get_secret_value().encode() for each in others],
+    idempotency = admission.idempotency
+    swaps = building.build(
+        idempotency=idempotency, transactions=transactions, errors=errors, providers=providers
     )
-    funding = build_funding(
-        service, group, catalogue, public, chains, lookups=lookups, providers=providers
-    )
-    swaps = SwapsBuilding(
-        service,
-        group,
-        catalogue,
-        public,
-        lookups=lookups,
-        funding=funding,
-        guards=guards,
-        pricing=pricing,
-        new_id=uuid4,
-    ).build(idempotency=idempotency, transactions=transactions, errors=errors, providers=providers)
-    pay = build_pay_links(
-        engine,
-        group,
-        lookups=lookups,
-        funding=funding,
-        swaps=swaps,
-        tokens=link_tokens,
-        environment=keyless_caller.environment,
-    )
+    pay = build_pay_links(service.engine, group, lookups, admission, funding=funding, swaps=swaps)
     management = build_management(
-        service, group, catalogue, hashes, swaps=lookups.swaps, new_id=uuid4
+        service, group, catalogue, admission, swaps=lookups.swaps, new_id=uuid4
     )
     routes = management.routes()
     declared = endpoints(
@@ -196,47 +157,25 @@ def build_parts(
     )
     table, managing = weighed(declared, group.rates.weights), of_management(**routes)
     apps = EndpointApps(UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4))
-    rotation = PostgresPepperRotation(engine, hashes)
-    callers = PostgresCallers(engine, hashes, clock=clock, find_rotated=rotation.find)
-    records = PostgresRequestRecords(engine)
-    record_requests = RecordRequests(
-        records,
-        declared=declared_members(table),
-        retention=group.request_log_retention,
-        kept_of_app=group.request_log_per_app,
-        clock=clock,
-        new_id=uuid4,
-    )
-    counters = RedisCounters(service.settings.redis.url, fallback=LocalCounters(clock=clock))
+    request_log = build_request_log(service, group, declared=declared_members(table), new_id=uuid4)
     return Parts(
+        admission=admission,
+        funding=funding,
+        swaps=swaps,
+        request_log=request_log,
+        management=management,
+        guards=guards,
         endpoints=table,
         app=build_public_app(
-            table,
-            group,
-            callers=callers,
-            counters=counters,
-            apps=apps,
-            identify_member=management.identify_member,
-            link_tokens=link_tokens,
-            anybody=keyless_caller,
-            record=record_requests,
+            table, group, apps=apps, parts=admission, record=request_log.record_requests
         ),
-        store_swaps=swaps.store_swaps,
-        refresh_prices=swaps.refresh_prices,
-        management=management,
-        door=OperatorRoutes(
+        operator_routes=OperatorRoutes(
             managing,
             apps=apps,
             errors=errors,
-            anybody=keyless_caller,
+            anybody=admission.keyless_caller,
             new_request_id=request_ids(),
         ),
-        callers=callers,
-        idempotency=idempotency,
-        counters=counters,
-        offers=funding.offers,
-        guards=guards,
-        record_requests=record_requests,
     )
 
 

@@ -1,4 +1,4 @@
-"""Builds the application of the public port: a part of the wiring with a page of its own."""
+"""Builds the application of the public port."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from importlib.metadata import version
 
 from starlette.routing import Router
 
-from swap_api.admission.decide.link_tokens import HmacLinkTokens
-from swap_api.admission.ports import Counters
-from swap_api.admission.store.callers import PostgresCallers
+from swap_api.admission.build import AdmissionParts
 from swap_api.admission.usecases.identify_caller import IdentifyCaller
-from swap_api.admission.usecases.identify_member import IdentifyMember
 from swap_api.admission.usecases.limit_requests import LimitRequests
 from swap_api.http.admission import Admission
 from swap_api.http.app import EndpointApps, Page, public_app
@@ -24,7 +21,6 @@ from swap_api.http.errors import DEFAULT_DOCS, Errors
 from swap_api.http.reference import reference_pages
 from swap_api.http.responses import JsonResponse
 from swap_api.http.shipped_openapi import shipped_openapi
-from swap_api.model.keys import Caller
 from swap_api.random_ids import request_ids
 from swap_api.request_log.decide.records import AnsweredRequest
 from swap_api.settings import ApiGroup
@@ -34,26 +30,21 @@ def build_public_app(
     endpoints: Sequence[Endpoint],
     group: ApiGroup,
     *,
-    callers: PostgresCallers,
-    counters: Counters,
     apps: EndpointApps,
-    identify_member: IdentifyMember,
-    link_tokens: HmacLinkTokens,
-    anybody: Caller,
+    parts: AdmissionParts,
     record: Callable[[AnsweredRequest], None],
 ) -> Router:
     """
     :param endpoints: with the weights that the settings give them.
     """
-    rates = group.rates.rule()
     admission = Admission(
-        identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
-        identify_member=identify_member,
-        limit_requests=LimitRequests(counters, rates, is_lifted=group.limits_lifted),
-        link_tokens=link_tokens,
+        identify_caller=IdentifyCaller(parts.callers, header=group.key_headers[0]),
+        identify_member=parts.identify_member,
+        limit_requests=LimitRequests(parts.counters, parts.rates, is_lifted=group.limits_lifted),
+        link_tokens=parts.link_tokens,
         clients=Clients(group.trusted_proxies),
         key_headers=group.key_headers,
-        anybody=anybody,
+        anybody=parts.keyless_caller,
     )
     return public_app(
         endpoints,

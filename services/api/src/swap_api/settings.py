@@ -7,7 +7,6 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, SecretStr, field_validator
 
-from swap_api.admission.decide.rate_limits import Rates
 from swap_runtime.settings import IDLE_TIMEOUT, Group, ServiceGroup, SharedSettings
 
 LINK_KEY_LENGTH_MIN: Final = 16
@@ -30,9 +29,6 @@ class RateSettings(Group):
         description="What one request counts, where not as documented: JSON object, such as"
         ' {"GET /api/v2/swaps": 5}',
     )
-
-    def rule(self) -> Rates:
-        return Rates(**self.model_dump(exclude={"weights"}))
 
 
 class BoundSettings(Group):

@@ -71,7 +71,7 @@ def redis_url(valkey: Program) -> str:
 @pytest.fixture
 async def api(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncIterator[Harness]:
     harness = start(database_url, redis_url, catalogue_file)
-    await harness.parts.offers.deposit_addresses.refresh()
+    await harness.parts.funding.offers.deposit_addresses.refresh()
     yield harness
     await harness.stop()
 

@@ -60,7 +60,7 @@ async def test_are_the_apps_own_where_an_operator_set_some(api: Harness) -> None
 
 
 async def test_count_what_waits_for_money_of_this_app_alone(api: Harness) -> None:
-    await api.parts.offers.deposit_addresses.refresh()
+    await api.parts.funding.offers.deposit_addresses.refresh()
     app, other = await api.an_app(), await api.an_app()
     public = await api.another_key(app, KeyKind.PUBLISHABLE)
     for body in (a_body(), a_body(**BY_ADDRESS)):

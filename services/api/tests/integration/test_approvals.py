@@ -151,7 +151,7 @@ class TestByHash:
         assert found["next_action"] == await next_action(api, app, swap_id, source_address=WALLET)
 
     async def test_of_a_signature_says_what_is_missing(self, api: Harness, app: App) -> None:
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
         swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
 
         found = await self.by_hash(api, app, swap_id)
@@ -161,7 +161,7 @@ class TestByHash:
     async def test_of_a_signature_asks_for_it_where_the_signer_is_named(
         self, api: Harness, app: App
     ) -> None:
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
         swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
 
         found = await self.by_hash(api, app, swap_id, source_address=WALLET)
@@ -171,7 +171,7 @@ class TestByHash:
         assert action["typed_data"]["message"]
 
     async def test_is_read_although_no_node_answers(self, api: Harness, app: App) -> None:
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
         swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
         api.chains.is_away = True
 
@@ -227,7 +227,7 @@ class TestTheNextAction:
         assert deposit == {**action["action"], **{k: v for k, v in action.items() if k != "action"}}
 
     async def test_of_a_signature_says_what_is_missing(self, api: Harness, app: App) -> None:
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
         swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
 
         action = await next_action(api, app, swap_id)

@@ -127,7 +127,7 @@ class TestSources:
 
     async def test_carry_prices(self, api: Harness) -> None:
         app = await api.an_app()
-        await api.parts.refresh_prices.refresh()
+        await api.parts.swaps.refresh_prices.refresh()
 
         answer = await api.get(app, "/sources")
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.connected
 
 async def stored(api: Harness, app: App, **members: object) -> SwapChanged:
     swap = a_swap(app_id=app.id, **members)
-    await api.parts.store_swaps([a_message(swap)])
+    await api.parts.swaps.store_swaps([a_message(swap)])
     return swap
 
 
@@ -29,7 +29,7 @@ class TestConditionalReads:
 
         same = await api.client.get(path, headers=known)
         newer = swap.model_copy(update={"sequence": 2, "transactions": (an_input(),)})
-        await api.parts.store_swaps([a_message(newer)])
+        await api.parts.swaps.store_swaps([a_message(newer)])
         changed = await api.client.get(path, headers=known)
 
         assert (same.status_code, same.content) == (304, b"")

@@ -51,7 +51,7 @@ def a_new_swap(
 
 async def a_claim(api: Harness, key: str, *, is_lost: bool = False) -> Claim:
     claim = Claim(uuid4(), key, b"body", uuid4())
-    assert await api.parts.idempotency.claim(claim) is None
+    assert await api.parts.admission.idempotency.claim(claim) is None
     if is_lost:
         async with api.service.engine.begin() as connection:
             await connection.execute(f"UPDATE idempotency SET claim = uuidv7() WHERE key = '{key}'")

@@ -163,7 +163,7 @@ async def api(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncI
     """Allow more changes a minute: each operation gets a tenant, by invitations of one client."""
     rates = {"creates": 10_000}
     harness = start(database_url, redis_url, catalogue_file, rates=rates)
-    await harness.parts.offers.deposit_addresses.refresh()
+    await harness.parts.funding.offers.deposit_addresses.refresh()
     yield harness
     await harness.stop()
 
@@ -172,7 +172,7 @@ async def api(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncI
 async def webhooks(api: Harness) -> FakeWebhooks:
     fake = FakeWebhooks()
     api.parts.management.manage_webhooks._endpoints = fake
-    await api.parts.offers.gasless.refresh()
+    await api.parts.funding.offers.gasless.refresh()
     return fake
 
 

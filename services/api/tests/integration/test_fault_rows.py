@@ -232,7 +232,7 @@ async def test_m14_swaps_of_an_app_that_is_gone_reach_their_end(
         status="refunded",
         closed_at=AT,
     )
-    await api.parts.store_swaps([a_message(swap)])
+    await api.parts.swaps.store_swaps([a_message(swap)])
 
     [row] = await api.rows("SELECT status FROM swap")
     assert row.status == "refunded"

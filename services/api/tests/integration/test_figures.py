@@ -28,7 +28,7 @@ async def store(api: Harness, app_id: str, status: str, *, ago: timedelta, **mem
         sequence_number=uuid4().int % 2**53 or 1,
         **members,
     )
-    await api.parts.store_swaps([a_message(swap)])
+    await api.parts.swaps.store_swaps([a_message(swap)])
 
 
 async def completed(api: Harness, app_id: str, *, ago: timedelta, took: float) -> None:

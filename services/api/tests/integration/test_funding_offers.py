@@ -59,7 +59,7 @@ async def without_factory(
     """A service that began while no factory answered."""
     harness = start(database_url, redis_url, catalogue_file)
     harness.factories.is_away = True
-    await harness.parts.offers.deposit_addresses.refresh()
+    await harness.parts.funding.offers.deposit_addresses.refresh()
     yield harness
     await harness.stop()
 
@@ -92,7 +92,7 @@ class TestDepositAddresses:
     async def test_are_offered_once_it_has_and_from_then_on(self, without_factory: Harness) -> None:
         app = await without_factory.an_app()
         assert await sources(without_factory, app) == set()
-        offer = without_factory.parts.offers.deposit_addresses
+        offer = without_factory.parts.funding.offers.deposit_addresses
 
         for is_away in (False, True):
             without_factory.factories.is_away = is_away
@@ -111,7 +111,7 @@ class TestDepository:
 
     async def closed(self, api: Harness, *findings: str) -> None:
         api.depositories.against[NAME] = list(findings)
-        await api.parts.offers.depository.refresh()
+        await api.parts.funding.offers.depository.refresh()
 
     async def requests_of_each_kind(
         self, api: Harness, app: App, **changes: Any
@@ -155,7 +155,7 @@ class TestDepository:
     @pytest.mark.fault("G18")
     async def test_g18_the_other_ways_and_networks_go_on(self, api: Harness, app: App) -> None:
         before = await ways(api, app)
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
         await self.closed(api, IS_PAUSED)
 
         for other in (
@@ -249,7 +249,7 @@ class TestDepository:
         app = await plain.an_app()
         plain.depositories.against[NAME] = [IS_PAUSED]
 
-        await plain.parts.offers.refresh()
+        await plain.parts.funding.offers.refresh()
         refused = await plain.create(app, a_body())
         await plain.stop()
 

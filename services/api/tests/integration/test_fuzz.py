@@ -63,7 +63,7 @@ class Served:
         harness = start(*self._connections, limits_lifted=True)
         webhooks = FakeWebhooks()
         harness.parts.management.manage_webhooks._endpoints = webhooks
-        await harness.parts.offers.gasless.refresh()
+        await harness.parts.funding.offers.gasless.refresh()
         for _ in range(2):
             tenant = await a_tenant(harness, webhooks)
             # Its own key may be closed by what is tried: this one nobody can name.

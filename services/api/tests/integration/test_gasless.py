@@ -106,7 +106,7 @@ async def the_settler_says(api: Harness, data: Any, **members: Any) -> None:
         expires_at=datetime.fromisoformat(swap["created_date"]) + timedelta(hours=6),
         authorization=Authorization(**authorization),
     )
-    await api.parts.store_swaps([a_message(changed)])
+    await api.parts.swaps.store_swaps([a_message(changed)])
 
 
 async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
@@ -177,7 +177,7 @@ class TestCapabilities:
     async def test_change_what_networks_say_at_once(self, api: Harness, app: App) -> None:
         before = await api.get(app, "/networks")
         api.chains.against[USDC] = ["its EIP-712 domain is another"]
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
         after = await api.get(app, "/networks")
 
         assert before.text.count('"eip3009"') > after.text.count('"eip3009"')
@@ -185,7 +185,7 @@ class TestCapabilities:
     async def test_nothing_is_offered_before_the_chain_was_asked(self, api: Harness) -> None:
         api.chains.is_away = True
         app = await api.an_app()
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
 
         answer = await api.create(app, a_gasless_body())
 
@@ -196,7 +196,7 @@ class TestCapabilities:
         self, api: Harness, app: App
     ) -> None:
         api.chains.against[USDC] = ["its EIP-712 domain is not what the catalogue says"]
-        await api.parts.offers.gasless.refresh()
+        await api.parts.funding.offers.gasless.refresh()
 
         answer = await api.create(app, a_gasless_body())
 

@@ -374,7 +374,7 @@ class TestPricing:
         app = await api.an_app()
 
         before = await api.get(app, "/networks")
-        await api.parts.refresh_prices.refresh()
+        await api.parts.swaps.refresh_prices.refresh()
         after = await api.get(app, "/networks?network_types=evm,solana")
         none = await api.get(app, "/networks?network_types=solana&network_types=ton")
 
@@ -387,10 +387,10 @@ class TestPricing:
 
     async def test_networks_stand_while_the_quoter_is_away(self, api: Harness) -> None:
         app = await api.an_app()
-        await api.parts.refresh_prices.refresh()
+        await api.parts.swaps.refresh_prices.refresh()
         api.quoter.is_away = True
 
-        await api.parts.refresh_prices.refresh()
+        await api.parts.swaps.refresh_prices.refresh()
 
         networks = (await api.get(app, "/networks")).json()["data"]
         assert networks[0]["token"]["price_in_usd"] == 3000

@@ -137,7 +137,7 @@ class TestIdempotencyKey:
             )
         await api.create(app, a_body(), key="new")
 
-        await api.parts.idempotency.forget_old()
+        await api.parts.admission.idempotency.forget_old()
 
         assert [row.key for row in await api.rows("SELECT key FROM idempotency")] == ["new"]
 
@@ -256,7 +256,7 @@ class TestALostCommit:
     ) -> AsyncIterator[tuple[CuttingProxy, Harness]]:
         async with cutting_proxy(database_url) as (proxy, through):
             api = start(through, redis_url, catalogue_file)
-            await api.parts.offers.deposit_addresses.refresh()
+            await api.parts.funding.offers.deposit_addresses.refresh()
             yield proxy, api
             await api.stop()
 

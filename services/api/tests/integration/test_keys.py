@@ -43,7 +43,7 @@ class TestKeys:
         app = await api.an_app()
         later = datetime.now(UTC) + timedelta(hours=1)
         ending = await api.another_key(app, KeyKind.SECRET, expires_at=later)
-        api.parts.callers._clock = lambda: later
+        api.parts.admission.callers._clock = lambda: later
 
         answer = await api.post(ending, f"/swaps/{uuid4()}/authorize", {})
 
@@ -64,7 +64,7 @@ class TestKeys:
         app = await api.an_app()
         await api.get(app, "/health")
 
-        await api.parts.callers.save_uses()
+        await api.parts.admission.callers.save_uses()
 
         (row,) = await api.rows("SELECT last_used_at FROM api_key")
         assert row.last_used_at is not None
@@ -78,7 +78,7 @@ class TestKeys:
         await api.get(app, "/health")
         url = make_url(database_url).set(port=1).render_as_string(hide_password=False)
         away = create_engine(SecretStr(url), application_name="away")
-        monkeypatch.setattr(api.parts.callers, "_engine", away)
+        monkeypatch.setattr(api.parts.admission.callers, "_engine", away)
 
         statuses = [
             (await api.get(key, path)).status_code

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.connected
 
 async def store(api: Harness, app_id: str, **members: object) -> str:
     swap = a_swap(swap_id=uuid4(), app_id=UUID(app_id), **members)
-    await api.parts.store_swaps([a_message(swap)])
+    await api.parts.swaps.store_swaps([a_message(swap)])
     return str(swap.swap_id)
 
 

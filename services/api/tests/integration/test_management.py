@@ -338,7 +338,9 @@ class TestApps:
 
         assert code(answer) == (404, "NOT_FOUND")
         assert "POST" in {
-            method for method, path, _ in api.parts.door.routes() if path.endswith("/limits")
+            method
+            for method, path, _ in api.parts.operator_routes.routes()
+            if path.endswith("/limits")
         }
 
     async def test_get_their_fee_from_the_operator_alone(self, api: Harness, owner: Person) -> None:

@@ -32,7 +32,7 @@ class TestHead:
     async def test_is_answered_like_get_without_a_body_everywhere(self, api: Harness) -> None:
         app = await api.an_app()
         swap = a_swap(app_id=app.id)
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
         paths = [one.path for one in api.parts.endpoints if one.method == "GET"]
 
         for template in (*paths, *PUBLIC):
@@ -74,7 +74,7 @@ class TestHead:
     async def test_waits_for_no_event_of_a_swap(self, api: Harness) -> None:
         app = await api.an_app()
         swap = a_swap(app_id=app.id)
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
 
         async with asyncio.timeout(5):
             answer = await api.client.head(

@@ -36,7 +36,7 @@ async def start_bounded(
             deposit_addresses_per_network=PER_NETWORK,
         )
         started.append(harness)
-        await harness.parts.offers.deposit_addresses.refresh()
+        await harness.parts.funding.offers.deposit_addresses.refresh()
         return harness
 
     yield start_one

@@ -69,7 +69,7 @@ async def test_k18_what_is_overtaken_by_a_later_change_of_its_swap_changes_nothi
         if any(message.body.sequence == 1 for message in messages):
             is_held.set()
             await may_go_on.wait()
-        await api.parts.store_swaps(messages)
+        await api.parts.swaps.store_swaps(messages)
 
     async def completed(at_least: int) -> bool:
         [row] = await api.rows("SELECT count(*) FROM swap WHERE status = 'completed'")

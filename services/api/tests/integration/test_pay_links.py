@@ -25,7 +25,7 @@ HIDDEN = ("fee", "reference", "order-1", "app_id", "sequence_number", "path", "s
 
 async def stored(api: Harness, app: App, **members: object) -> SwapChanged:
     swap = a_swap(app_id=app.id, **members)
-    await api.parts.store_swaps([a_message(swap)])
+    await api.parts.swaps.store_swaps([a_message(swap)])
     return swap
 
 
@@ -180,7 +180,7 @@ class TestReads:
 
         same = await api.client.get(path, headers=known)
         newer = swap.model_copy(update={"sequence": 2, "transactions": (an_input(),)})
-        await api.parts.store_swaps([a_message(newer)])
+        await api.parts.swaps.store_swaps([a_message(newer)])
         changed = await api.client.get(path, headers=known)
 
         assert (same.status_code, changed.status_code) == (304, 200)

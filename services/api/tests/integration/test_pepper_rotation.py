@@ -45,7 +45,7 @@ async def last(database_url: str, redis_url: str, catalogue_file: Path) -> Async
 
 async def status(api: Harness, app: App) -> int:
     """Ask with a key, as a process does that has cached nothing."""
-    api.parts.callers._remembered.clear()
+    api.parts.admission.callers._remembered.clear()
     return (await api.get(app, "/health")).status_code
 
 
@@ -112,8 +112,8 @@ async def test_a_key_is_known_to_all_who_ask_at_once_in_both_kinds_of_process(
     app = await api.an_app()
 
     async def is_known(process: Harness) -> bool:
-        process.parts.callers._remembered.clear()
-        return await process.parts.callers.find(app.key) is not None
+        process.parts.admission.callers._remembered.clear()
+        return await process.parts.admission.callers.find(app.key) is not None
 
     for _ in range(20):
         lookups = [is_known(process) for process in (before, after, before, after)]

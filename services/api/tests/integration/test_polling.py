@@ -96,7 +96,7 @@ async def polling(api: Harness, app: App, swaps: Sequence[SwapChanged]) -> Async
 
 async def stored(api: Harness, app: App, number: int) -> list[SwapChanged]:
     swaps = [a_swap(app_id=app.id) for _ in range(number)]
-    await api.parts.store_swaps([a_message(swap) for swap in swaps])
+    await api.parts.swaps.store_swaps([a_message(swap) for swap in swaps])
     return swaps
 
 
@@ -126,7 +126,7 @@ async def test_each_is_told_of_its_own_swap_and_many_share_a_lookup(
             ]
             trips = round_trips(redis) - before
         changed = {str(swap.swap_id) for swap in swaps[::10]}
-        await api.parts.store_swaps(
+        await api.parts.swaps.store_swaps(
             [
                 a_message(swap.model_copy(update={"sequence": 2, "transactions": (an_input(),)}))
                 for swap in swaps[::10]

@@ -31,7 +31,7 @@ class TestSwapChanged:
             status="ls_transfer_pending",
         )
 
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
 
         assert (await shown(api, app, swap))["status"] == "ls_transfer_pending"
 
@@ -40,7 +40,7 @@ class TestSwapChanged:
         messages = [a_message(a_swap(app_id=app.id, transactions=(an_input(),))) for _ in range(5)]
         round_trips.clear()
 
-        await api.parts.store_swaps(messages)
+        await api.parts.swaps.store_swaps(messages)
 
         assert round_trips == [2, 3]  # BEGIN with the marks; swaps and hashes with COMMIT
 
@@ -54,10 +54,10 @@ class TestSwapChanged:
         order = [a_message(swap) for swap in (fifth, fourth, first)]
 
         if together:
-            await api.parts.store_swaps(order)
+            await api.parts.swaps.store_swaps(order)
         else:
             for message in order:
-                await api.parts.store_swaps([message])
+                await api.parts.swaps.store_swaps([message])
 
         assert (await shown(api, app, first))["status"] == "completed"
 
@@ -72,7 +72,7 @@ class TestSwapChanged:
             expires_at=later,
         )
 
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
 
         answer = await api.get(app, f"/swaps/{swap.swap_id}/deposit_actions")
         (step,) = answer.json()["data"]
@@ -83,7 +83,7 @@ class TestSwapChanged:
         message = a_message(a_swap(app_id=app.id, transactions=(an_input(),)))
 
         for _ in range(3):
-            await api.parts.store_swaps([message])
+            await api.parts.swaps.store_swaps([message])
 
         assert len(await api.rows("SELECT * FROM inbox")) == 1
         assert len(await api.rows("SELECT * FROM transaction_hash")) == 1
@@ -94,7 +94,7 @@ class TestSwapChanged:
         newer = [swap.model_copy(update={"sequence": 2}) for swap in swaps]
 
         with api.statements() as seen:
-            await api.parts.store_swaps([a_message(swap) for swap in (*swaps, *newer)])
+            await api.parts.swaps.store_swaps([a_message(swap) for swap in (*swaps, *newer)])
 
         assert len(seen.texts) == 3
         assert seen.commits == 1
@@ -106,7 +106,7 @@ class TestConfirmations:
     async def test_follow_the_watched_head(self, api: Harness, database: object) -> None:
         app = await api.an_app()
         swap = a_swap(app_id=app.id, transactions=(an_input(block_number=7),))
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
 
         before = await shown(api, app, swap)
         await _watch(database, head=8)
@@ -121,7 +121,7 @@ class TestConfirmations:
     async def test_are_read_once_for_many_reads(self, api: Harness) -> None:
         app = await api.an_app()
         swap = a_swap(app_id=app.id, transactions=(an_input(),))
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
         await shown(api, app, swap)
 
         with api.statements() as seen:
@@ -137,7 +137,7 @@ class TestByTransactionHash:
         app = await api.an_app()
         output = an_input(type="output", transaction_hash="0x" + "cd" * 32)
         swap = a_swap(app_id=app.id, transactions=(an_input(), output))
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
 
         for name in (HASH, "0x" + "CD" * 32):
             answer = await api.get(app, f"/swaps/by_transaction_hash/{name}")
@@ -149,7 +149,7 @@ class TestByTransactionHash:
         newer = a_swap(
             app_id=app.id, transactions=(an_input(),), created_at=AT + timedelta(seconds=1)
         )
-        await api.parts.store_swaps([a_message(newer), a_message(older)])
+        await api.parts.swaps.store_swaps([a_message(newer), a_message(older)])
 
         answer = await api.get(app, f"/swaps/by_transaction_hash/{HASH}")
 
@@ -166,7 +166,7 @@ class TestList:
     async def test_is_newest_first_in_pages(self, api: Harness) -> None:
         app = await api.an_app()
         swaps = [a_swap(app_id=app.id, created_at=AT + timedelta(seconds=n)) for n in range(5)]
-        await api.parts.store_swaps([a_message(swap) for swap in swaps])
+        await api.parts.swaps.store_swaps([a_message(swap) for swap in swaps])
 
         pages = [await api.get(app, f"/swaps?page={page}&page_size=2") for page in (1, 2, 3, 4)]
 
@@ -186,7 +186,7 @@ class TestList:
         mine = a_swap(app_id=app.id, source_address=BOB, reference_id="mine")
         expired = a_swap(app_id=app.id, status="expired", created_at=AT + timedelta(hours=1))
         paying = a_swap(app_id=app.id, status="ls_transfer_pending", refund_address=BOB)
-        await api.parts.store_swaps([a_message(swap) for swap in (mine, expired, paying)])
+        await api.parts.swaps.store_swaps([a_message(swap) for swap in (mine, expired, paying)])
 
         async def ids(query: str) -> set[str]:
             answer = await api.get(app, f"/swaps?{query}")
@@ -227,7 +227,7 @@ class TestList:
 
     async def test_internal_needs_addresses(self, api: Harness) -> None:
         app = await api.an_app()
-        await api.parts.store_swaps([a_message(a_swap(app_id=app.id))])
+        await api.parts.swaps.store_swaps([a_message(a_swap(app_id=app.id))])
 
         nothing = await api.get(app, "/swaps/internal")
         found = await api.get(app, f"/swaps/internal?addresses={ALICE}")

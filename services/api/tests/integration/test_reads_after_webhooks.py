@@ -46,7 +46,7 @@ async def app(api: Harness) -> App:
 async def paid(api: Harness, app: App) -> SwapChanged:
     """Return a swap whose deposit is known here."""
     swap = a_swap(app_id=app.id, status="ls_transfer_pending", transactions=(an_input(),))
-    await api.parts.store_swaps([a_message(swap)])
+    await api.parts.swaps.store_swaps([a_message(swap)])
     return swap
 
 
@@ -76,7 +76,7 @@ async def test_a_read_waits_for_what_is_decided(
         while looks(seen) < 2:  # noqa: ASYNC110  # nobody says when
             await asyncio.sleep(0.001)
         assert not reading.done()
-        await api.parts.store_swaps([a_message(after)])
+        await api.parts.swaps.store_swaps([a_message(after)])
 
         assert await reading == "completed"
 

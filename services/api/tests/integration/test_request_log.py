@@ -32,7 +32,7 @@ async def a_reader(api: Harness, app: App) -> Person:
 
 
 async def recorded(api: Harness, reader: Person, app: App, **query: Any) -> list[dict[str, Any]]:
-    await api.parts.record_requests.save()
+    await api.parts.request_log.record_requests.save()
     answer = await reader.get(f"/apps/{app.id}/requests", params=query)
     assert answer.status_code == 200, answer.text
     return list(answer.json()["data"])
@@ -120,7 +120,7 @@ class TestRequestLog:
         await owner.get("/me")
         await api.client.get("/api/v2/health")
         await api.client.get("/api/v2/health", headers={"X-SVC-APIKEY": "svc_test_unknown"})
-        await api.parts.record_requests.save()
+        await api.parts.request_log.record_requests.save()
 
         assert await api.rows("SELECT id FROM request_record") == []
 
@@ -147,7 +147,7 @@ class TestRequestLog:
             await api.get(app, "/health")
         assert seen.texts == []
         with api.statements() as seen:
-            await api.parts.record_requests.save()
+            await api.parts.request_log.record_requests.save()
         assert len(seen.texts) == 1
 
 

@@ -32,7 +32,7 @@ class Shop:
 
     async def actor(self) -> Actor:
         """Return the other owner as a request knows them that has just come."""
-        return await self.api.parts.management.identify_member(self.other.token)
+        return await self.api.parts.admission.identify_member(self.other.token)
 
     async def changes(self) -> int:
         [row] = await self.api.rows("SELECT count(*) AS entries FROM audit_entry")

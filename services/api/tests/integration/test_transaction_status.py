@@ -65,7 +65,7 @@ async def hint(api: Harness, app: App, transaction_id: str = HASH, **changes: An
 class TestOfASwap:
     async def test_is_the_swaps_and_no_node_is_asked(self, api: Harness, app: App) -> None:
         swap = a_swap(app_id=app.id, transactions=(an_input(),))
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
         api.transactions.located[ETHEREUM, HASH] = REVERTED
 
         found = await status(api, app, HASH.upper().replace("X", "x"))
@@ -75,7 +75,7 @@ class TestOfASwap:
 
     async def test_on_another_network_is_looked_up_there(self, api: Harness, app: App) -> None:
         swap = a_swap(app_id=app.id, transactions=(an_input(),))
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
 
         assert (await look_up(api, app, HASH, "BASE_DEVNET")).status_code == 404
         assert api.transactions.requests == [("BASE_DEVNET", HASH)]
@@ -186,7 +186,9 @@ class TestWhileNoNodeAnswers:
         assert answer.headers["retry-after"] == "1"
 
     async def test_a_swaps_is_read_all_the_same(self, api: Harness, app: App) -> None:
-        await api.parts.store_swaps([a_message(a_swap(app_id=app.id, transactions=(an_input(),)))])
+        await api.parts.swaps.store_swaps(
+            [a_message(a_swap(app_id=app.id, transactions=(an_input(),)))]
+        )
         api.transactions.is_away = True
 
         assert (await status(api, app)).status == "pending"
@@ -203,7 +205,7 @@ class TestOfAnotherTenants:
         theirs, unknown = await api.an_app(), "0x" + uuid4().hex * 2
         hinted = "0x" + "ee" * 32
         swap = a_swap(app_id=theirs.id, transactions=(an_input(),))
-        await api.parts.store_swaps([a_message(swap)])
+        await api.parts.swaps.store_swaps([a_message(swap)])
         await hint(api, theirs, hinted)
         if located is not None:
             for one in (HASH, hinted, unknown):

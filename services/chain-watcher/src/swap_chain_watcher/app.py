@@ -103,8 +103,7 @@ async def add_to(
         NetworkParts(service, chain, group, policy_of(chain, group, is_live=is_live), work, watches)
         for chain in chains
     ]
-    checks = {one.network.name: one.add() for one in networks}
-    take_back_logs = {one.network.name: one.take_back_logs() for one in networks}
+    added = {one.network.name: one.add() for one in networks}
     policies = [one.policy for one in networks]
     report_trust = ReportTrust(PostgresTrust(service.engine), policies)
     service.every("report-trust", group.report_interval, _without_result(report_trust))
@@ -124,7 +123,11 @@ async def add_to(
     network_routes.add_routes(
         service,
         report_networks=report_networks,
-        resume_network=ResumeNetwork(watches, checks=checks, take_back_logs=take_back_logs),
+        resume_network=ResumeNetwork(
+            watches,
+            checks={name: checks for name, (checks, _) in added.items()},
+            take_back_logs={name: take_back_logs for name, (_, take_back_logs) in added.items()},
+        ),
         resuming_needs_two=group.resuming_needs_two,
     )
 
@@ -167,25 +170,27 @@ class NetworkParts:
     def network(self) -> Network:
         return self.chain.network
 
-    def add(self) -> Sequence[Check]:
-        """Add the loops to the process; return what a resume of the network checks."""
+    def add(self) -> tuple[Sequence[Check], TakeBackLogs]:
+        """Add the loops to the process; return what a resume of the network checks and runs."""
         observe.trust_configured(self.policy, len(self.chain.providers))
         open_watch, run_second_look = self._follow(), self._run_second_look()
         deny_rises = DenyRises(
             self.work, self.watches, self.chain.verifying_reader, clock=self.service.clock
         )
+        addresses = self._followed(self.chain.verified_watched)
         if self.policy.has_second_provider:
-            self._verify(deny_rises)
-        return open_watch.check_final, run_second_look.check, deny_rises.check
+            self._verify(deny_rises, addresses)
+        checks = open_watch.check_final, run_second_look.check, deny_rises.check
+        return checks, self._take_back_logs(addresses)
 
-    def take_back_logs(self) -> TakeBackLogs:
+    def _take_back_logs(self, addresses: FollowedAddresses) -> TakeBackLogs:
         return TakeBackLogs(
             self.work,
             self.watches,
             self.chain.verifying_reader,
             policy=self.policy,
             clock=self.service.clock,
-            addresses=self._followed(self.chain.verified_watched),
+            addresses=addresses,
         )
 
     def _follow(self) -> OpenWatch:
@@ -278,14 +283,14 @@ class NetworkParts:
         self.service.lead(f"check:{self.network.name}", look)
         return run_second_look
 
-    def _verify(self, deny_rises: DenyRises) -> None:
+    def _verify(self, deny_rises: DenyRises, addresses: FollowedAddresses) -> None:
         verify_deposits = VerifyDeposits(
             self.work,
             self.watches,
             self.chain.verifying_reader,
             policy=self.policy,
             clock=self.service.clock,
-            addresses=self._followed(self.chain.verified_watched),
+            addresses=addresses,
         )
         new_movements = self.service.wakes.on(verification_channel(self.network.name))
 

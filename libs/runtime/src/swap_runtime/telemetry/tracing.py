@@ -15,19 +15,21 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import blake2b
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from swap_contracts.envelope import Envelope
 
 TRACE_ID: Final = re.compile(rb'"trace_id": ?"([0-9a-f-]{32,36})"')
 HALF: Final = 2**64 - 1  # of a trace id; the bits of a span id
+T = TypeVar("T")
 Attributes = Mapping[str, str | int]
+Times = tuple[int, int]  # when a span began and ended
 Link = tuple[int, int]  # the ids of a trace and of a span
 
 
@@ -220,32 +222,30 @@ def serving(position: Position, name: Callable[[], str], attributes: Attributes)
         yield
 
 
-@contextmanager
 def _recorded(
     name: Callable[[], str], kind: Kind, position: Position, attributes: Attributes
+) -> AbstractContextManager[None]:
+    def record(times: Times, error: str | None) -> None:
+        ids = position.trace_id, position.span_id, position.parent_id
+        _record(Span(name(), kind, *ids, *times, attributes, position.links, error))
+
+    return _measured(_position, position, record)
+
+
+@contextmanager
+def _measured(
+    variable: ContextVar[T], value: T, record: Callable[[Times, str | None], None]
 ) -> Iterator[None]:
-    token, began, error = _position.set(position), now(), None
+    """Set the variable meanwhile; at the end, record the times and the error's class."""
+    token, began, error = variable.set(value), now(), None
     try:
         yield
     except BaseException as raised:
         error = type(raised).__name__
         raise
     finally:
-        _position.reset(token)
-        _record(
-            Span(
-                name(),
-                kind,
-                position.trace_id,
-                position.span_id,
-                position.parent_id,
-                began,
-                now(),
-                attributes,
-                position.links,
-                error,
-            )
-        )
+        variable.reset(token)
+        record((began, now()), error)
 
 
 @contextmanager
@@ -264,22 +264,19 @@ def processing(topic: str, consumer: str, envelopes: Sequence[Envelope[Any]]) ->
         if (trace := trace_number(each.trace_id)) is not None
     ]
     batch = Processing(consumer, dict(traced))
-    token, began, error = _processing.set(batch), now(), None
-    try:
+
+    def record(times: Times, error: str | None) -> None:
+        _record_batch(topic, batch, traced, times, error)
+
+    with _measured(_processing, batch, record):
         yield
-    except BaseException as raised:
-        error = type(raised).__name__
-        raise
-    finally:
-        _processing.reset(token)
-        _record_batch(topic, batch, traced, (began, now()), error)
 
 
 def _record_batch(
     topic: str,
     batch: Processing,
     traced: Iterable[tuple[int, UUID]],
-    times: tuple[int, int],
+    times: Times,
     error: str | None,
 ) -> None:
     name, consumer = f"process {topic}", batch.consumer

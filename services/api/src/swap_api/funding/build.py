@@ -93,7 +93,7 @@ class Funding:
     attachments: AttachmentEndpoints
 
 
-def build_funding(
+def build(
     service: Service,
     group: ApiGroup,
     catalogue: Catalogue,

@@ -1,4 +1,4 @@
-"""Builds what manages organizations: a part of the wiring with a page of its own."""
+"""Builds what manages organizations: apps, keys, members and webhook endpoints."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TypedDict
 
-from swap_api.admission.store.access_tokens import PostgresAccessTokens
-from swap_api.admission.store.callers import KeyHashes
-from swap_api.admission.store.pepper_rotation import PostgresPepperRotation
-from swap_api.admission.usecases.identify_member import IdentifyMember
+from swap_api.admission.build import AdmissionParts
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.management.decide.bounds import Bounds
 from swap_api.management.http.app_limits import AppLimitEndpoints
@@ -57,7 +54,6 @@ class Management:
     manage_keys: ManageKeys
     manage_members: ManageMembers
     manage_webhooks: ManageWebhooks
-    identify_member: IdentifyMember
     notifier: NotifierEndpoints
     read_figures: ReadFigures
     read_app_limits: ReadAppLimits
@@ -87,19 +83,18 @@ class Management:
         )
 
 
-def build_management(
+def build(
     service: Service,
     group: ApiGroup,
     catalogue: Catalogue,
-    hashes: KeyHashes,
+    admission: AdmissionParts,
     *,
     swaps: PostgresSwaps,
     new_id: NewId,
 ) -> Management:
-    clock = service.clock
+    clock, hashes = service.clock, admission.hashes
     partners, members = PostgresPartners(service.engine), PostgresMembers(service.engine)
     bounds = Bounds(group.bounds.model_dump())
-    rotation = PostgresPepperRotation(service.engine, hashes)
     token = group.notifier_token
     if not token.get_secret_value():
         token = service.settings.operator.token
@@ -125,21 +120,15 @@ def build_management(
             new_id=new_id,
             new_secret=secrets.token_bytes,
             hash_token=hashes,
-            rehash_token=rotation,
+            rehash_token=admission.rotation,
         ),
         manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
-        identify_member=IdentifyMember(
-            PostgresAccessTokens(service.engine),
-            hash_token=hashes,
-            rotation=rotation,
-            clock=clock,
-        ),
         notifier=notifier,
         read_figures=ReadFigures(PostgresFigures(service.engine), partners, clock=clock),
         read_app_limits=ReadAppLimits(
             swaps,
             partners,
-            rates=group.rates.rule(),
+            rates=admission.rates,
             maxima=Maxima.of(group),
             networks=[
                 network.name

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from swap_api.admission.decide.link_tokens import HmacLinkTokens
+from swap_api.admission.build import AdmissionParts
 from swap_api.funding.build import Funding
-from swap_api.model.keys import Environment
 from swap_api.pay_links.adapters.pay_rendering import JsonPayRendering
 from swap_api.pay_links.http.pay import PayEndpoints
 from swap_api.pay_links.store.frame_origins import PostgresFrameOrigins
@@ -19,17 +18,17 @@ from swap_api.swaps.store.refund_addresses import PostgresRefundAddresses
 from swap_runtime.postgres.database import Engine
 
 
-def build_pay_links(
+def build(
     engine: Engine,
     group: ApiGroup,
-    *,
     lookups: Lookups,
+    admission: AdmissionParts,
+    *,
     funding: Funding,
     swaps: Swaps,
-    tokens: HmacLinkTokens,
-    environment: Environment,
 ) -> PayEndpoints:
-    rendering = JsonPayRendering(swaps.rendering)
+    rendering, tokens = JsonPayRendering(swaps.rendering), admission.link_tokens
+    environment = admission.keyless_caller.environment
     return PayEndpoints(
         make_link=MakeLink(lookups.swaps, tokens, rendering, page_url=group.pay_page_url),
         open_link=OpenLink(lookups.swaps, tokens, environment=environment),

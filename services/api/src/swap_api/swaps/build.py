@@ -153,6 +153,7 @@ class SwapsBuilding:
         )
         self._set_refund_address = SetRefundAddress(
             catalogue,
+            lookups.swaps,
             refund_addresses=PostgresRefundAddresses(service.engine),
             own_addresses=PostgresOwnAddresses(service.engine),
             clock=service.clock,
@@ -229,7 +230,7 @@ class SwapsBuilding:
             ),
             list_swaps=ListSwaps(swaps, heads, self._rendering),
             set_refund_address=self._set_refund_address,
-            speed_up_deposit=SpeedUpDeposit(self._hints, clock=self._clock),
+            speed_up_deposit=SpeedUpDeposit(swaps, self._hints, clock=self._clock),
         )
 
     def _history_endpoints(self, transactions: ChainTransactions) -> HistoryEndpoints:

@@ -5,7 +5,9 @@ at an identity provider that has begun.
 from __future__ import annotations
 
 import hmac
+import secrets
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
@@ -19,6 +21,7 @@ NAME: Final = "swap"
 KINDS: Final = ("session", "form", "app", "oidc")
 APP_SECONDS: Final = 365 * 86400
 TOKEN_MAX: Final = 128
+SECRET_BYTES: Final = 32
 OIDC_SECONDS: Final = 600
 OIDC_MAX: Final = 3072
 OIDC_FIELDS: Final = ("secret", "target", "invitation")
@@ -51,8 +54,18 @@ class Cookies:
     def write_session(self, response: Response, token: str) -> None:
         self._write(response, self._session, token)
 
-    def write_form(self, response: Response, secret: str) -> None:
-        self._write(response, self._form, secret)
+    def bind_form(self, request: Request, render: Callable[[str], Response]) -> Response:
+        """Render a form that carries the token of the form cookie; a browser without one gets it.
+
+        :param render: makes the page with the token.
+        """
+        secret = self.form(request)
+        if secret:
+            return render(form_token(secret))
+        fresh = secrets.token_urlsafe(SECRET_BYTES)
+        response = render(form_token(fresh))
+        self._write(response, self._form, fresh)
+        return response
 
     def remove_session(self, response: Response) -> None:
         self._remove(response, self._session)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -12,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.accounts import AccountRefused
 from swap_dashboard.domain.paths import own_path
-from swap_dashboard.http.cookies import Cookies, form_token
+from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.visitors import Visitor, Visitors
@@ -32,7 +31,6 @@ WRONG: Final = "No account has this email with this password."
 WRONG_CODE: Final = "The code is wrong, or was used already."
 CODE_ENDED: Final = "This took too long. Sign in again."
 LINK_ENDED: Final = "This link was used already, or it expired. Ask for another one."
-SECRET_BYTES: Final = 32
 
 
 class SignInPages:
@@ -233,17 +231,10 @@ class SignInPages:
         title: str,
         status: int = 200,
     ) -> Response:
-        """Render a form that is bound to the form cookie of the browser."""
-        secret = self._cookies.form(request)
-        fresh = "" if secret else secrets.token_urlsafe(SECRET_BYTES)
         empty = {"problem": None, "email": "", "provider_name": self._provider_name}
-        response = self._layout.plain(
-            page,
-            {**empty, **values},
-            title=title,
-            status=status,
-            form_token=form_token(secret or fresh),
+        return self._cookies.bind_form(
+            request,
+            lambda form_token: self._layout.plain(
+                page, {**empty, **values}, title=title, status=status, form_token=form_token
+            ),
         )
-        if fresh:
-            self._cookies.write_form(response, fresh)
-        return response

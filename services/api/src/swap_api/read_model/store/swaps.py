@@ -119,6 +119,13 @@ class PostgresSwaps:
         """Return the app's newest swap that has the transaction."""
         return await self._finding_by_hash((app_id, transaction_hash.lower()))
 
+    async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
+        """Return the source network of a swap; None when the app has no such swap."""
+        values = {"app_id": app_id, "id": swap_id}
+        async with reading(self._engine) as connection:
+            network: str | None = await connection.scalar(SOURCE_NETWORK, values)
+        return network
+
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
         async with reading(self._engine) as connection:
             statements = page_statement(wanted), count_statement(wanted)

@@ -7,7 +7,6 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
-from swap_api.read_model.store.swaps import SOURCE_NETWORK
 from swap_runtime.clock import Clock
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
@@ -42,16 +41,6 @@ class PostgresHints:
     def __init__(self, engine: Engine, *, clock: Clock) -> None:
         self._engine = engine
         self._clock = clock
-
-    async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
-        """Return a swap's source network; None when the app has no such swap.
-
-        :raises Unavailable: when Postgres is unavailable.
-        """
-        values = {"app_id": app_id, "id": swap_id}
-        async with reading(self._engine) as connection:
-            network: str | None = await connection.scalar(SOURCE_NETWORK, values)
-        return network
 
     async def add(self, swap_id: UUID, transaction_hash: str, outgoing: Outgoing) -> bool:
         """Store the hint and its message; False for a repeated hint and for one beyond the limit.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from swap_api.read_model.store.swaps import SOURCE_NETWORK
 from swap_runtime.messaging.outbox import Outgoing, add_to_outbox
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import sql
@@ -22,13 +21,6 @@ class PostgresRefundAddresses:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-
-    async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
-        """Return where a swap's money comes from; None when the app has no such swap."""
-        values = {"app_id": app_id, "id": swap_id}
-        async with reading(self._engine) as connection:
-            network: str | None = await connection.scalar(SOURCE_NETWORK, values)
-        return network
 
     async def of_swap(self, swap_id: UUID) -> str | None:
         """Return the refund address of a swap, None while it is unset.

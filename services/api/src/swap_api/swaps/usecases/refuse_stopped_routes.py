@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from swap_api import observe
@@ -11,6 +12,25 @@ from swap_domain.catalogue import Network
 EVERYWHERE: Final = "*"
 
 
+class _Remembered:
+    """The networks of one kind of stop, as they were read last."""
+
+    def __init__(
+        self,
+        read: Callable[[], Awaitable[frozenset[str]]],
+        report_change: Callable[[Collection[str]], None],
+    ) -> None:
+        self._read = read
+        self._report_change = report_change
+        self.networks: frozenset[str] = frozenset()
+
+    async def refresh(self) -> None:
+        found = await self._read()
+        if found != self.networks:
+            self._report_change(found)
+        self.networks = found
+
+
 class RefuseStoppedRoutes:
     """Take no swaps whose payouts are stopped, or whose networks are closed to new swaps.
 
@@ -19,32 +39,17 @@ class RefuseStoppedRoutes:
     """
 
     def __init__(self, stops: PostgresPayoutStops) -> None:
-        self._stops = stops
-        self._known: frozenset[str] = frozenset()
-        self._sources: frozenset[str] = frozenset()
-        self._halted: frozenset[str] = frozenset()
-        self._closed: frozenset[str] = frozenset()
+        self._destinations = _Remembered(stops.current, observe.stops_changed)
+        self._sources = _Remembered(stops.sources, observe.source_stops_changed)
+        self._halted = _Remembered(stops.halted, observe.halts_changed)
+        self._closed = _Remembered(stops.closed, observe.closures_changed)
 
     async def refresh(self) -> None:
         """
         :raises Unavailable: when Postgres is away; what was known stands.
         """
-        found = await self._stops.current()
-        if found != self._known:
-            observe.stops_changed(found)
-        self._known = found
-        sources = await self._stops.sources()
-        if sources != self._sources:
-            observe.source_stops_changed(sources)
-        self._sources = sources
-        halted = await self._stops.halted()
-        if halted != self._halted:
-            observe.halts_changed(halted)
-        self._halted = halted
-        closed = await self._stops.closed()
-        if closed != self._closed:
-            observe.closures_changed(closed)
-        self._closed = closed
+        for one in (self._destinations, self._sources, self._halted, self._closed):
+            await one.refresh()
 
     def check(self, source: Network, destination: Network) -> None:
         """
@@ -53,11 +58,13 @@ class RefuseStoppedRoutes:
         """
         # The views of stops name closed networks too.
         for network in (source, destination):
-            if network.name in self._closed:
+            if network.name in self._closed.networks:
                 raise _refusal(f"{network.display_name} takes no new swaps for the moment")
-        if self._known & {destination.name, EVERYWHERE} or destination.name in self._halted:
+        halted = self._halted.networks
+        is_stopped = self._destinations.networks & {destination.name, EVERYWHERE}
+        if is_stopped or destination.name in halted:
             raise _refusal(f"Payouts to {destination.display_name} are paused for the moment")
-        if source.name in self._sources | self._halted:
+        if source.name in self._sources.networks | halted:
             raise _refusal(
                 f"Payouts for what comes from {source.display_name} are paused for the moment"
             )

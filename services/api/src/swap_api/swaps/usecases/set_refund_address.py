@@ -6,6 +6,7 @@ from swap_api import observe
 from swap_api.model.addresses import AddressRules, refuse_own
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import Invalid, NotFound
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.swaps.store.own_addresses import PostgresOwnAddresses
 from swap_api.swaps.store.refund_addresses import PostgresRefundAddresses
 from swap_api.swaps.usecases.screen_parties import ScreenParties
@@ -25,6 +26,7 @@ class SetRefundAddress:
     def __init__(
         self,
         catalogue: Catalogue,
+        swaps: PostgresSwaps,
         *,
         refund_addresses: PostgresRefundAddresses,
         own_addresses: PostgresOwnAddresses,
@@ -33,6 +35,7 @@ class SetRefundAddress:
     ) -> None:
         self._screen_parties = screen_parties
         self._catalogue = catalogue
+        self._swaps = swaps
         self._refund_addresses = refund_addresses
         self._own_addresses = own_addresses
         self._addresses = AddressRules(catalogue)
@@ -44,7 +47,7 @@ class SetRefundAddress:
         :raises Invalid: when another address was set before.
         :raises ApiRefusal: when it is no address on the source network.
         """
-        network_name = await self._refund_addresses.source_network(caller.app_id, swap_id)
+        network_name = await self._swaps.source_network(caller.app_id, swap_id)
         if network_name is None:
             raise NotFound
         network = self._catalogue.network(network_name)

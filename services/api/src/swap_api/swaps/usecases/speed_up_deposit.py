@@ -5,6 +5,7 @@ from uuid import UUID
 from swap_api import observe
 from swap_api.model.keys import Caller
 from swap_api.model.refusals import NotFound
+from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.swaps.store.hints import PostgresHints
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
@@ -20,7 +21,8 @@ class SpeedUpDeposit:
     transaction is told once, and of one swap a few.
     """
 
-    def __init__(self, hints: PostgresHints, *, clock: Clock) -> None:
+    def __init__(self, swaps: PostgresSwaps, hints: PostgresHints, *, clock: Clock) -> None:
+        self._swaps = swaps
         self._hints = hints
         self._clock = clock
 
@@ -28,7 +30,7 @@ class SpeedUpDeposit:
         """
         :raises NotFound: for an unknown id and for one of another tenant alike.
         """
-        network = await self._hints.source_network(caller.app_id, swap_id)
+        network = await self._swaps.source_network(caller.app_id, swap_id)
         if network is None:
             raise NotFound
         known_as = transaction_hash.lower()

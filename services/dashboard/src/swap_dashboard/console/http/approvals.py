@@ -14,8 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OperatorSession, OrderDraft
 from swap_dashboard.console.http.every_service import Gathered, gather_rows
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
     Cell,
@@ -29,7 +28,6 @@ from swap_dashboard.console.http.view import (
     moment,
     plain,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER)
@@ -63,12 +61,7 @@ async def list_proposals(api: OperatorApi) -> Gathered:
     return await gather_rows(api, "/approvals", "approvals", of=WITH_APPROVALS)
 
 
-class ApprovalPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class ApprovalPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/approvals", self.list_all),

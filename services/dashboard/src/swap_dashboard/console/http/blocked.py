@@ -11,8 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
 from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
@@ -28,7 +27,6 @@ from swap_dashboard.console.http.view import (
     moment,
     plain,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -38,12 +36,7 @@ EVERYWHERE: Final = "all networks"
 BLOCKING: Final = "No swap is offered or paid to them; their money becomes claimable."
 
 
-class BlockedPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class BlockedPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/blocked", self.list_all),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.units import Units, to_dollars
-from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
     Cell,
@@ -29,7 +29,6 @@ from swap_dashboard.console.http.view import (
     plain,
     seconds,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceName
 from swap_dashboard.http.rendering import duration
 
@@ -41,11 +40,7 @@ ENTRIES: Final = ("When", "Kind", "Network", ">Amount", "Swap")
 KINDS: Final = {"lost": "lost", "recovered": "found again", "refuel_lost": "refuel lost"}
 
 
-class BookPages:
-    def __init__(self, layout: Layout, visitors: Visitors) -> None:
-        self._layout = layout
-        self._visitors = visitors
-
+class BookPages(ConsolePages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/balances", self.balances),

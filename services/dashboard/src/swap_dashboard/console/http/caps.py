@@ -14,8 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft, Seen
 from swap_dashboard.console.domain.units import Units, to_dollars
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of, required
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, required
 from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
@@ -33,7 +32,6 @@ from swap_dashboard.console.http.view import (
     number,
     plain,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceName
 from swap_dashboard.http.rendering import duration
 
@@ -43,12 +41,7 @@ SHOWN: Final = ("units", "seconds", "set_at")  # a lifted or changed cap is anot
 DAY_SECONDS: Final = "86400"
 
 
-class CapPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class CapPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/caps", self.list_all),

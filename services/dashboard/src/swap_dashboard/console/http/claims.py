@@ -12,8 +12,13 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of, require_same, required
+from swap_dashboard.console.http.orders import (
+    OrderingPages,
+    find_row,
+    reason_of,
+    require_same,
+    required,
+)
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
     Cell,
@@ -27,7 +32,7 @@ from swap_dashboard.console.http.view import (
     link,
     plain,
 )
-from swap_dashboard.console.http.visitors import Visitor, Visitors
+from swap_dashboard.console.http.visitors import Visitor
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -35,12 +40,7 @@ SUSPENSE: Final = "suspense"  # it belongs to no swap
 WHOSE: Final = "How is it known whose it is"
 
 
-class ClaimPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class ClaimPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/claimables", self.list_all),

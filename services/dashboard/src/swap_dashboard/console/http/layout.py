@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.responses import HTMLResponse
 
 from swap_dashboard.console.http.view import View
-from swap_dashboard.console.http.visitors import Visitor
+from swap_dashboard.console.http.visitors import Visitor, Visitors
 from swap_dashboard.http.rendering import Pages
 
 
@@ -99,3 +99,11 @@ class Layout:
             "form_token": visitor.form_token,
         }
         return self._pages.render(f"console/{name}", {**around, **values}, status=status)
+
+
+class ConsolePages:
+    """A section of the console: pages that read."""
+
+    def __init__(self, layout: Layout, visitors: Visitors) -> None:
+        self._layout = layout
+        self._visitors = visitors

@@ -11,9 +11,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
-from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.view import Cell, Part, Table, View, moment, plain
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 EACH_MAX: Final = 50
@@ -22,11 +21,7 @@ TONES: Final = {"done": "good", "refused": "bad", "proposed": "warning", "failed
 DIGITS_MAX: Final = 18
 
 
-class LogPages:
-    def __init__(self, layout: Layout, visitors: Visitors) -> None:
-        self._layout = layout
-        self._visitors = visitors
-
+class LogPages(ConsolePages):
     def routes(self) -> Sequence[BaseRoute]:
         return [Route("/log", self.show)]
 

@@ -16,7 +16,7 @@ from swap_dashboard.console.domain.sessions import (
     OrderState,
     PendingOrder,
 )
-from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.layout import ConsolePages, Layout
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.view import View
@@ -86,6 +86,14 @@ class Orders:
         }
         view = View(title=order.draft.title)
         return self._layout.page(view, visitor, section="", name="order.html", **values)
+
+
+class OrderingPages(ConsolePages):
+    """A section of the console with pages that order something."""
+
+    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
+        super().__init__(layout, visitors)
+        self._orders = orders
 
 
 def _find(visitor: Visitor, request: Request) -> PendingOrder:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.approvals import list_proposals
-from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.parked import list_parked
 from swap_dashboard.console.http.stops import network_state
 from swap_dashboard.console.http.view import (
@@ -27,18 +27,13 @@ from swap_dashboard.console.http.view import (
     plain,
     seconds,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
 
 SETTLER: Final = ServiceName.SETTLER
 NOT_KNOWN: Final = "?"
 
 
-class OverviewPages:
-    def __init__(self, layout: Layout, visitors: Visitors) -> None:
-        self._layout = layout
-        self._visitors = visitors
-
+class OverviewPages(ConsolePages):
     def routes(self) -> Sequence[BaseRoute]:
         return [Route("/", self.show)]
 

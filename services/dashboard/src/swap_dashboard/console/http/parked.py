@@ -13,8 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, reason_of
+from swap_dashboard.console.http.orders import OrderingPages, reason_of
 from swap_dashboard.console.http.view import (
     Cell,
     OrderForm,
@@ -28,7 +27,6 @@ from swap_dashboard.console.http.view import (
     moment,
     plain,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 TONES: Final = {"parked": "bad", "unverified": "bad", "releasing": "warning"}
@@ -44,12 +42,7 @@ async def list_parked(api: OperatorApi) -> Gathered:
     return await gather_rows(api, "/parked", "parked")
 
 
-class ParkedPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class ParkedPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/parked", self.list_all),

@@ -12,8 +12,13 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.domain.units import Units
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of, require_same, required
+from swap_dashboard.console.http.orders import (
+    OrderingPages,
+    find_row,
+    reason_of,
+    require_same,
+    required,
+)
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.units import amount_of, read_units, token_of
 from swap_dashboard.console.http.view import (
@@ -29,7 +34,6 @@ from swap_dashboard.console.http.view import (
     moment,
     plain,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -37,12 +41,7 @@ QUEUE: Final = ("Payment", "Kind", "Network", ">Amount", "Swap", "Since", "Why i
 FEES: Final = ("Fee", "App", "Network", ">Owed")
 
 
-class PaymentPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class PaymentPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/payments", self.list_all),

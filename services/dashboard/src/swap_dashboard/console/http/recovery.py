@@ -11,8 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft, Seen
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
 from swap_dashboard.console.http.view import (
     Cell,
     OrderForm,
@@ -24,7 +23,6 @@ from swap_dashboard.console.http.view import (
     document,
     moment,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -39,12 +37,7 @@ FINISHING: Final = "It ends by itself once it is proven. What it holds is paid a
 CODES: Final = ("_id", "_hash", "address")
 
 
-class RecoveryPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class RecoveryPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/recovery", self.show),

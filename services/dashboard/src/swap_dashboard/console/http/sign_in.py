@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -19,13 +18,12 @@ from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceAway, Sessions
 from swap_dashboard.console.usecases.sign_in import SignIn, SignInBlocked, SignInRefused
 from swap_dashboard.domain.paths import own_path
-from swap_dashboard.http.cookies import Cookies, form_token
+from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.ports import Clock
 
 WRONG: Final = "No operator or viewer has this token, or it expired."
 AWAY: Final = "No service answers right now. Try again in a moment."
-SECRET_BYTES: Final = 32
 
 
 class SignInPages:
@@ -118,19 +116,13 @@ class SignInPages:
         return response
 
     def _form(self, request: Request, values: Mapping[str, Any], *, status: int = 200) -> Response:
-        """Render the form, bound to the form cookie of the browser."""
-        secret = self._cookies.form(request)
-        fresh = "" if secret else secrets.token_urlsafe(SECRET_BYTES)
-        response = self._layout.plain(
-            "sign_in.html",
-            {"problem": None, **values},
-            title="Operators",
-            status=status,
-            form_token=form_token(secret or fresh),
+        shown = {"problem": None, **values}
+        return self._cookies.bind_form(
+            request,
+            lambda form_token: self._layout.plain(
+                "sign_in.html", shown, title="Operators", status=status, form_token=form_token
+            ),
         )
-        if fresh:
-            self._cookies.write_form(response, fresh)
-        return response
 
 
 def to_id(text: str) -> UUID:

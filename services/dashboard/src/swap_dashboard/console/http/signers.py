@@ -10,8 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
 from swap_dashboard.console.http.view import (
     Cell,
     Field,
@@ -28,7 +27,6 @@ from swap_dashboard.console.http.view import (
     plain,
     seconds,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -36,12 +34,7 @@ COLUMNS: Final = ("Network", "Signer", "State", ">Next nonce", ">Open", "Oldest 
 USED_BY: Final = "Transactions that were not signed here and used its nonces, one a line"
 
 
-class SignerPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class SignerPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/signers", self.list_all),

@@ -11,8 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft, Seen
-from swap_dashboard.console.http.layout import Layout
-from swap_dashboard.console.http.orders import Orders, find_row, reason_of, required
+from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of, required
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
     Cell,
@@ -30,7 +29,6 @@ from swap_dashboard.console.http.view import (
     part_of,
     plain,
 )
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
 
 SETTLER: Final = ServiceName.SETTLER
@@ -44,12 +42,7 @@ RESUMING: Final = "It is refused while a node still contradicts what was publish
 TAKE_BACK: Final = "Transactions whose published logs were made up, one a line"
 
 
-class StopPages:
-    def __init__(self, layout: Layout, visitors: Visitors, orders: Orders) -> None:
-        self._layout = layout
-        self._visitors = visitors
-        self._orders = orders
-
+class StopPages(OrderingPages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/stops", self.list_all),

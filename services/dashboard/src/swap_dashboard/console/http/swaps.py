@@ -9,10 +9,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.http.layout import Layout
+from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.view import Cell, Part, Table, View, code, document, moment
-from swap_dashboard.console.http.visitors import Visitors
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -28,11 +27,7 @@ TITLES: Final = {
 CODES: Final = ("_id", "_address", "_hash", "token", "signer")
 
 
-class SwapPages:
-    def __init__(self, layout: Layout, visitors: Visitors) -> None:
-        self._layout = layout
-        self._visitors = visitors
-
+class SwapPages(ConsolePages):
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/stuck", self.list_stuck),
