@@ -67,7 +67,7 @@ class Steps:
 
 
 class Facts:
-    """Reads what happened to swaps, as somebody who may read everything."""
+    """Reads what happened to swaps, as the auditor."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -35,7 +35,7 @@ class Used:
 
     @property
     def disturbed(self) -> float:
-        """Return the share of the machine that somebody else had."""
+        """Return the share of the machine that other processes and other machines used."""
         return (self.other + self.stolen) / (self.wall * self.cores)
 
     @property

@@ -1,4 +1,4 @@
-"""What whoever waits sees: a moving line on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a moving line on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 

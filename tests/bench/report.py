@@ -1,4 +1,4 @@
-"""The numbers of a run: for a person, and as JSON for whoever compares."""
+"""The numbers of a run, as text and as JSON for comparisons."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ REPORT = pytest.StashKey[list[report.Line]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    :raises UsageError: where nobody has said whom to ask; that everything is skipped looks well.
+    :raises UsageError: without a deployment; a run with every test skipped would look green.
     """
     chosen = read_settings()
     if chosen is None or "secret" not in chosen.keys:

@@ -162,7 +162,7 @@ class Operator:
 
     def _send(self, method: str, service: str, path: str, **options: Any) -> httpx.Response:
         """
-        :raises Lacking: where nobody has said at which address the operator finds the service.
+        :raises Lacking: where no address of the service's operator port is configured.
         """
         if service not in self._urls:
             raise Lacking(f"no operator's access to the {service} was given")

@@ -45,7 +45,7 @@ class Settings:
 
 
 def read_settings() -> Settings | None:
-    """Return None where nobody has said which deployment to ask."""
+    """Return None where no deployment is configured."""
     options = {
         name.removeprefix("CONFORMANCE_").lower(): value
         for name, value in os.environ.items()

@@ -26,7 +26,7 @@ class Chain:
     def of(cls, network: Mapping[str, Any]) -> Chain:
         """Return a network's chain, at the node that everybody is told.
 
-        :raises Lacking: where nobody is told any.
+        :raises Lacking: where no node is configured.
         """
         if not network["node_url"]:
             raise Lacking(f"nobody is told a node of {network['name']}")

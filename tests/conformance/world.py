@@ -53,7 +53,7 @@ class Parties:
 
 
 class UnusedKey:
-    """A key that nobody has ever sent anything to.
+    """A new key; its address has no balance and no transaction.
 
     :raises Lacking: where nothing can sign.
     """

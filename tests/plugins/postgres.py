@@ -34,7 +34,7 @@ PASSWORD = "test"
 WITHOUT_ROOT = (
     ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
 )
-# Nobody misses a test database after a power cut.
+# A test database need not survive a power cut.
 FAST = (
     "fsync=off",
     "synchronous_commit=off",

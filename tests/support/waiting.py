@@ -42,7 +42,7 @@ async def until_here(
     what: str = THE_CONDITION,
     within: float = PATIENCE_SECONDS,
 ) -> T:
-    """Return the first answer that is true, of a condition that asks nobody else."""
+    """Return the first true result of a condition without I/O."""
 
     async def holds() -> T | None:
         return condition()

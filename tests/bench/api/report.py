@@ -133,7 +133,7 @@ def _show_polled(polled: Sequence[Polled], console: Console) -> None:
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
-    """Write the numbers for whoever compares."""
+    """Write the numbers as JSON for comparisons."""
     target = folder / "api.json"
     target.write_bytes(
         orjson.dumps(

@@ -299,7 +299,7 @@ async def _expect(asking: Any, status: int = OK) -> None:
 
 
 def _quoter_url(stack: Mapping[str, Any]) -> str:
-    """Return where the api asks for prices: that port is nobody else's business."""
+    """Return the quoter's URL from the api's environment: stack.json does not name that port."""
     [pid] = [service["pid"] for service in stack["services"] if service["name"] == "api"]
     variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     environment = dict(one.split(b"=", 1) for one in variables if b"=" in one)
