@@ -70,7 +70,7 @@ class TestOneHead:
     FIRST = 'revision = "0001"\ndown_revision = None\n'
 
     @pytest.mark.parametrize(
-        ("files", "said"),
+        ("files", "message"),
         [
             ({"0001": FIRST, "0002": 'revision = "0002"\ndown_revision = "0001"\n'}, ""),
             (
