@@ -75,8 +75,8 @@ class Quoter:
         raise NotImplementedError
 
 
-class Kept:
-    """Keeps what is created, and whatever else a creation asks of a database."""
+class StoredCreations:
+    """Stores creations; the other methods of a database return what an empty one does."""
 
     def __init__(self) -> None:
         self.creations: list[NewSwap] = []
@@ -108,7 +108,7 @@ class Kept:
 
 async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
     """Return what the settler reads after the api was sent this body; None when it refused."""
-    catalogue, kept, ids = a_catalogue(), Kept(), count(1)
+    catalogue, creations, ids = a_catalogue(), StoredCreations(), count(1)
     public = public_catalogue(catalogue)
     rendering, gasless = (
         JsonRendering(catalogue, public),
@@ -121,27 +121,27 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         catalogue,
         fetch_price=FetchPrice(Quoter(), rendering, gasless=gasless, depository=depository),
         cap_unpaid_swaps=CapUnpaidSwaps(
-            kept, clock=lambda: AT, publishable_max=1, secret_max=1, is_lifted=False
+            creations, clock=lambda: AT, publishable_max=1, secret_max=1, is_lifted=False
         ),
         cap_deposit_addresses=CapDepositAddresses(
-            kept, clock=lambda: AT, per_app=1, per_network=1, is_lifted=False
+            creations, clock=lambda: AT, per_app=1, per_network=1, is_lifted=False
         ),
-        creations=kept,
-        idempotency=kept,
+        creations=creations,
+        idempotency=creations,
         rendering=rendering,
         request_signature=unread,
         gasless_rendering=unread,
         clock=lambda: AT,
         new_id=lambda: UUID(int=next(ids)),
         new_sequence_number=lambda: next(ids),
-        deposit_addresses=kept,
+        deposit_addresses=creations,
         deposit=ResolveDeposit(
             catalogue,
             rendering=JsonApprovalRendering(),
             signing=unread,
             allowances=FakeChains(),
         ),
-        refuse_stopped_routes=RefuseStoppedRoutes(kept),
+        refuse_stopped_routes=RefuseStoppedRoutes(creations),
         screen_parties=ScreenParties(Screenings()),
     )
     swaps = SwapEndpoints(
@@ -155,9 +155,9 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
     try:
         await swaps.create(a_request(body), Context(a_caller(), "", "request"))
     except ApiRefusal:
-        assert kept.creations == []
+        assert creations.creations == []
         return None
-    (new,) = kept.creations
+    (new,) = creations.creations
     read = SWAP_REQUESTS.envelope.model_validate_json(new.outgoing.payload).body
     assert isinstance(read, SwapRequested)
     return read
@@ -177,15 +177,15 @@ def a_request(body: Mapping[str, Any]) -> Request:
 async def test_the_settler_takes_whatever_the_api_accepts(
     flags: tuple[bool, ...], members: Mapping[str, Any]
 ) -> None:
-    asked = dict(zip(FLAGS, flags, strict=True))
+    order = dict(zip(FLAGS, flags, strict=True))
 
-    body = await requested(a_body(**asked, **members))
+    body = await requested(a_body(**order, **members))
 
     # The source is a coin, which nobody signs for.
-    is_offered = not any(asked[flag] for flag in FLAGS if flag not in OFFERED)
-    is_conflict = asked["use_depository"] and asked["use_deposit_address"]
+    is_offered = not any(order[flag] for flag in FLAGS if flag not in OFFERED)
+    is_conflict = order["use_depository"] and order["use_deposit_address"]
     assert (body is not None) == (is_offered and not is_conflict)
     if body is not None:
         swap = to_swap(body, at=AT + timedelta(seconds=1))
         assert swap.terms.destination_address == body.destination_address
-        assert (swap.quote.refuel is not None) == asked["refuel"]
+        assert (swap.quote.refuel is not None) == order["refuel"]

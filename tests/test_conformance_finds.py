@@ -20,7 +20,7 @@ REFUSAL = {
 }
 
 
-def asked(status: int, content: Any) -> tuple[Target, Any]:
+def answering(status: int, content: Any) -> tuple[Target, Any]:
     """Return a deployment that always gives one answer, and that answer."""
 
     def answer(_: httpx.Request) -> httpx.Response:
@@ -71,7 +71,7 @@ def test_members_that_are_absent_null_or_unknown() -> None:
 
 
 def test_objects_inside_of_others() -> None:
-    target, _ = asked(200, HEALTH)
+    target, _ = answering(200, HEALTH)
     target.observed.add("[DetailedQuote]", [{"path": [{"order": "1"}]}], "here")
 
     [sample] = target.observed.of("DetailedQuotePath")
@@ -94,7 +94,7 @@ def test_objects_inside_of_others() -> None:
     ],
 )
 def test_answers_that_are_not_in_the_envelope(status: int, content: Any, is_right: bool) -> None:
-    _, answer = asked(status, content)
+    _, answer = answering(status, content)
 
     assert answer.is_enveloped is is_right
 
@@ -108,14 +108,14 @@ def test_answers_that_are_not_in_the_envelope(status: int, content: Any, is_righ
     ],
 )
 def test_refusals_with_another_code_or_status(status: int, look: Callable[[Any], Any]) -> None:
-    _, answer = asked(status, REFUSAL)
+    _, answer = answering(status, REFUSAL)
 
     with pytest.raises(NotConforming):
         look(answer)
 
 
 def test_successes_where_a_refusal_is_due() -> None:
-    _, answer = asked(200, HEALTH)
+    _, answer = answering(200, HEALTH)
 
     with pytest.raises(NotConforming, match="is no refusal"):
         answer.refuses("NOT_FOUND")

@@ -84,8 +84,8 @@ def test_every_rule_has_a_test_and_every_test_a_rule() -> None:
 def test_every_type_of_the_tables_is_one() -> None:
     assert {field.type for field in tables.fields() if not is_known(field.type)} == set()
     assert {f.model for f in tables.fields()} == set(tables.models())
-    told = {endpoint.data for endpoint in tables.endpoints()} - {"-"}
-    assert {kind for kind in told if not is_known(kind)} == set()
+    data_types = {endpoint.data for endpoint in tables.endpoints()} - {"-"}
+    assert {kind for kind in data_types if not is_known(kind)} == set()
 
 
 def test_no_line_stands_twice_in_a_table() -> None:
@@ -106,12 +106,14 @@ def test_every_line_of_the_specification_is_walked() -> None:
         assert line.walked_by, line.sentence
         for named in line.walked_by:
             kind, _, name = named.partition(":")
-            assert matching(walking.get(kind, ()), name) or is_told(kind, name), named
+            assert matching(walking.get(kind, ()), name) or is_explained(kind, name), named
 
 
 def test_nothing_of_the_tables_belongs_to_no_line() -> None:
-    told = {named for line in tables.coverage() for named in line.walked_by}
-    used = {kind: {n.partition(":")[2] for n in told if n.startswith(f"{kind}:")} for kind in KINDS}
+    walked = {named for line in tables.coverage() for named in line.walked_by}
+    used = {
+        kind: {n.partition(":")[2] for n in walked if n.startswith(f"{kind}:")} for kind in KINDS
+    }
     walking = walkers()
 
     assert {
@@ -138,7 +140,7 @@ def matching(names: Iterable[str], wanted: str) -> set[str]:
     return {name for name in names if name == wanted}
 
 
-def is_told(kind: str, name: str) -> bool:
+def is_explained(kind: str, name: str) -> bool:
     """Whether it is a test of the project's, or a reason why nothing is asked."""
     return (kind == "elsewhere" and (ROOT / name).exists()) or (kind == "open" and len(name) > 20)
 
@@ -152,9 +154,9 @@ def test_every_code_is_met_or_it_is_said_why_not() -> None:
 
 
 def test_the_endpoints_are_those_of_the_specification() -> None:
-    told = {
+    listed = {
         f"{row.method} {re.sub('{.*?}', '{}', row.path.partition('?')[0])}"
         for row in tables.endpoints()
     }
 
-    assert told == set(ENDPOINTS.split("\n"))
+    assert listed == set(ENDPOINTS.split("\n"))

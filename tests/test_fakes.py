@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 
 ROOT: Final = Path(__file__).parents[1]
-ROOMS: Final = ("libs", "services", "cli", "sdk", "deploy", "tests")
+FOLDERS: Final = ("libs", "services", "cli", "sdk", "deploy", "tests")
 
 
 class Suite(NamedTuple):
@@ -79,8 +79,8 @@ Defined = tuple[Path, ast.ClassDef]
 
 def classes(root: Path, *, of_tests: bool) -> Iterator[Defined]:
     """Yield the top-level classes of tests, or of what is delivered."""
-    for room in ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.py")):
             if "node_modules" not in path.parts and ("src" not in path.parts) is of_tests:
                 found = ast.parse(path.read_text()).body
                 yield from ((path, node) for node in found if isinstance(node, ast.ClassDef))

@@ -70,7 +70,7 @@ class TestOneHead:
     FIRST = 'revision = "0001"\ndown_revision = None\n'
 
     @pytest.mark.parametrize(
-        ("files", "said"),
+        ("files", "message"),
         [
             ({"0001": FIRST, "0002": 'revision = "0002"\ndown_revision = "0001"\n'}, ""),
             (
@@ -89,15 +89,15 @@ class TestOneHead:
         ],
     )
     def test_finds_migrations_that_are_not_one_line(
-        self, tmp_path: Path, files: dict[str, str], said: str
+        self, tmp_path: Path, files: dict[str, str], message: str
     ) -> None:
         for name, text in files.items():
             (tmp_path / f"{name}.py").write_text(text)
 
-        told = run("one_head", tmp_path)
+        result = run("one_head", tmp_path)
 
-        assert (told.returncode != 0) == bool(said)
-        assert said in told.stderr
+        assert (result.returncode != 0) == bool(message)
+        assert message in result.stderr
 
     @pytest.mark.parametrize(("required", "code"), [("0001", 0), ("0002", 1)])
     def test_finds_a_service_that_requires_another_schema(

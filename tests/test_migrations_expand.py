@@ -77,7 +77,7 @@ def prepare(connection: psycopg.Connection[Any], released: Schema) -> list[str]:
     for number, (table, columns) in enumerate(sorted(released.tables.items())):
         written = [name for name, column in columns.items() if not column.is_made]
         names = SQL(", ").join(map(Identifier, columns))
-        given = SQL(", ").join(map(Identifier, written))
+        column_list = SQL(", ").join(map(Identifier, written))
         values = SQL(", ").join(SQL(f"${n}") for n, _ in enumerate(written, 1))
         changes = SQL(", ").join(
             SQL("{} = {}").format(Identifier(name), SQL(f"${n}"))
@@ -87,7 +87,7 @@ def prepare(connection: psycopg.Connection[Any], released: Schema) -> list[str]:
         statements = (
             SQL("PREPARE read_{} AS SELECT {} FROM {} LIMIT 1").format(SQL(f"{number}"), names, of),
             SQL("PREPARE write_{} AS INSERT INTO {} ({}) VALUES ({})").format(
-                SQL(f"{number}"), of, given, values
+                SQL(f"{number}"), of, column_list, values
             ),
             SQL("PREPARE change_{} AS UPDATE {} SET {}").format(SQL(f"{number}"), of, changes),
         )

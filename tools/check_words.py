@@ -13,7 +13,6 @@ from pathlib import Path, PurePath
 from typing import Final
 
 GLOSSARY: Final = Path("docs/glossary.md")
-LEFT: Final = Path("tools/words_left.txt")
 TESTS: Final = ("test_", "Test")  # their names are sentences
 COLUMNS: Final = 4  # term, meaning, avoid, class
 WITHOUT_ENTRY: Final = "## Classes without an entry"
@@ -149,11 +148,10 @@ def all_classes(paths: Sequence[Path]) -> set[str]:
     }
 
 
-def faults(glossary: Glossary, found: set[str], left: set[str], paths: Sequence[Path]) -> list[str]:
+def faults(glossary: Glossary, found: set[str], paths: Sequence[Path]) -> list[str]:
     present, known = domain_classes(paths), glossary.classes | glossary.without_entry
     return [
-        *(f"{name}: the glossary avoids this word" for name in sorted(found - left)),
-        *(f"{LEFT}: no longer needed: {name}" for name in sorted(left - found)),
+        *(f"{name}: the glossary avoids this word" for name in sorted(found)),
         *(f"{GLOSSARY}: more than one row for the term {term}" for term in glossary.repeated),
         *(f"{GLOSSARY}: no entry for the class {name}" for name in sorted(present - known)),
         *(
@@ -178,21 +176,17 @@ def tracked() -> list[Path]:
     ]
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     paths, glossary = tracked(), read_glossary(GLOSSARY.read_text())
     found = {
         entry
         for entry in avoided_names(paths, glossary.avoided)
         if entry.rpartition(" ")[2] not in glossary.public
     }
-    left = set(LEFT.read_text().splitlines())
-    if "--prune" in arguments:
-        left &= found
-        LEFT.write_text("".join(f"{name}\n" for name in sorted(left)))
-    problems = faults(glossary, found, left, paths)
+    problems = faults(glossary, found, paths)
     print(*problems, sep="\n", end="\n" if problems else "")
     return bool(problems)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -52,7 +52,7 @@ MEMBERS: Final = {
     "refuel": False,
 }
 BESIDES: Final = {"amount", "address", "addresses", "destination_asset"}
-# What says no to a swap that is over, or that nobody signed for: how it says so is what is asked.
+# Requests that a finished or an unsigned swap refuses: the example shows the refusal.
 MAY_REFUSE: Final = {
     "swap_refund_address",
     "swap_deposit_speedup",

@@ -1,6 +1,6 @@
 """Write the Python client's models from the public ones.
 
-They are TypedDicts: what the service adds one day is there too, and breaks nobody.
+They are TypedDicts: a field that the service adds later is accepted and breaks no client.
 """
 
 import inspect

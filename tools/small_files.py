@@ -7,7 +7,7 @@ LINES_MAX = 600
 
 
 def is_generated(path: Path) -> bool:
-    """Nobody has to read what a generator writes."""
+    """Generated files are exempt: they are not read by people."""
     return "Generated from " in path.read_text().partition("\n")[0]
 
 

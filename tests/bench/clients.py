@@ -128,16 +128,16 @@ class Node:
         """
         :raises NodeRefused: when any of the answers is an error.
         """
-        asked = [
+        request = [
             {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
             for n, params in enumerate(many)
         ]
-        _, body = await self._client.post("/", orjson.dumps(asked))
-        told = orjson.loads(body)
-        wrong = [row["error"] for row in told if "error" in row]
+        _, body = await self._client.post("/", orjson.dumps(request))
+        answer = orjson.loads(body)
+        wrong = [row["error"] for row in answer if "error" in row]
         if wrong:
             raise NodeRefused(f"{method}: {len(wrong)} of {len(many)}, first {wrong[0]}")
-        return [row["result"] for row in sorted(told, key=lambda row: row["id"])]
+        return [row["result"] for row in sorted(answer, key=lambda row: row["id"])]
 
     async def ask_one(self, method: str, *params: object) -> object:
         """

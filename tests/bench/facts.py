@@ -67,7 +67,7 @@ class Steps:
 
 
 class Facts:
-    """Reads what happened to swaps, as somebody who may read everything."""
+    """Reads what happened to swaps, as the auditor."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -113,16 +113,21 @@ class Facts:
         paid: Counter[tuple[str, int]] = Counter()
         for network in networks:
             treasury = network["contracts"]["treasury"]
-            asked = {"address": treasury, "topics": [PAID], "fromBlock": "0x0", "toBlock": "latest"}
-            logs: Any = await chains[network["name"]].node.ask_one("eth_getLogs", asked)
+            log_filter = {
+                "address": treasury,
+                "topics": [PAID],
+                "fromBlock": "0x0",
+                "toBlock": "latest",
+            }
+            logs: Any = await chains[network["name"]].node.ask_one("eth_getLogs", log_filter)
             paid.update((network["name"], topic_uint(log["topics"][1])) for log in logs)
         found = []
         if len(intents) != len(ids):
             found.append(f"{len(intents)} payouts were ordered for {len(ids)} swaps")
         if unpaid := intents - paid.keys():
             found.append(f"{len(unpaid)} payouts have no Paid log")
-        if foreign := paid.keys() - intents:
-            found.append(f"{len(foreign)} Paid logs belong to nothing")
+        if unordered := paid.keys() - intents:
+            found.append(f"{len(unordered)} Paid logs belong to nothing")
         if twice := [key for key, times in paid.items() if times > 1]:
             found.append(f"{len(twice)} payouts were paid twice")
         return found

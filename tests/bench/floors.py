@@ -142,10 +142,10 @@ async def measure_broker(kafka: KafkaSettings, messages: int) -> Broker:
         await producer.flush()
         await asyncio.gather(*sent)
         produced = time.perf_counter()
-        heard = 0
-        while heard < messages:
+        received = 0
+        while received < messages:
             batches = await consumer.getmany(timeout_ms=1000)
-            heard += sum(map(len, batches.values()))
+            received += sum(map(len, batches.values()))
         consumed = time.perf_counter()
     finally:
         await consumer.stop()
@@ -174,12 +174,19 @@ async def measure_parts(
                 await connection.execute("INSERT INTO public.bench_parts VALUES (%s)", (PAYLOAD,))
                 committed = time.perf_counter()
                 await _hopped(producer, consumer, len(took))
-                heard = time.perf_counter()
+                received_at = time.perf_counter()
                 raw = _transfer(chain, len(took))
                 signed = time.perf_counter()
                 await chain.node.send([raw])
                 sent = time.perf_counter()
-                took.append((committed - began, heard - committed, signed - heard, sent - signed))
+                took.append(
+                    (
+                        committed - began,
+                        received_at - committed,
+                        signed - received_at,
+                        sent - signed,
+                    )
+                )
                 with suppress(TimeoutError):
                     await asyncio.wait_for(until.wait(), part_pause(random))
     finally:

@@ -146,7 +146,7 @@ class Load:
     _numbers: Any = field(default_factory=count)
     _slots: asyncio.Semaphore | None = None
 
-    def heard(self, swap_id: str) -> None:
+    def note_webhook(self, swap_id: str) -> None:
         """Take note of a webhook; it may come before the answer to the request does."""
         self.news_at = time.time()
         made = self.made.get(swap_id)
@@ -249,9 +249,9 @@ class Load:
             await asyncio.sleep(1 / rate)
 
     def _finish(self, swap_id: str, made: Made) -> None:
-        told = self.received.first_at[swap_id]
-        if not made.done_at and told.keys() >= STATUSES:
-            made.done_at = max(told.values())
+        first_at = self.received.first_at[swap_id]
+        if not made.done_at and first_at.keys() >= STATUSES:
+            made.done_at = max(first_at.values())
             self.done += 1
             if self._slots is not None:
                 self._slots.release()

@@ -29,14 +29,14 @@ class Used:
 
     by_process: Mapping[str, float]
     wall: float
-    foreign: float  # by what is not ours
+    other: float  # by processes that are not measured
     stolen: float  # by other machines on the same host
     cores: int
 
     @property
     def disturbed(self) -> float:
-        """Return the share of the machine that somebody else had."""
-        return (self.foreign + self.stolen) / (self.wall * self.cores)
+        """Return the share of the machine that other processes and other machines used."""
+        return (self.other + self.stolen) / (self.wall * self.cores)
 
     @property
     def is_void(self) -> bool:
@@ -66,7 +66,7 @@ class Reading:
         return Used(
             by_process,
             wall=later.at - self.at,
-            foreign=max(busy - sum(by_process.values()), 0.0),
+            other=max(busy - sum(by_process.values()), 0.0),
             stolen=later.stolen - self.stolen,
             cores=os.cpu_count() or 1,
         )

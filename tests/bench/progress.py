@@ -1,4 +1,4 @@
-"""What whoever waits sees: a moving line on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a moving line on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-TOLD_EVERY = 5.0
+REPORTED_EVERY = 5.0
 SHOWN_EVERY = 0.5
 
 
@@ -39,7 +39,7 @@ class Progress:
             return f"{done():6}{of} swaps done, {time.monotonic() - began:5.1f} s"
 
         def show(status: Status | None) -> None:
-            while not ended.wait(TOLD_EVERY if status is None else SHOWN_EVERY):
+            while not ended.wait(REPORTED_EVERY if status is None else SHOWN_EVERY):
                 if status is None:
                     self._say(what, line())
                 else:

@@ -35,8 +35,8 @@ class Received:
 
     def take(self, head: bytes, body: bytes) -> bool:
         at = time.time()
-        told = _headers(head)
-        if not self._is_genuine(told, body):
+        headers = _headers(head)
+        if not self._is_genuine(headers, body):
             self.forged += 1
             return False
         swap: dict[str, Any] = orjson.loads(body)["swap"]
@@ -48,8 +48,8 @@ class Received:
             self.on_news(swap_id)
         return True
 
-    def _is_genuine(self, told: dict[bytes, bytes], body: bytes) -> bool:
-        message_id, timestamp, signatures = (told.get(name, b"") for name in NAMES)
+    def _is_genuine(self, headers: dict[bytes, bytes], body: bytes) -> bool:
+        message_id, timestamp, signatures = (headers.get(name, b"") for name in NAMES)
         signed = b"%b.%b.%b" % (message_id, timestamp, body)
         wanted = {
             b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256")) for key in self._keys

@@ -1,4 +1,4 @@
-"""The numbers of a run: for a person, and as JSON for whoever compares."""
+"""The numbers of a run, as text and as JSON for comparisons."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def write(outcome: Outcome, folder: Path) -> Path:
     """Write the run beside earlier ones."""
     moment = datetime.now(UTC)
     path = folder / f"{moment:%Y%m%d-%H%M%S}.json"
-    told = orjson.dumps(_document(outcome, moment), option=orjson.OPT_INDENT_2)
-    path.write_bytes(told)
-    (folder / "latest.json").write_bytes(told)
+    document = orjson.dumps(_document(outcome, moment), option=orjson.OPT_INDENT_2)
+    path.write_bytes(document)
+    (folder / "latest.json").write_bytes(document)
     return path
 
 
@@ -185,8 +185,8 @@ def _floor(floors: Floors) -> Mapping[str, str]:
 def _show_disturbance(phases: Mapping[str, Phase], console: Console) -> None:
     for name, phase in phases.items():
         whole = phase.used.wall * phase.used.cores
-        foreign, stolen = phase.used.foreign / whole, phase.used.stolen / whole
-        text = f"{name}: others used {100 * foreign:.1f} %, stolen {100 * stolen:.1f} %"
+        other, stolen = phase.used.other / whole, phase.used.stolen / whole
+        text = f"{name}: others used {100 * other:.1f} %, stolen {100 * stolen:.1f} %"
         if phase.used.is_void:
             text += "  [red]VOID: the machine was not ours[/]"
         console.print(text)

@@ -218,7 +218,7 @@ async def open_session(
     chains = {network["name"]: await open_chain(network) for network in stack["networks"]}
     gateway = Client(stack["gateway"]["url"], headers=(f"x-svc-apikey: {partner.api_key}",))
     load = Load(gateway, chains, received)
-    received.on_news = load.heard
+    received.on_news = load.note_webhook
     flushing = [asyncio.create_task(chain.flush_forever()) for chain in chains.values()]
     try:
         yield Session(stack, places, settings, progress, load)

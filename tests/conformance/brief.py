@@ -47,8 +47,8 @@ class Brief:
         :raises Lacking: where no swap ends soon.
         """
         self._needs_key()
-        told = {"destination_address": self._recipient, "reference_id": "brief"}
-        return self.target.create(self._world.order(**told), key=KEY)
+        body = {"destination_address": self._recipient, "reference_id": "brief"}
+        return self.target.create(self._world.order(**body), key=KEY)
 
     @cached_property
     def signed(self) -> Signed:
@@ -78,15 +78,15 @@ class Brief:
 
     def listed(self, **query: Any) -> list[str]:
         """Return the ids of the swaps to the recipient of the one that nobody paid."""
-        asked = {"address": self._recipient, **query}
-        told = self.target.get("/api/v2/swaps", "[PreparedSwapResponse]", key=KEY, **asked)
-        return [str(one["swap"]["id"]) for one in told]
+        request = {"address": self._recipient, **query}
+        swaps = self.target.get("/api/v2/swaps", "[PreparedSwapResponse]", key=KEY, **request)
+        return [str(one["swap"]["id"]) for one in swaps]
 
     def _ended(self, swap_id: str) -> Mapping[str, Any]:
         def read() -> Mapping[str, Any] | None:
             path = f"/api/v2/swaps/{swap_id}"
-            told = self.target.get(path, "PreparedSwapResponse", key=KEY)
-            return None if told["swap"]["status"] == "user_transfer_pending" else dict(told)
+            answer = self.target.get(path, "PreparedSwapResponse", key=KEY)
+            return None if answer["swap"]["status"] == "user_transfer_pending" else dict(answer)
 
         return dict(self._world.wait_for(read, within=WITHIN_SECONDS))
 

@@ -22,7 +22,7 @@ from tests.conformance.target import Target
 from tests.conformance.world import World
 
 TIMEOUT_SECONDS = 15
-NOBODY_TOLD = (
+NO_DEPLOYMENT = (
     "no deployment is named: run `make up`, or give BASE_URL and API_KEY to make "
     "(CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY or CONFORMANCE_STACK to pytest)"
 )
@@ -32,11 +32,11 @@ REPORT = pytest.StashKey[list[report.Line]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    :raises UsageError: where nobody has said whom to ask; that everything is skipped looks well.
+    :raises UsageError: without a deployment; a run with every test skipped would look green.
     """
-    told = read_settings()
-    if told is None or "secret" not in told.keys:
-        raise pytest.UsageError(NOBODY_TOLD)
+    chosen = read_settings()
+    if chosen is None or "secret" not in chosen.keys:
+        raise pytest.UsageError(NO_DEPLOYMENT)
     config.stash[REPORT] = []
 
 
@@ -80,8 +80,8 @@ def _promise(marker: pytest.Mark) -> tuple[str, str]:
 def _why(result: Any, call: pytest.CallInfo[Any]) -> str:
     if result.passed:
         return ""
-    said = str(call.excinfo.value) if call.excinfo is not None else str(result.longrepr)
-    return said.strip().partition("\n")[0][:300]
+    message = str(call.excinfo.value) if call.excinfo is not None else str(result.longrepr)
+    return message.strip().partition("\n")[0][:300]
 
 
 # What is asked
@@ -89,9 +89,9 @@ def _why(result: Any, call: pytest.CallInfo[Any]) -> str:
 
 @pytest.fixture(scope="session")
 def settings() -> Settings:
-    told = read_settings()
-    assert told is not None
-    return told
+    chosen = read_settings()
+    assert chosen is not None
+    return chosen
 
 
 @pytest.fixture(scope="session")

@@ -60,11 +60,11 @@ class Operator:
 
     def listed_keys(self) -> Any:
         """Return the keys of the app whose secret key is used, as its owner sees them."""
-        return self._told("api", f"/management/v1/apps/{self.app_id}/keys?page_size=100")["data"]
+        return self._get("api", f"/management/v1/apps/{self.app_id}/keys?page_size=100")["data"]
 
     def _app(self, owner: str, *, limits: Mapping[str, int] | None = None, **more: Any) -> str:
-        told = {"name": "conformance", "environment": "test", **more}
-        app_id = str(self._manage(f"/organizations/{owner}/apps", told)["id"])
+        body = {"name": "conformance", "environment": "test", **more}
+        app_id = str(self._manage(f"/organizations/{owner}/apps", body)["id"])
         if limits is None:
             self._manage(f"/apps/{app_id}/limits", {"limits_lifted": True})
         elif limits:
@@ -74,8 +74,8 @@ class Operator:
     def _key(self, app_id: str, *, kind: str = "secret", **more: Any) -> str:
         return str(self._issued(app_id, kind=kind, **more)["key"])
 
-    def _issued(self, app_id: str, **told: Any) -> Mapping[str, Any]:
-        return dict(self._manage(f"/apps/{app_id}/keys", told))
+    def _issued(self, app_id: str, **options: Any) -> Mapping[str, Any]:
+        return dict(self._manage(f"/apps/{app_id}/keys", options))
 
     def _revoked_key(self) -> str:
         issued = self._issued(self.app_id, kind="secret", label="conformance")
@@ -132,11 +132,11 @@ class Operator:
 
     def endpoint(self, url: str) -> str:
         """Return the id of the partner's endpoint that leads there."""
-        told = self._told("notifier", f"/endpoints?app_id={self.app_id}")["endpoints"]
-        return str(next(row["id"] for row in told if row["url"] == url))
+        endpoints = self._get("notifier", f"/endpoints?app_id={self.app_id}")["endpoints"]
+        return str(next(row["id"] for row in endpoints if row["url"] == url))
 
     def is_enabled(self, endpoint_id: str) -> bool:
-        return self._told("notifier", f"/endpoints/{endpoint_id}")["disabled_at"] is None
+        return self._get("notifier", f"/endpoints/{endpoint_id}")["disabled_at"] is None
 
     def disable_endpoint(self, endpoint_id: str) -> None:
         self._post("notifier", f"/endpoints/{endpoint_id}/disable", {})
@@ -149,7 +149,7 @@ class Operator:
         self._post("notifier", f"/messages/{message_id}/replay", {})
 
     def log(self, message_id: str) -> Any:
-        return self._told("notifier", f"/messages/{message_id}")["log"]
+        return self._get("notifier", f"/messages/{message_id}")["log"]
 
     def _manage(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._post("api", f"/management/v1{path}", body)["data"]
@@ -157,12 +157,12 @@ class Operator:
     def _post(self, service: str, path: str, body: Mapping[str, Any]) -> Any:
         return self._send("POST", service, path, json=dict(body)).raise_for_status().json()
 
-    def _told(self, service: str, path: str) -> Any:
+    def _get(self, service: str, path: str) -> Any:
         return self._send("GET", service, path).raise_for_status().json()
 
     def _send(self, method: str, service: str, path: str, **options: Any) -> httpx.Response:
         """
-        :raises Lacking: where nobody has said at which address the operator finds the service.
+        :raises Lacking: where no address of the service's operator port is configured.
         """
         if service not in self._urls:
             raise Lacking(f"no operator's access to the {service} was given")

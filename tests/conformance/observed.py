@@ -21,9 +21,9 @@ class Observed:
         self.faults: list[str] = []  # data that was not even of the kind its endpoint tells
 
     def add(self, kind: str, value: Any, where: str) -> None:
-        said = fault(kind, value)
-        if said is not None:
-            self.faults.append(f"{where}: {said}")
+        problem = fault(kind, value)
+        if problem is not None:
+            self.faults.append(f"{where}: {problem}")
         for name, instance, place in objects(kind, value, where):
             self._samples.setdefault(name, []).append(Sample(place, instance))
 

@@ -70,8 +70,8 @@ class Journey:
 
     @property
     def statuses(self) -> list[str]:
-        told = [read["swap"]["status"] for read in self.seen]
-        return [one for n, one in enumerate(told) if n == 0 or told[n - 1] != one]
+        statuses = [read["swap"]["status"] for read in self.seen]
+        return [one for n, one in enumerate(statuses) if n == 0 or statuses[n - 1] != one]
 
     def transactions(self, kind: str) -> list[Mapping[str, Any]]:
         return [t for t in self.last["swap"]["transactions"] if t["type"] == kind]
@@ -131,7 +131,7 @@ class Paid:
     @cached_property
     def _all(self) -> Mapping[str, Journey | Lacking]:
         """Send everything, then follow it until it has ended."""
-        begun: dict[str, Journey | Lacking] = {}
+        journeys: dict[str, Journey | Lacking] = {}
         for name, begin in (
             ("refunded", self._begin_refunded),
             ("by_signature", self._begin_by_signature),
@@ -141,11 +141,11 @@ class Paid:
             ("failed", self._begin_failed),
         ):
             try:
-                begun[name] = begin()
+                journeys[name] = begin()
             except Lacking as lacking:
-                begun[name] = lacking
-        self._follow([one for one in begun.values() if isinstance(one, Journey)])
-        return begun
+                journeys[name] = lacking
+        self._follow([one for one in journeys.values() if isinstance(one, Journey)])
+        return journeys
 
     def _ended(self, name: str) -> Journey:
         found = self._all[name]
@@ -169,11 +169,11 @@ class Paid:
         world = self._world
         world.needs_depository()
         route = world.token_route
-        told = {"refuel": True, "reference_id": "paid"}
+        fields = {"refuel": True, "reference_id": "paid"}
         if self._is_played:
-            return self._played(world.order(route, **told))
+            return self._played(world.order(route, **fields))
         wallet = self._wallets.on(route.source_network["name"])
-        created = world.target.create(world.order(route, refund_address=wallet.address, **told))
+        created = world.target.create(world.order(route, refund_address=wallet.address, **fields))
         return Journey(created, wallet.deposit(created["deposit_actions"][0]))
 
     def _begin_by_signature(self) -> Journey:
@@ -185,8 +185,8 @@ class Paid:
         created = world.target.create(world.order(route, use_gasless=True))
         swap_id = created["swap"]["id"]
         steps = world.target.steps(swap_id, source_address=wallet.address)
-        [asked] = [step for step in steps if step["type"] == "sign"]
-        body = {"signature": wallet.sign(asked["typed_data"]), "signer_address": wallet.address}
+        [sign_step] = [step for step in steps if step["type"] == "sign"]
+        body = {"signature": wallet.sign(sign_step["typed_data"]), "signer_address": wallet.address}
         once = {"Idempotency-Key": f"signed-{swap_id}"}
         path = f"/api/v2/swaps/{swap_id}/authorize"
         world.target.see(world.target.ask("POST", path, json=body, headers=once), "Authorization")
@@ -225,21 +225,21 @@ class Paid:
     def _begin_failed(self) -> Journey:
         return self._begin_refused()
 
-    def _begin_refused(self, **told: str) -> Journey:
+    def _begin_refused(self, **fields: str) -> Journey:
         """Pay a coin to somebody who takes none."""
         world = self._world
         world.needs_depository()
         route = world.native_route
         if route.destination["contract"] is not None:
             raise Lacking("no route here ends at a coin, which a recipient can refuse")
-        order = world.order(route, **told)
+        order = world.order(route, **fields)
         if self._is_played:
             return self._played(order, recipient=SANDBOX_REFUSES)
         payer = self._wallets.on(route.source_network["name"])
         order["destination_address"] = self._who_refuses
         created = world.target.create(order)
         sent = payer.deposit(created["deposit_actions"][0])
-        return Journey(created, sent, refund_address=told.get("refund_address", ""))
+        return Journey(created, sent, refund_address=fields.get("refund_address", ""))
 
     @cached_property
     def _who_refuses(self) -> str:

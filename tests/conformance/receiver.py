@@ -66,7 +66,7 @@ class Receiver:
         self._server: ThreadingHTTPServer | None = None
         self._file: Path | None = None
         self._operator: Operator | None = None
-        self._kept: list[Delivery] = []
+        self._deliveries: list[Delivery] = []
         self.endpoint_id: str | None = None
         self.secret = ""
         # Statuses of the next answers to test events: others may come in between.
@@ -108,13 +108,13 @@ class Receiver:
     @property
     def deliveries(self) -> Sequence[Delivery]:
         if self._file is None:
-            return list(self._kept)
+            return list(self._deliveries)
         rows = [json.loads(line) for line in self._file.read_text().splitlines()]
         return [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
 
     def keep(self, delivery: Delivery) -> int:
         """Return what it is answered with."""
-        self._kept.append(delivery)
+        self._deliveries.append(delivery)
         is_test = delivery.headers.get("webhook-event-type") == TEST_EVENT
         return self.refusals.pop(0) if is_test and self.refusals else 204
 
@@ -161,14 +161,14 @@ class Receiver:
             raise Lacking(self._why_not)
         ends_at = monotonic() + within
         while True:
-            heard = self.deliveries
-            found = [one for one in heard if wanted(one)]
+            deliveries = self.deliveries
+            found = [one for one in deliveries if wanted(one)]
             if len(found) >= number:
                 return found
             if monotonic() > ends_at:
                 break
             sleep(POLL_SECONDS)
-        if not heard:
+        if not deliveries:
             raise Lacking("no webhook came: the deployment does not reach the suite's receiver")
         raise AssertionError(f"{len(found)} of {number} webhooks came in {within:.0f} s")
 

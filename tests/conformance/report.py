@@ -31,20 +31,20 @@ def sections(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
 
 def summary(lines: Sequence[Line]) -> list[str]:
     """Return one row per section, then why what was skipped was, and what failed."""
-    told = [f"{'section':>8}  {'passed':>6}  {'failed':>6}  {'skipped':>7}"]
+    rows = [f"{'section':>8}  {'passed':>6}  {'failed':>6}  {'skipped':>7}"]
     for section, those in sections(lines):
         counts = Counter(line.outcome for line in those)
-        told.append(
+        rows.append(
             f"{section:>8}  {counts['passed']:>6}  {counts['failed']:>6}  {counts['skipped']:>7}"
         )
     reasons = Counter(line.reason for line in lines if line.outcome == "skipped")
-    told += [f"skipped {number}: {reason}" for reason, number in reasons.most_common()]
-    told += [
+    rows += [f"skipped {number}: {reason}" for reason, number in reasons.most_common()]
+    rows += [
         f"FAILED {line.section} {line.sentence}: {line.reason}"
         for line in lines
         if line.outcome == "failed"
     ]
-    return told
+    return rows
 
 
 def write(path: Path, base_url: str, lines: Sequence[Line]) -> None:

@@ -45,44 +45,44 @@ class Settings:
 
 
 def read_settings() -> Settings | None:
-    """Return None where nobody has said which deployment to ask."""
-    told = {
+    """Return None where no deployment is configured."""
+    options = {
         name.removeprefix("CONFORMANCE_").lower(): value
         for name, value in os.environ.items()
         if name.startswith("CONFORMANCE_") and value
     }
-    stack, folder = _stack(told.get("stack"))
-    base_url = told.get("base_url") or stack.get("gateway", {}).get("url")
+    stack, folder = _stack(options.get("stack"))
+    base_url = options.get("base_url") or stack.get("gateway", {}).get("url")
     if base_url is None:
         return None
-    keys = {kind: told[f"{kind}_key"] for kind in GIVEN_KEYS if f"{kind}_key" in told}
-    if "api_key" in told:
-        keys["secret"] = told["api_key"]
+    keys = {kind: options[f"{kind}_key"] for kind in GIVEN_KEYS if f"{kind}_key" in options}
+    if "api_key" in options:
+        keys["secret"] = options["api_key"]
     partners = stack.get("partners", [])
     for kind, partner in zip(("secret", "other"), partners, strict=False):
         keys.setdefault(kind, partner["api_key"])
     return Settings(
         base_url=base_url.rstrip("/"),
         keys=keys,
-        key_header=told.get("key_header", KEY_HEADER),
-        key_alias=told.get("key_alias"),
+        key_header=options.get("key_header", KEY_HEADER),
+        key_alias=options.get("key_alias"),
         stack=stack,
         folder=folder,
-        operator=_operator(told, stack),
-        is_sandbox=told.get("sandbox", "") not in ("", "0", "false"),
-        webhook_listen=told.get("webhook_listen"),
-        webhook_secret=told.get("webhook_secret"),
+        operator=_operator(options, stack),
+        is_sandbox=options.get("sandbox", "") not in ("", "0", "false"),
+        webhook_listen=options.get("webhook_listen"),
+        webhook_secret=options.get("webhook_secret"),
     )
 
 
-def _operator(told: Mapping[str, str], stack: Mapping[str, Any]) -> OperatorAccess | None:
+def _operator(options: Mapping[str, str], stack: Mapping[str, Any]) -> OperatorAccess | None:
     """Return what was given, or what a stack.json says; None without a token or an app."""
     urls = {row["name"]: row["internal_url"] for row in stack.get("services", ())}
     for name in OPERATED:
-        urls[name] = told.get(f"operator_{name}", urls.get(name, ""))
+        urls[name] = options.get(f"operator_{name}", urls.get(name, ""))
     partners = stack.get("partners") or [{}]
-    token = told.get("operator_token") or stack.get("operator", {}).get("token")
-    app_id = told.get("app_id") or partners[0].get("app_id")
+    token = options.get("operator_token") or stack.get("operator", {}).get("token")
+    app_id = options.get("app_id") or partners[0].get("app_id")
     if token is None or app_id is None:
         return None
     return OperatorAccess(token, {name: url for name, url in urls.items() if url}, app_id)

@@ -70,7 +70,7 @@ def fault(kind: str, value: Any) -> str | None:
         if not isinstance(value, list):
             return f"{value!r} is no array"
         inner = kind[1:-1]
-        return next((said for item in value if (said := fault(inner, item))), None)
+        return next((problem for item in value if (problem := fault(inner, item))), None)
     if kind in models():
         return None if isinstance(value, dict) else f"{_short(value)} is no object"
     if kind in enums():

@@ -24,7 +24,7 @@ class NotConforming(AssertionError):
 class Answer:
     """One answer, with what was asked."""
 
-    asked: str
+    request: str
     response: httpx.Response
     key: str | None  # which of the keys was sent
 
@@ -43,12 +43,12 @@ class Answer:
     @property
     def envelope(self) -> Mapping[str, Any]:
         try:
-            told = json.loads(self.response.content)
+            body = json.loads(self.response.content)
         except ValueError:
-            raise NotConforming(f"{self.asked}: {self.status} is no JSON: {self._body}") from None
-        if not isinstance(told, dict):
-            raise NotConforming(f"{self.asked}: {self.status} is no object: {self._body}")
-        return told
+            raise NotConforming(f"{self.request}: {self.status} is no JSON: {self._body}") from None
+        if not isinstance(body, dict):
+            raise NotConforming(f"{self.request}: {self.status} is no object: {self._body}")
+        return body
 
     @property
     def is_enveloped(self) -> bool:
@@ -56,23 +56,25 @@ class Answer:
         if self.status in WITHOUT_BODY:
             return self.response.content == b""
         try:
-            told = self.envelope
+            envelope = self.envelope
         except NotConforming:
             return False
-        is_silent = "deposit_speedup" in self.asked and told == {"error": None}
+        is_silent = "deposit_speedup" in self.request and envelope == {"error": None}
         is_fine = self.status < httpx.codes.BAD_REQUEST
-        is_one = (told.get("error") is None) == is_fine and (is_fine or told.get("data") is None)
-        return is_silent or (set(told) == {"data", "error"} and is_one)
+        is_one = (envelope.get("error") is None) == is_fine and (
+            is_fine or envelope.get("data") is None
+        )
+        return is_silent or (set(envelope) == {"data", "error"} and is_one)
 
     @property
     def data(self) -> Any:
         """
         :raises NotConforming: where the answer is an error.
         """
-        told = self.envelope
-        if self.status != httpx.codes.OK or told.get("error") is not None:
-            raise NotConforming(f"{self.asked}: {self.status} {self._body}")
-        return told.get("data")
+        envelope = self.envelope
+        if self.status != httpx.codes.OK or envelope.get("error") is not None:
+            raise NotConforming(f"{self.request}: {self.status} {self._body}")
+        return envelope.get("data")
 
     @property
     def error(self) -> Mapping[str, Any]:
@@ -81,7 +83,7 @@ class Answer:
         """
         error = self.envelope.get("error")
         if self.status < httpx.codes.BAD_REQUEST or not isinstance(error, dict):
-            raise NotConforming(f"{self.asked}: {self.status} is no refusal: {self._body}")
+            raise NotConforming(f"{self.request}: {self.status} is no refusal: {self._body}")
         return error
 
     def refuses(self, code: str) -> Mapping[str, Any]:
@@ -91,8 +93,8 @@ class Answer:
         """
         error = self.error
         if (error.get("code"), self.status) != (code, codes()[code]):
-            said = f"{self.status} {error.get('code')}: {error.get('message')}"
-            raise NotConforming(f"{self.asked}: {codes()[code]} {code} expected, not {said}")
+            actual = f"{self.status} {error.get('code')}: {error.get('message')}"
+            raise NotConforming(f"{self.request}: {codes()[code]} {code} expected, not {actual}")
         return error
 
     @property
@@ -141,22 +143,24 @@ class Target:
         return created
 
     def read(self, swap_id: str, **query: Any) -> Mapping[str, Any]:
-        told = self.get(f"/api/v2/swaps/{swap_id}", "PreparedSwapResponse", **query)
-        return dict(told)
+        answer = self.get(f"/api/v2/swaps/{swap_id}", "PreparedSwapResponse", **query)
+        return dict(answer)
 
     def steps(self, swap_id: str, **query: Any) -> Sequence[Mapping[str, Any]]:
-        told = self.get(f"/api/v2/swaps/{swap_id}/deposit_actions", "[DepositActionsItem]", **query)
-        return list(told)
+        actions = self.get(
+            f"/api/v2/swaps/{swap_id}/deposit_actions", "[DepositActionsItem]", **query
+        )
+        return list(actions)
 
     def see(self, answer: Answer, kind: str) -> Any:
         data = answer.data
-        self.observed.add(kind, data, answer.asked)
+        self.observed.add(kind, data, answer.request)
         return data
 
     def _observe_error(self, answer: Answer) -> None:
         if answer.status < httpx.codes.BAD_REQUEST:
             return
         try:
-            self.observed.add("ApiError", answer.envelope.get("error"), answer.asked)
+            self.observed.add("ApiError", answer.envelope.get("error"), answer.request)
         except NotConforming:
             return  # judged with the whole run

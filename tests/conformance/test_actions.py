@@ -72,9 +72,11 @@ def test_arguments_are_checksummed_addresses_and_decimal_amounts(world: World, n
 @rule("D4", "own-address")
 def test_every_swap_has_a_deposit_address_of_its_own(world: World) -> None:
     order = world.order(world.deposit_address_route, use_deposit_address=True)
-    told = [world.target.create({**order, **more}) for more in ({}, {"use_new_deposit_address": 1})]
+    swaps = [
+        world.target.create({**order, **more}) for more in ({}, {"use_new_deposit_address": 1})
+    ]
 
-    assert len({action_of(one)["to_address"] for one in (world.deposit_address_swap, *told)}) == 3
+    assert len({action_of(one)["to_address"] for one in (world.deposit_address_swap, *swaps)}) == 3
 
 
 @rule("D2", "approve-exact")
@@ -103,9 +105,9 @@ def test_a_step_of_ours_has_a_type_of_its_own(world: World) -> None:
 @rule("D2", "source-address")
 def test_who_pays_may_be_named(world: World) -> None:
     parties = world.swap_of_three
-    told = parties.created["swap"]["source_address"]
+    source_address = parties.created["swap"]["source_address"]
 
-    assert told.lower() == parties.addresses["source_address"]
+    assert source_address.lower() == parties.addresses["source_address"]
     assert world.swap["swap"]["source_address"] is None
 
 

@@ -41,18 +41,18 @@ def test_no_token_is_deposited_by_permit2(world: World) -> None:
 @pytest.mark.parametrize("joined", ["evm", "evm,solana", None])
 def test_networks_are_filtered_by_type(world: World, joined: str | None) -> None:
     query = {"network_types": joined or ["evm", "solana"]}
-    told = world.target.ask("GET", "/api/v2/networks", params=query).data
+    networks = world.target.ask("GET", "/api/v2/networks", params=query).data
 
     expected = [n["name"] for n in world.networks if n["type"] in ("evm", "solana")]
-    assert [network["name"] for network in told] == expected
+    assert [network["name"] for network in networks] == expected
 
 
 @rule("4.2", "network-types")
 def test_every_type_of_network_may_be_asked_for(world: World) -> None:
     for kind in enums()["NetworkType"]:
         query = {"network_types": kind}
-        told = world.target.ask("GET", "/api/v2/networks", params=query).data
-        assert {network["type"] for network in told} <= {kind}
+        networks = world.target.ask("GET", "/api/v2/networks", params=query).data
+        assert {network["type"] for network in networks} <= {kind}
 
 
 @rule("D2", "evm-networks")
@@ -92,7 +92,7 @@ def test_precision_survives_a_double(world: World) -> None:
 @rule("D2", "sources")
 def test_sources_and_destinations_are_filtered_by_each_other(world: World) -> None:
     route = world.native_route.query
-    told = world.target.get(
+    answer = world.target.get(
         "/api/v2/destinations",
         "[ReachableNetworkModel]",
         source_network=route["source_network"],
@@ -111,25 +111,25 @@ def test_sources_and_destinations_are_filtered_by_each_other(world: World) -> No
     )
     none = world.target.get("/api/v2/sources", "[ReachableNetworkModel]", network_types="stellar")
 
-    reached = {(n["name"], t["symbol"]) for n in told for t in n["tokens"]}
+    reached = {(n["name"], t["symbol"]) for n in answer for t in n["tokens"]}
     assert (route["destination_network"], route["destination_token"]) in reached
     start = {(n["name"], t["symbol"]) for n in back for t in n["tokens"]}
     assert (route["source_network"], route["source_token"]) in start
     assert start <= {(n["name"], t["symbol"]) for n in alone for t in n["tokens"]}
     assert {network["type"] for network in none} <= {"stellar"}
-    assert {t["status"] for n in told for t in n["tokens"]} == {"active"}
+    assert {t["status"] for n in answer for t in n["tokens"]} == {"active"}
 
 
 @rule("D2", "unmatched")
 def test_what_no_route_leads_to_may_be_asked_for(world: World) -> None:
     route = world.native_route.query
     query = {"source_network": route["source_network"], "source_token": route["source_token"]}
-    told = world.target.get("/api/v2/destinations", "[ReachableNetworkModel]", **query)
+    reachable = world.target.get("/api/v2/destinations", "[ReachableNetworkModel]", **query)
     more = world.target.get(
         "/api/v2/destinations", "[ReachableNetworkModel]", **query, include_unmatched="true"
     )
 
-    matched = {(n["name"], t["symbol"]) for n in told for t in n["tokens"]}
+    matched = {(n["name"], t["symbol"]) for n in reachable for t in n["tokens"]}
     states = {(n["name"], t["symbol"]): t["status"] for n in more for t in n["tokens"]}
     assert matched <= set(states)
     assert {states[one] for one in matched} == {"active"}
@@ -139,16 +139,16 @@ def test_what_no_route_leads_to_may_be_asked_for(world: World) -> None:
 @rule("D2", "reaches-by-address")
 @pytest.mark.parametrize("name", ["has_deposit_address", "include_swaps_via_deposit_address"])
 def test_sources_may_be_those_with_deposit_addresses(world: World, name: str) -> None:
-    told = world.target.get("/api/v2/sources", "[ReachableNetworkModel]", **{name: "true"})
+    reachable = world.target.get("/api/v2/sources", "[ReachableNetworkModel]", **{name: "true"})
 
-    assert all("deposit_address" in network["deposit_methods"] for network in told)
+    assert all("deposit_address" in network["deposit_methods"] for network in reachable)
 
 
 @rule("D2", "reaches-by-address")
 @pytest.mark.parametrize("name", ["has_deposit_address", "include_swaps_via_deposit_address"])
 def test_destinations_may_be_those_that_deposit_addresses_reach(world: World, name: str) -> None:
     kind = "[ReachableNetworkModel]"
-    told = world.target.get("/api/v2/destinations", kind, **{name: "true"})
+    reachable = world.target.get("/api/v2/destinations", kind, **{name: "true"})
     offering = [n for n in world.networks if "deposit_address" in n["deposit_methods"]]
     starts = [
         world.target.get("/api/v2/destinations", kind, source_network=network["name"])
@@ -158,7 +158,7 @@ def test_destinations_may_be_those_that_deposit_addresses_reach(world: World, na
     def ends(networks: Any) -> set[tuple[str, str]]:
         return {(n["name"], t["symbol"]) for n in networks for t in n["tokens"]}
 
-    assert ends(told) == set().union(*map(ends, starts))
+    assert ends(reachable) == set().union(*map(ends, starts))
 
 
 @rule("D2", "unavailable")
@@ -231,15 +231,15 @@ def test_an_other_end_that_is_none_is_refused(
 
 @rule("D2", "status-names")
 def test_the_status_names_every_network(world: World) -> None:
-    told = world.target.get("/api/v2/status", "Status")["networks"]
+    networks = world.target.get("/api/v2/status", "Status")["networks"]
 
-    assert {one["name"] for one in told} == {network["name"] for network in world.networks}
+    assert {one["name"] for one in networks} == {network["name"] for network in world.networks}
 
 
 @rule("D2", "no-exchanges")
 def test_exchanges_are_an_empty_list_until_there_are_some(world: World) -> None:
-    told = world.target.ask("GET", "/api/v2/source_exchanges").data
-    assert isinstance(told, list)
-    if told:
+    exchanges = world.target.ask("GET", "/api/v2/source_exchanges").data
+    assert isinstance(exchanges, list)
+    if exchanges:
         raise Lacking("this catalogue names exchanges")
     assert world.target.ask("GET", "/api/v2/exchange_withdrawal_networks").data == []

@@ -65,7 +65,7 @@ def test_what_may_stand_in_a_browser_is_open_to_a_publishable_key(
 
 @pytest.mark.rule("4", "document")
 def test_the_document_names_these_endpoints_and_no_others(target: Target) -> None:
-    told = {
+    body = {
         (method.upper(), unnamed(path))
         for path, operations in document(target)["paths"].items()
         for method in operations
@@ -74,8 +74,8 @@ def test_the_document_names_these_endpoints_and_no_others(target: Target) -> Non
     expected = {(row.method, unnamed(row.path.partition("?")[0])) for row in ROWS}
     allowed = {(method, unnamed(path)) for method, path in beyond()}
 
-    assert expected - told == set()
-    assert told - expected - allowed == set()
+    assert expected - body == set()
+    assert body - expected - allowed == set()
 
 
 def document(target: Target) -> Any:

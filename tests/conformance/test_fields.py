@@ -58,9 +58,9 @@ def test_fields_are_what_the_specification_says(field: Field, shown: Observed) -
     if not samples:
         pytest.skip(f"none was shown: {models()[field.model].missing_because}")
     faults = [
-        f"{sample.where}.{field.name} {said}"
+        f"{sample.where}.{field.name} {problem}"
         for sample in samples
-        if (said := field_fault(field, sample.instance)) is not None
+        if (problem := field_fault(field, sample.instance)) is not None
     ]
     assert not faults, faults[:SHOWN_AT_MOST]
 

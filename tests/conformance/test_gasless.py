@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.signing import Lacking
-from tests.conformance.world import Stranger, World
+from tests.conformance.world import UnusedKey, World
 
 rule = pytest.mark.rule
 HALF_AN_HOUR = 30 * 60
@@ -17,7 +17,7 @@ PRIMARY_TYPES = {"eip3009": "ReceiveWithAuthorization", "eip2612": "Permit"}
 
 
 @pytest.fixture
-def asked(world: World) -> Mapping[str, Any]:
+def sign_request(world: World) -> Mapping[str, Any]:
     """Return the sign step of a gasless swap."""
     return sign_step(world, world.gasless_swap["swap"]["id"], world.signer.address)
 
@@ -34,21 +34,25 @@ def authorize(world: World, swap_id: str, signature: str, signer: str) -> Any:
 
 
 @rule("4.1", "sign-step")
-def test_the_sign_step_says_all_that_is_signed(world: World, asked: Mapping[str, Any]) -> None:
+def test_the_sign_step_says_all_that_is_signed(
+    world: World, sign_request: Mapping[str, Any]
+) -> None:
     swap = world.gasless_swap["swap"]
 
-    assert asked["status"] == "action_required"
-    assert asked["typed_data"]["primaryType"] == PRIMARY_TYPES[asked["signing_standard"]]
-    assert asked["signing_standard"] == swap["source_token"]["gasless_standard"]
-    assert asked["amount"] == swap["requested_amount"]
-    assert asked["valid_after"] < asked["valid_before"]
-    assert asked["nonce"]
-    assert set(asked["typed_data"]) == {"types", "primaryType", "domain", "message"}
+    assert sign_request["status"] == "action_required"
+    assert (
+        sign_request["typed_data"]["primaryType"] == PRIMARY_TYPES[sign_request["signing_standard"]]
+    )
+    assert sign_request["signing_standard"] == swap["source_token"]["gasless_standard"]
+    assert sign_request["amount"] == swap["requested_amount"]
+    assert sign_request["valid_after"] < sign_request["valid_before"]
+    assert sign_request["nonce"]
+    assert set(sign_request["typed_data"]) == {"types", "primaryType", "domain", "message"}
 
 
 @rule("D2", "typed-data")
-def test_integers_of_typed_data_survive_javascript(asked: Mapping[str, Any]) -> None:
-    typed = asked["typed_data"]
+def test_integers_of_typed_data_survive_javascript(sign_request: Mapping[str, Any]) -> None:
+    typed = sign_request["typed_data"]
 
     assert typed["types"]["EIP712Domain"]
     assert isinstance(typed["domain"]["chainId"], int)
@@ -61,25 +65,27 @@ def test_integers_of_typed_data_survive_javascript(asked: Mapping[str, Any]) -> 
 
 @rule("8", "window")
 def test_a_signature_is_valid_for_about_half_an_hour(
-    world: World, asked: Mapping[str, Any]
+    world: World, sign_request: Mapping[str, Any]
 ) -> None:
     if world.target.settings.is_sandbox:
         raise Lacking("a sandbox's swaps, and what is signed for them, may end sooner")
 
-    left = asked["valid_before"] - time()
+    left = sign_request["valid_before"] - time()
 
     assert HALF_AN_HOUR * 0.8 < left < HALF_AN_HOUR * 1.2
 
 
 @rule("D2", "same-bytes")
-def test_one_signer_is_asked_for_the_same_bytes(world: World, asked: Mapping[str, Any]) -> None:
+def test_one_signer_is_asked_for_the_same_bytes(
+    world: World, sign_request: Mapping[str, Any]
+) -> None:
     swap_id = world.gasless_swap["swap"]["id"]
     again = sign_step(world, swap_id, world.signer.address)
     read = world.target.read(swap_id, source_address=world.signer.address)
 
     for name in ("typed_data", "nonce", "valid_after", "valid_before"):
-        assert again[name] == asked[name]
-        assert [action[name] for action in read["deposit_actions"]] == [asked[name]]
+        assert again[name] == sign_request[name]
+        assert [action[name] for action in read["deposit_actions"]] == [sign_request[name]]
 
 
 @rule("D2", "signer-missing")
@@ -127,26 +133,26 @@ def test_gasless_and_depository_go_together(world: World) -> None:
 
 @rule("3.3", "initiated")
 def test_an_authorization_that_was_asked_for_is_initiated(
-    world: World, asked: Mapping[str, Any]
+    world: World, sign_request: Mapping[str, Any]
 ) -> None:
     fresh = world.target.create(world.order(world.gasless_route, use_gasless=True))["swap"]["id"]
     sign_step(world, fresh, world.signer.address)
-    told = world.target.get(f"/api/v2/swaps/{fresh}/authorize", "Authorization")
+    authorization = world.target.get(f"/api/v2/swaps/{fresh}/authorize", "Authorization")
 
-    assert (told["status"], told["transaction"]) == ("Initiated", None)
+    assert (authorization["status"], authorization["transaction"]) == ("Initiated", None)
 
 
 @rule("5", "bad-signature")
 @rule("4.1", "authorize-refused")
 def test_a_strange_signature_does_not_use_up_the_authorization(
-    world: World, asked: Mapping[str, Any]
+    world: World, sign_request: Mapping[str, Any]
 ) -> None:
     swap_id, signer = world.gasless_swap["swap"]["id"], world.signer
 
-    strange = Stranger().sign(asked["typed_data"])
+    strange = UnusedKey().sign(sign_request["typed_data"])
     authorize(world, swap_id, strange, signer.address).refuses("SIGNATURE_INVALID")
 
-    genuine = signer.sign(asked["typed_data"])
+    genuine = signer.sign(sign_request["typed_data"])
     answer = authorize(world, swap_id, genuine, signer.address)
     error = answer.refuses("INSUFFICIENT_SIGNER_BALANCE")
     for words in ("already authorized", "expired", "no authorization request found"):

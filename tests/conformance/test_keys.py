@@ -35,12 +35,12 @@ def test_a_key_says_what_it_is(world: World, kind: str) -> None:
 
 @rule("D1", "key-once")
 def test_a_key_is_shown_once(world: World, operator: Operator) -> None:
-    told = operator.listed_keys()
+    listed = operator.listed_keys()
 
     used = world.target.keys["secret"]
-    assert used[-4:] in {row["last_four"] for row in told}
-    assert used not in str(told)
-    assert all({"last_used_at", "expires_at", "revoked_at"} <= set(row) for row in told)
+    assert used[-4:] in {row["last_four"] for row in listed}
+    assert used not in str(listed)
+    assert all({"last_used_at", "expires_at", "revoked_at"} <= set(row) for row in listed)
 
 
 @rule("D1", "key-closed")
@@ -91,14 +91,14 @@ def test_an_app_may_ask_as_often_as_is_promised(world: World, kind: str, factor:
     if kind not in world.target.keys:
         raise Lacking("no key with the usual limits was given: give an operator's access")
     price = {**world.native_route.query, "amount": world.amount(world.native_route)}
-    told = {
+    body = {
         READS: world.target.ask("GET", "/api/v2/health", key=kind),
         PRICES: world.target.ask("GET", "/api/v2/quote", key=kind, params=price),
         CREATES: world.target.ask("POST", "/api/v2/swaps", key=kind, json=world.order()),
     }
 
-    expected = {rate: rate * factor * BURST for rate in told}
-    assert {r: int(a.headers["ratelimit-limit"]) for r, a in told.items()} == expected
+    expected = {rate: rate * factor * BURST for rate in body}
+    assert {r: int(a.headers["ratelimit-limit"]) for r, a in body.items()} == expected
 
 
 @pytest.fixture
@@ -126,9 +126,9 @@ def test_users_of_one_publishable_key_do_not_spend_each_others_requests(
 @rule("D1", "not-forwarded")
 def test_a_client_does_not_become_another_by_saying_so(world: World) -> None:
     target = spent(world)
-    said = {"X-Forwarded-For": "198.51.100.7"}
+    headers = {"X-Forwarded-For": "198.51.100.7"}
 
-    answer = target.ask("GET", "/api/v2/health", key="narrow", headers=said)
+    answer = target.ask("GET", "/api/v2/health", key="narrow", headers=headers)
     answer.refuses("RATE_LIMITED")
 
 

@@ -96,8 +96,8 @@ def test_the_alias_lists_by_addresses(world: World) -> None:
     path, kind = "/api/v2/swaps/internal", "[PreparedSwapResponse]"
     swap_id = id_of(world.swap)
 
-    told = world.target.get(path, kind, addresses=world.recipient)
-    assert [id_of(one) for one in told] == [swap_id]
+    answer = world.target.get(path, kind, addresses=world.recipient)
+    assert [id_of(one) for one in answer] == [swap_id]
     assert world.target.get(path, kind) == []
 
 

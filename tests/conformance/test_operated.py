@@ -28,14 +28,14 @@ PRIVATE_URLS = (
 
 def once(world: World, ask: Callable[[], Answer], *, refused: bool) -> Answer:
     """Return the first answer that is refused, or is not: what an operator says takes a moment."""
-    told: list[Answer] = []
+    answers: list[Answer] = []
 
     def is_so() -> bool:
-        told.append(ask())
-        return (told[-1].status != 200) is refused
+        answers.append(ask())
+        return (answers[-1].status != 200) is refused
 
     world.wait_for(is_so)
-    return told[-1]
+    return answers[-1]
 
 
 @rule("D3", "payouts-paused")
@@ -51,10 +51,10 @@ def test_no_swap_begins_whose_payout_is_stopped(world: World, operator: Operator
         error.refuses("PAYOUTS_PAUSED")
         assert int(error.headers["retry-after"]) >= 1
         assert world.target.ask("GET", "/api/v2/quote", params=price).status == 200
-        told = world.target.get("/api/v2/status", "Status")["networks"]
-        assert [n["payouts"] for n in told if n["name"] == route.destination_network["name"]] == [
-            "stopped"
-        ]
+        networks = world.target.get("/api/v2/status", "Status")["networks"]
+        assert [
+            n["payouts"] for n in networks if n["name"] == route.destination_network["name"]
+        ] == ["stopped"]
 
     assert once(world, create, refused=False).status == 200
 

@@ -93,10 +93,10 @@ def test_what_can_go_back_to_nobody_fails_with_its_reason(paid: Paid) -> None:
 @rule("D2", "authorization-transaction")
 def test_a_signature_that_paid_is_completed(world: World, paid: Paid) -> None:
     path = f"/api/v2/swaps/{paid.by_signature.id}/authorize"
-    told = world.target.get(path, "Authorization")
+    authorization = world.target.get(path, "Authorization")
 
-    assert told["status"] == "Completed"
-    transaction = told["transaction"]
+    assert authorization["status"] == "Completed"
+    transaction = authorization["transaction"]
     assert transaction["transaction_id"]
     assert (
         transaction["transaction_hash"]
@@ -181,31 +181,31 @@ def test_a_swap_is_found_by_its_transactions(world: World, paid: Paid) -> None:
         digits = transaction_hash.removeprefix("0x")
         for spelled in (digits.lower(), digits.upper()):
             path = f"/api/v2/swaps/by_transaction_hash/0x{spelled}"
-            told = world.target.get(path, "PreparedSwapResponse")
+            answer = world.target.get(path, "PreparedSwapResponse")
             # One transaction may pay many swaps; a deposit pays its own.
-            assert transaction_hash in _hashes(told)
-            assert transaction_hash != journey.deposit or told["swap"]["id"] == journey.id
+            assert transaction_hash in _hashes(answer)
+            assert transaction_hash != journey.deposit or answer["swap"]["id"] == journey.id
 
 
 def _hashes(prepared: Mapping[str, Any]) -> list[str]:
-    told = [t["transaction_hash"] for t in prepared["swap"]["transactions"]]
-    return [one for one in told if one is not None]
+    hashes = [t["transaction_hash"] for t in prepared["swap"]["transactions"]]
+    return [one for one in hashes if one is not None]
 
 
 @rule("D2", "transaction-status")
 def test_a_transactions_status_is_told(world: World, paid: Paid) -> None:
     journey = paid.by_depository
     network = journey.created["swap"]["source_network"]["name"]
-    told = world.target.get(
+    answer = world.target.get(
         "/api/v2/transaction_status",
         "TransactionStatus",
         network=network,
         transaction_id=journey.deposit,
     )
 
-    assert (told["status"], told["network"]) == ("completed", network)
-    assert told["transaction_id"] == journey.deposit
-    assert (told["is_found"], told["is_completed"]) == (True, True)
+    assert (answer["status"], answer["network"]) == ("completed", network)
+    assert answer["transaction_id"] == journey.deposit
+    assert (answer["is_found"], answer["is_completed"]) == (True, True)
 
 
 @rule("D2", "transaction-reverted")
@@ -221,23 +221,27 @@ def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, pa
     for status, (to, data) in calls.items():
         sent = wallet.send(to=to, value=0, data=data, gas=GAS_USUAL)
         wallet.chain.receipt(sent)
-        told = world.target.get(
+        answer = world.target.get(
             "/api/v2/transaction_status",
             "TransactionStatus",
             network=network,
             transaction_id=sent,
         )
-        assert (told["status"], told["is_found"], told["is_completed"]) == (status, True, False)
-        assert 1 <= told["confirmations"] <= told["max_confirmations"]
+        assert (answer["status"], answer["is_found"], answer["is_completed"]) == (
+            status,
+            True,
+            False,
+        )
+        assert 1 <= answer["confirmations"] <= answer["max_confirmations"]
 
 
 @rule("D2", "ledger")
 def test_what_was_booked_is_told(world: World, paid: Paid) -> None:
     path = f"/api/v2/swaps/{paid.by_depository.id}/ledger"
-    told = world.target.get(path, "[LedgerTransaction]")
+    booked = world.target.get(path, "[LedgerTransaction]")
 
-    assert told
-    for one in told:
+    assert booked
+    for one in booked:
         sums: Counter[tuple[str, str]] = Counter()
         for posting in one["postings"]:
             asset = (posting["network"], posting["token"])
@@ -249,10 +253,10 @@ def test_what_was_booked_is_told(world: World, paid: Paid) -> None:
 @rule("D2", "events")
 def test_what_happened_is_told_in_order(world: World, paid: Paid) -> None:
     path = f"/api/v2/swaps/{paid.by_depository.id}/events"
-    told = [one["sequence"] for one in world.target.get(path, "[SwapEvent]")]
+    sequences = [one["sequence"] for one in world.target.get(path, "[SwapEvent]")]
 
-    assert len(told) >= len(COMPLETED)
-    assert told == sorted(set(told))
+    assert len(sequences) >= len(COMPLETED)
+    assert sequences == sorted(set(sequences))
 
 
 @rule("6.2", "deposited")
@@ -263,8 +267,8 @@ def test_a_deposit_emits_its_event(world: World, paid: Paid) -> None:
     logs = chain.receipt(journey.deposit)["logs"]
 
     swap_id, token, receiver, amount = action["encoded_args"]
-    told = [log for log in logs if log["address"].lower() == action["to_address"].lower()]
-    [event] = told
+    deposit_logs = [log for log in logs if log["address"].lower() == action["to_address"].lower()]
+    [event] = deposit_logs
     assert [topic[-40:] for topic in event["topics"][2:]] == [
         address.lower()[-40:] for address in (token, receiver)
     ]

@@ -16,8 +16,8 @@ ZERO = "0x" + "0" * 40
 
 
 def quoted(world: World, route: Route, amount: str | None = None, **more: Any) -> Any:
-    asked = {**route.query, "amount": amount or world.amount(route), **more}
-    return world.target.get("/api/v2/quote", "Quoted", **asked)
+    parameters = {**route.query, "amount": amount or world.amount(route), **more}
+    return world.target.get("/api/v2/quote", "Quoted", **parameters)
 
 
 @rule("4.2", "gasless-priced")
@@ -52,12 +52,12 @@ def test_the_legacy_rate_is_what_the_limits_say(world: World) -> None:
         "destination_asset": route["destination_token"],
         "refuel": False,
     }
-    told = world.target.see(
+    answer = world.target.see(
         world.target.ask("POST", "/api/swap_rate", key=None, json=body), "[Rate]"
     )
 
-    assert told
-    for row in told:
+    assert answer
+    for row in answer:
         assert 0 < row["min_amount"] < row["max_amount"]
         assert row["fee_amount"] >= 0
 
@@ -69,8 +69,8 @@ def test_what_the_limits_allow_is_quoted(world: World, limit: str) -> None:
     limits = world.limits(route)
 
     assert 0 < limits["min_amount"] < limits["max_amount"]
-    told = quoted(world, route, cut_off(Decimal(str(limits[limit])), route.source))
-    assert told["quote"]["requested_amount"] == limits[limit]
+    quote = quoted(world, route, cut_off(Decimal(str(limits[limit])), route.source))
+    assert quote["quote"]["requested_amount"] == limits[limit]
 
 
 @rule("D2", "limits-native")
@@ -116,22 +116,22 @@ def test_what_is_received_at_least_is_less_slippage(world: World) -> None:
     assert quote["min_receive_amount"] == pytest.approx(least, abs=ROUNDING)
     asset = [quote[f"{end}_token"]["asset"] for end in ("source", "destination")]
     if asset[0] == asset[1]:
-        kept = quote["requested_amount"] - quote["total_fee"]
-        assert quote["receive_amount"] == pytest.approx(kept, abs=ROUNDING)
+        remainder = quote["requested_amount"] - quote["total_fee"]
+        assert quote["receive_amount"] == pytest.approx(remainder, abs=ROUNDING)
 
 
 @rule("D5", "refuel-apart")
 def test_a_refuel_is_paid_apart(world: World) -> None:
     route = world.token_route
     amount = world.amount(route, refuel="true")
-    plain, told = quoted(world, route, amount), quoted(world, route, amount, refuel="true")
+    plain, with_refuel = quoted(world, route, amount), quoted(world, route, amount, refuel="true")
 
     assert plain["refuel"] is None
     assert plain["quote"]["refuel_in_source"] is None
-    assert told["refuel"]["token"]["contract"] is None
-    assert told["quote"]["refuel_in_source"] > 0
-    parts = told["quote"]["blockchain_fee"] + told["quote"]["service_fee"]
-    assert told["quote"]["total_fee"] == pytest.approx(parts, abs=ROUNDING)
+    assert with_refuel["refuel"]["token"]["contract"] is None
+    assert with_refuel["quote"]["refuel_in_source"] > 0
+    parts = with_refuel["quote"]["blockchain_fee"] + with_refuel["quote"]["service_fee"]
+    assert with_refuel["quote"]["total_fee"] == pytest.approx(parts, abs=ROUNDING)
 
 
 @rule("D5", "provider")
@@ -243,15 +243,15 @@ def test_the_time_it_takes_has_three_parts(world: World) -> None:
 @rule("D1", "chain-id")
 def test_a_network_may_be_named_by_its_chain_id(world: World) -> None:
     route = world.native_route
-    told = quoted(
+    quote = quoted(
         world,
         route,
         source_network=route.source_network["chain_id"],
         destination_network=route.destination_network["chain_id"],
     )
 
-    assert told["quote"]["source_network"]["name"] == route.source_network["name"]
-    assert told["quote"]["destination_network"]["name"] == route.destination_network["name"]
+    assert quote["quote"]["source_network"]["name"] == route.source_network["name"]
+    assert quote["quote"]["destination_network"]["name"] == route.destination_network["name"]
 
 
 @rule("D1", "token-address")
@@ -272,9 +272,9 @@ def test_decimals_beyond_the_precision_are_cut_off(world: World) -> None:
     dust = amount if "." in amount else f"{amount}."
     zeros = "0" * (int(route.source["precision"]) - len(dust.partition(".")[2]))
 
-    told = quoted(world, route, f"{dust}{zeros}999999999999")
+    quote = quoted(world, route, f"{dust}{zeros}999999999999")
 
-    assert told["quote"]["requested_amount"] == float(amount)
+    assert quote["quote"]["requested_amount"] == float(amount)
 
 
 @rule("D1", "unknown-ignored")

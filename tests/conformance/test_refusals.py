@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.everything import STRANGE_HASH
 from tests.conformance.tables import Refusal, codes, refusals
-from tests.conformance.world import Route, Stranger, World, cut_off, new_address
+from tests.conformance.world import Route, UnusedKey, World, cut_off, new_address
 
 ROWS = [
     pytest.param(row, id=row.situation, marks=pytest.mark.rule(row.section, row.situation))
@@ -59,8 +59,8 @@ def _order(world: World, row: Refusal, values: _Values) -> Mapping[str, Any]:
     if row.needs == "coin without gasless deposits":
         route = world.route_without_gasless
         return {**world.order(route, use_depository=False), **_filled(row.body or {}, values)}
-    told = {**world.order(), **_filled(row.body or {}, values)}
-    return {name: value for name, value in told.items() if name not in row.without}
+    order = {**world.order(), **_filled(row.body or {}, values)}
+    return {name: value for name, value in order.items() if name not in row.without}
 
 
 def _filled(body: Mapping[str, Any], values: _Values) -> dict[str, Any]:
@@ -76,20 +76,20 @@ class _Values(dict[str, str]):
     def __init__(self, world: World) -> None:
         super().__init__()
         self._world = world
-        self._signer: Stranger | None = None
+        self._signer: UnusedKey | None = None
 
     def __missing__(self, name: str) -> str:
         world = self._world
         made: Mapping[str, Any] = {
             "swap": lambda: world.swap["swap"]["id"],
-            "nobody": lambda: world.nobodys_swap,
+            "nobody": lambda: world.unknown_swap,
             "gasless": lambda: world.gasless_swap["swap"]["id"],
             "unfetched": lambda: world.target.create(
                 world.order(world.gasless_route, use_gasless=True)
             )["swap"]["id"],
-            "fetched": lambda: self._asked()[0],
-            "signature": lambda: self.signer.sign(self._asked()[1]),
-            "strange_signature": lambda: Stranger().sign(self._asked()[1]),
+            "fetched": lambda: self._sign_step()[0],
+            "signature": lambda: self.signer.sign(self._sign_step()[1]),
+            "strange_signature": lambda: UnusedKey().sign(self._sign_step()[1]),
             "signer": lambda: self.signer.address,
             "strange_hash": lambda: STRANGE_HASH,
             "network": lambda: world.native_route.source_network["name"],
@@ -106,15 +106,15 @@ class _Values(dict[str, str]):
         return str(made[name]())
 
     @property
-    def signer(self) -> Stranger:
+    def signer(self) -> UnusedKey:
         return self._world.signer
 
-    def _asked(self) -> tuple[str, Mapping[str, Any]]:
+    def _sign_step(self) -> tuple[str, Mapping[str, Any]]:
         """Return a gasless swap and what its signer is asked to sign."""
         swap_id = self._world.gasless_swap["swap"]["id"]
         steps = self._world.target.steps(swap_id, source_address=self.signer.address)
-        [asked] = [step for step in steps if step["type"] == "sign"]
-        return swap_id, asked["typed_data"]
+        [sign_step] = [step for step in steps if step["type"] == "sign"]
+        return swap_id, sign_step["typed_data"]
 
     def _amount(self, limit: str, times: str) -> str:
         route = self._world.native_route

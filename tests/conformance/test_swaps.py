@@ -46,10 +46,10 @@ def test_a_swap_is_read_as_it_was_created(world: World) -> None:
 
 @rule("D4", "sequence-number")
 def test_sequence_numbers_differ(world: World) -> None:
-    told = [s["swap"]["metadata"]["sequence_number"] for s in (world.swap, world.token_swap)]
+    numbers = [s["swap"]["metadata"]["sequence_number"] for s in (world.swap, world.token_swap)]
 
-    assert all(1 <= number <= SEQUENCE_MAX for number in told)
-    assert len(set(told)) == 2
+    assert all(1 <= number <= SEQUENCE_MAX for number in numbers)
+    assert len(set(numbers)) == 2
 
 
 # What is to be done
@@ -179,9 +179,9 @@ def test_who_has_approved_nothing_approves_first(world: World) -> None:
 
 @rule("4.1", "exclude-actions")
 def test_actions_may_be_left_out(world: World) -> None:
-    told = world.target.read(id_of(world.swap), exclude_deposit_actions="true")
+    answer = world.target.read(id_of(world.swap), exclude_deposit_actions="true")
 
-    assert told["deposit_actions"] == []
+    assert answer["deposit_actions"] == []
 
 
 @rule("4.1", "experimental")
@@ -190,12 +190,12 @@ def test_actions_may_be_left_out(world: World) -> None:
 def test_the_next_action_is_the_step_that_is_to_be_done(world: World, name: str) -> None:
     swap_id, payer = id_of(getattr(world, name)), world.signer.address
     path = f"/api/v2/experimental/swaps/{swap_id}"
-    told = world.target.get(path, "PreparedSwapResponse", source_address=payer)
+    answer = world.target.get(path, "PreparedSwapResponse", source_address=payer)
     steps = world.target.steps(swap_id, source_address=payer)
 
     [one] = [step for step in steps if step["status"] == "action_required"]
-    following = told["next_action"]
-    assert told["deposit_actions"] == []
+    following = answer["next_action"]
+    assert answer["deposit_actions"] == []
     assert following["step"] == one["step"]
     assert following["status"] == "action_required"
     assert {name: one[name] for name in following["action"]} == following["action"]
@@ -214,15 +214,19 @@ def test_a_hint_of_an_unknown_transaction_is_no_error(world: World) -> None:
 @rule("D2", "transaction-hinted")
 def test_a_transaction_that_only_a_hint_names_is_pending(world: World) -> None:
     body = {"transaction_id": "0x" + secrets.token_hex(32)}
-    asked = {"network": world.swap["swap"]["source_network"]["name"], **body}
-    unknown = world.target.ask("GET", "/api/v2/transaction_status", params=asked)
+    parameters = {"network": world.swap["swap"]["source_network"]["name"], **body}
+    unknown = world.target.ask("GET", "/api/v2/transaction_status", params=parameters)
     unknown.refuses("NOT_FOUND")
 
     path = f"/api/v2/swaps/{id_of(world.swap)}/deposit_speedup"
     world.target.ask("POST", path, json=body)
-    told = world.target.get("/api/v2/transaction_status", "TransactionStatus", **asked)
+    answer = world.target.get("/api/v2/transaction_status", "TransactionStatus", **parameters)
 
-    assert (told["status"], told["is_found"], told["is_completed"]) == ("pending", False, False)
+    assert (answer["status"], answer["is_found"], answer["is_completed"]) == (
+        "pending",
+        False,
+        False,
+    )
 
 
 @rule("D2", "refund-address-set")
@@ -266,17 +270,17 @@ def test_amounts_are_numbers_or_text(world: World, form: str) -> None:
 
 @rule("D1", "unknown-ignored")
 def test_unknown_and_null_members_are_ignored(world: World) -> None:
-    told = {"colour": "blue", "source_exchange": None, "reference_id": None}
+    metadata = {"colour": "blue", "source_exchange": None, "reference_id": None}
 
-    assert id_of(world.target.create(world.order(**told)))
+    assert id_of(world.target.create(world.order(**metadata)))
 
 
 @rule("D2", "events")
 def test_a_swaps_history_begins_with_its_creation(world: World) -> None:
     path = f"/api/v2/swaps/{id_of(world.swap)}/events"
-    told = world.wait_for(lambda: world.target.get(path, "[SwapEvent]"))
+    events = world.wait_for(lambda: world.target.get(path, "[SwapEvent]"))
 
-    assert [one["sequence"] for one in told] == sorted(one["sequence"] for one in told)
+    assert [one["sequence"] for one in events] == sorted(one["sequence"] for one in events)
 
 
 @rule("D2", "events-live")

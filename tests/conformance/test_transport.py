@@ -63,7 +63,7 @@ def test_keys_may_come_in_a_header_of_another_name(target: Target, spell: Any) -
 
 @rule("D1", "cors")
 def test_a_preflight_needs_no_key(target: Target) -> None:
-    asked = [target.settings.key_header.lower(), *ALLOWED, "x-strange"]
+    requested = [target.settings.key_header.lower(), *ALLOWED, "x-strange"]
     answer = target.ask(
         "OPTIONS",
         "/api/v2/swaps",
@@ -71,12 +71,12 @@ def test_a_preflight_needs_no_key(target: Target) -> None:
         headers={
             "Origin": ORIGIN,
             "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": ", ".join(asked),
+            "Access-Control-Request-Headers": ", ".join(requested),
         },
     )
 
     assert answer.status == 204
-    assert names(answer.headers["access-control-allow-headers"]) == {*asked} - {"x-strange"}
+    assert names(answer.headers["access-control-allow-headers"]) == {*requested} - {"x-strange"}
     assert names(answer.headers["access-control-allow-methods"]) >= {"get", "post", "options"}
     assert answer.headers["access-control-max-age"] == "7200"
     assert answer.headers["access-control-allow-origin"] in ("*", ORIGIN)
@@ -91,13 +91,13 @@ def test_web_pages_may_read_the_headers(target: Target) -> None:
 
 @rule("D1", "request-id")
 def test_a_request_id_is_echoed_or_made(target: Target) -> None:
-    given = f"conformance-{secrets.token_hex(8)}"
+    request_id = f"conformance-{secrets.token_hex(8)}"
 
-    echoed = target.ask("GET", "/api/v2/nothing", headers={"X-Request-Id": given})
+    echoed = target.ask("GET", "/api/v2/nothing", headers={"X-Request-Id": request_id})
     made = target.ask("GET", "/api/v2/nothing")
 
-    assert echoed.headers["x-request-id"] == given
-    assert echoed.refuses("NOT_FOUND")["metadata"]["request_id"] == given
+    assert echoed.headers["x-request-id"] == request_id
+    assert echoed.refuses("NOT_FOUND")["metadata"]["request_id"] == request_id
     assert made.headers["x-request-id"]
     assert made.refuses("NOT_FOUND")["metadata"]["request_id"] == made.headers["x-request-id"]
 
@@ -130,9 +130,9 @@ def test_health_is_ok_in_the_envelope(target: Target) -> None:
 
 @rule("D3", "catalogue")
 def test_the_catalogue_names_every_code(target: Target) -> None:
-    told = target.get("/api/v2/errors", "[ErrorFacts]")
+    rows = target.get("/api/v2/errors", "[ErrorFacts]")
 
-    by_code = {facts["code"]: facts["http_status"] for facts in told}
+    by_code = {facts["code"]: facts["http_status"] for facts in rows}
     assert {code: by_code.get(code) for code in codes()} == dict(codes())
 
 
@@ -165,10 +165,12 @@ def test_one_request_too_many_is_refused(target: Target) -> None:
 def test_one_unpaid_swap_too_many_is_refused(world: World) -> None:
     limited_key(world.target)
     order = world.order()
-    asked = [world.target.ask("POST", "/api/v2/swaps", key="limited", json=order) for _ in range(2)]
+    answers = [
+        world.target.ask("POST", "/api/v2/swaps", key="limited", json=order) for _ in range(2)
+    ]
 
-    assert asked[0].status == 200
-    asked[1].refuses("TOO_MANY_PENDING_SWAPS")
+    assert answers[0].status == 200
+    answers[1].refuses("TOO_MANY_PENDING_SWAPS")
 
 
 def limited_key(target: Target) -> None:
@@ -319,12 +321,12 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(world: World) -> N
 @rule("D1", "same-as-unknown")
 def test_somebody_elses_swap_is_told_as_one_that_does_not_exist(world: World) -> None:
     world.needs_key("other")
-    told = [
+    refusals = [
         world.target.ask("GET", f"/api/v2/swaps/{swap_id}", key="other").refuses("NOT_FOUND")
-        for swap_id in (world.swap["swap"]["id"], world.nobodys_swap)
+        for swap_id in (world.swap["swap"]["id"], world.unknown_swap)
     ]
 
-    assert without_id(told[0]) == without_id(told[1])
+    assert without_id(refusals[0]) == without_id(refusals[1])
 
 
 def without_id(error: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ def journey(paid: Paid, receiver: Receiver) -> Journey:
 
 
 @pytest.fixture
-def told(world: World, paid: Paid, receiver: Receiver) -> Mapping[str, Any]:
+def reported_swap(world: World, paid: Paid, receiver: Receiver) -> Mapping[str, Any]:
     """Return a swap that webhooks tell of: a paid one, or one that waits where none can be paid."""
     try:
         journey = paid.by_depository
@@ -43,13 +43,13 @@ def told(world: World, paid: Paid, receiver: Receiver) -> Mapping[str, Any]:
 
 
 @pytest.fixture
-def deliveries(told: Mapping[str, Any], receiver: Receiver) -> Sequence[Delivery]:
-    return [one for one in receiver.deliveries if one.swap_id == told["id"]]
+def deliveries(reported_swap: Mapping[str, Any], receiver: Receiver) -> Sequence[Delivery]:
+    return [one for one in receiver.deliveries if one.swap_id == reported_swap["id"]]
 
 
 @rule("6.1", "payload")
 def test_a_webhook_describes_the_swap_at_its_status(
-    told: Mapping[str, Any], deliveries: Sequence[Delivery], world: World
+    reported_swap: Mapping[str, Any], deliveries: Sequence[Delivery], world: World
 ) -> None:
     for one in deliveries:
         assert set(one.payload) == set(fields_of("WebhookPayload"))
@@ -57,7 +57,10 @@ def test_a_webhook_describes_the_swap_at_its_status(
         status = one.headers["webhook-event-type"].removeprefix("swap.")
         assert one.payload["swap"]["status"] == status or status == "updated"
         assert one.payload["deposit_actions"] == []
-        assert one.payload["swap"]["metadata"]["reference_id"] == told["metadata"]["reference_id"]
+        assert (
+            one.payload["swap"]["metadata"]["reference_id"]
+            == reported_swap["metadata"]["reference_id"]
+        )
 
 
 @rule("6.1", "every-status")
@@ -89,9 +92,10 @@ def test_both_families_of_headers_say_the_same(deliveries: Sequence[Delivery]) -
 def test_a_receiver_can_put_the_events_in_order(
     journey: Journey, deliveries: Sequence[Delivery]
 ) -> None:
-    told = {one.payload["swap"]["metadata"]["sequence"]: one for one in deliveries}
+    by_sequence = {one.payload["swap"]["metadata"]["sequence"]: one for one in deliveries}
     statuses = [
-        one.headers["webhook-event-type"].removeprefix("swap.") for _, one in sorted(told.items())
+        one.headers["webhook-event-type"].removeprefix("swap.")
+        for _, one in sorted(by_sequence.items())
     ]
 
     assert [status for status in statuses if status != "updated"] == STATUSES
@@ -120,9 +124,9 @@ def test_a_refused_message_comes_again(receiver: Receiver) -> None:
         assert one.body == again.body
         moments = [int(d.headers["webhook-timestamp"]) for d in (one, again)]
         assert moments[1] >= moments[0] + 4
-        told = receiver.operator.log(first.headers["webhook-id"])
-        assert len(told) == 2
-        assert str(status) in json.dumps(told)
+        log = receiver.operator.log(first.headers["webhook-id"])
+        assert len(log) == 2
+        assert str(status) in json.dumps(log)
 
 
 @rule("D6", "gone-disables")

@@ -28,7 +28,7 @@ def are_all(answers: Sequence[Answer], holds: Callable[[Answer], bool]) -> bool:
     """
     :raises AssertionError: naming answers for which it does not hold.
     """
-    without = [f"{one.asked[:100]}: {one.status}" for one in answers if not holds(one)]
+    without = [f"{one.request[:100]}: {one.status}" for one in answers if not holds(one)]
     assert not without, f"{len(without)} of {len(answers)}: {without[:SHOWN_AT_MOST]}"
     return True
 
@@ -46,7 +46,7 @@ def test_every_answer_is_in_the_envelope(answers: Sequence[Answer]) -> None:
 def test_every_answer_may_be_read_by_web_pages(answers: Sequence[Answer]) -> None:
     assert are_all(answers, lambda one: "access-control-allow-origin" in one.headers)
     assert are_all(
-        [one for one in answers if not one.asked.startswith("OPTIONS")],
+        [one for one in answers if not one.request.startswith("OPTIONS")],
         lambda one: "access-control-expose-headers" in one.headers,
     )
 
@@ -65,7 +65,7 @@ def test_every_keyed_answer_says_where_the_caller_stands(answers: Sequence[Answe
 
 def is_strange(answer: Answer) -> bool:
     """Whether nobody is counted: the key opens nothing, or is none of those of this address."""
-    if answer.asked.partition(" ")[2].startswith("/management/"):
+    if answer.request.partition(" ")[2].startswith("/management/"):
         return True
     is_closed = answer.key in ("revoked", "expired", "closing")
     return is_closed and answer.status in (403, 404, 405)
@@ -102,13 +102,13 @@ def is_sentence(answer: Answer) -> bool:
 
 @rule("D3", "names-fields")
 def test_a_validation_error_names_a_field_in_its_words_too(answers: Sequence[Answer]) -> None:
-    told = [one for one in answers if one.status >= 400 and "field_errors" in metadata_of(one)]
+    refusals = [one for one in answers if one.status >= 400 and "field_errors" in metadata_of(one)]
     invalid = [one for one in answers if one.status == 400 and code_of(one) == INVALID]
 
-    assert are_all([one for one in told if code_of(one) == INVALID], says_a_field)
-    assert are_all(told, lambda one: all(metadata_of(one)["field_errors"].values()))
+    assert are_all([one for one in refusals if code_of(one) == INVALID], says_a_field)
+    assert are_all(refusals, lambda one: all(metadata_of(one)["field_errors"].values()))
     # What is no JSON object has no fields.
-    assert are_all(invalid, lambda one: one in told or "body" in one.error["message"])
+    assert are_all(invalid, lambda one: one in refusals or "body" in one.error["message"])
 
 
 def says_a_field(answer: Answer) -> bool:

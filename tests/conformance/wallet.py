@@ -26,7 +26,7 @@ class Chain:
     def of(cls, network: Mapping[str, Any]) -> Chain:
         """Return a network's chain, at the node that everybody is told.
 
-        :raises Lacking: where nobody is told any.
+        :raises Lacking: where no node is configured.
         """
         if not network["node_url"]:
             raise Lacking(f"nobody is told a node of {network['name']}")
@@ -37,10 +37,10 @@ class Chain:
         :raises RuntimeError: with what the node says is wrong.
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        told = self._http.post("", json=body).json()
-        if "error" in told:
-            raise RuntimeError(str(told["error"]))
-        return told["result"]
+        answer = self._http.post("", json=body).json()
+        if "error" in answer:
+            raise RuntimeError(str(answer["error"]))
+        return answer["result"]
 
     def receipt(self, transaction_hash: str) -> Mapping[str, Any]:
         ends_at = monotonic() + RECEIPT_WITHIN_SECONDS
@@ -113,13 +113,13 @@ class Wallets:
         """
         :raises Lacking: where none was given.
         """
-        told = self._networks.get(network)
-        if told is None or not told.get("users"):
+        described = self._networks.get(network)
+        if described is None or not described.get("users"):
             raise Lacking(
                 "no swap can be paid: give a wallet (stack.json), or the key of a sandbox"
             )
         needs_signing()
-        return Wallet(Chain(told["rpc_urls"][0]), told["users"][number]["private_key"])
+        return Wallet(Chain(described["rpc_urls"][0]), described["users"][number]["private_key"])
 
 
 def _checksummed(address: str) -> str:

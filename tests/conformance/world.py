@@ -52,8 +52,8 @@ class Parties:
     created: Mapping[str, Any]
 
 
-class Stranger:
-    """A key that nobody has ever sent anything to.
+class UnusedKey:
+    """A new key; its address has no balance and no transaction.
 
     :raises Lacking: where nothing can sign.
     """
@@ -116,8 +116,8 @@ class World:
             sleep(POLL_SECONDS)
 
     def limits(self, route: Route, **query: str) -> Mapping[str, Any]:
-        told = self.target.get("/api/v2/limits", "Limits", **route.query, **query)
-        return dict(told)
+        limits = self.target.get("/api/v2/limits", "Limits", **route.query, **query)
+        return dict(limits)
 
     def amount(self, route: Route, **query: str) -> str:
         """Return an amount well inside the limits, with no more decimals than the token has."""
@@ -171,30 +171,30 @@ class World:
     @cached_property
     def routes(self) -> Sequence[Route]:
         """Return every route that is in service."""
-        told = []
+        routes = []
         for network in self.target.get("/api/v2/sources", "[ReachableNetworkModel]"):
             for token in network["tokens"]:
                 query = {"source_network": network["name"], "source_token": token["symbol"]}
                 reached = self.target.get(
                     "/api/v2/destinations", "[ReachableNetworkModel]", **query
                 )
-                told += [Route(network, token, n, t) for n in reached for t in n["tokens"]]
-        return told
+                routes += [Route(network, token, n, t) for n in reached for t in n["tokens"]]
+        return routes
 
     @cached_property
     def other_asset_route(self) -> Route:
         """
         :raises Lacking: where no route ends at another asset than it starts from.
         """
-        told = self.native_route
+        start = self.native_route
         query = {
-            "source_network": told.source_network["name"],
-            "source_token": told.source["symbol"],
+            "source_network": start.source_network["name"],
+            "source_token": start.source["symbol"],
         }
         for network in self.target.get("/api/v2/destinations", "[ReachableNetworkModel]", **query):
             for token in network["tokens"]:
-                if token["asset"] != told.source["asset"]:
-                    return Route(told.source_network, told.source, network, token)
+                if token["asset"] != start.source["asset"]:
+                    return Route(start.source_network, start.source, network, token)
         raise Lacking("every route here ends at the asset that it starts from")
 
     @cached_property
@@ -238,8 +238,8 @@ class World:
     @cached_property
     def swap(self) -> Mapping[str, Any]:
         """Return a swap that nobody pays, as its creation told it."""
-        told = {"destination_address": self.recipient, "reference_id": "conformance"}
-        return self.target.create(self.order(**told))
+        fields = {"destination_address": self.recipient, "reference_id": "conformance"}
+        return self.target.create(self.order(**fields))
 
     @cached_property
     def token_swap(self) -> Mapping[str, Any]:
@@ -281,12 +281,12 @@ class World:
         return self.target.create(self.order(self.gasless_route, use_gasless=True))
 
     @cached_property
-    def signer(self) -> Stranger:
+    def signer(self) -> UnusedKey:
         """Return a key that has nothing anywhere, to sign with."""
-        return Stranger()
+        return UnusedKey()
 
     @cached_property
-    def nobodys_swap(self) -> str:
+    def unknown_swap(self) -> str:
         digits = secrets.token_hex(16)
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 

@@ -156,13 +156,13 @@ class TestForms:
         token = re.search(r'name="form_token" value="([^"]+)"', page)
         assert token is not None
         stolen = await ann.client.post("/stops/add", data={**fields, "form_token": token[1]})
-        foreign = await ben.client.post(
+        cross_origin = await ben.client.post(
             "/stops/add",
             data={**fields, "form_token": token[1]},
             headers={"origin": "https://evil.example"},
         )
 
-        assert [one.status_code for one in (guessed, stolen, foreign)] == [403, 403, 403]
+        assert [one.status_code for one in (guessed, stolen, cross_origin)] == [403, 403, 403]
 
     async def test_no_page_may_be_framed_or_run_anything_else(self, console: Console) -> None:
         browser = await console.signed_in("ann")
@@ -280,10 +280,10 @@ class TestOrders:
         [shown] = services.signing_stops()
         fields = {"kind": "signing", "network": "BASE_DEVNET", "at": shown["at"]}
         lift = await ann.review("/stops/lift", fields, page=page)
-        told = await ann.confirm(lift)
-        proposal = PROPOSAL.search(told)
-        assert proposal is not None, told
-        assert "A different operator approves it" in told
+        confirmed = await ann.confirm(lift)
+        proposal = PROPOSAL.search(confirmed)
+        assert proposal is not None, confirmed
+        assert "A different operator approves it" in confirmed
 
         own = await ann.get(proposal[1])
         assert "/approve" not in own.text
@@ -335,10 +335,10 @@ class TestOrders:
         assert proposal is not None
         approve = await ben.review(f"{proposal[1]}/approve", {}, page=proposal[1])
 
-        told = await ben.confirm(approve)
+        shown = await ben.confirm(approve)
 
-        assert "Refused." in told
-        assert HOSTILE not in told
+        assert "Refused." in shown
+        assert HOSTILE not in shown
         reject = await ben.review(f"{proposal[1]}/reject", {}, page=proposal[1])
         assert "Done." in await ben.confirm(reject)
 
@@ -374,9 +374,9 @@ class TestOrders:
         order = await browser.review("/caps/lift", fields, page="/caps/one?network=BASE_DEVNET")
         services.ask("ann", "/caps", {**body, "units": "4000000", "reason": "second"})
 
-        told = await browser.confirm(order)
+        shown = await browser.confirm(order)
 
-        assert "has changed since" in told
+        assert "has changed since" in shown
         assert len(services.ask("vic", "/caps")["caps"]) == 1
 
     async def test_a_halted_signer_is_resumed_only_from_the_halt_that_was_shown(

@@ -22,16 +22,16 @@ class Chain:
 
     @classmethod
     def of(cls, stack: Mapping[str, Any], network: str) -> Chain:
-        [told] = [one for one in stack["networks"] if one["name"] == network]
-        return cls(told["rpc_urls"][0])
+        [description] = [one for one in stack["networks"] if one["name"] == network]
+        return cls(description["rpc_urls"][0])
 
     async def call(self, method: str, *params: object) -> Any:
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         # A development chain has no certificate to verify, and loading the roots takes a while.
         async with httpx.AsyncClient(timeout=10, verify=False) as client:
-            told = (await client.post(self._url, json=request)).json()
-        assert "error" not in told, f"{method}: {told}"
-        return told["result"]
+            answer = (await client.post(self._url, json=request)).json()
+        assert "error" not in answer, f"{method}: {answer}"
+        return answer["result"]
 
     async def head(self) -> int:
         return int(await self.call("eth_blockNumber"), 16)
@@ -51,7 +51,7 @@ class Chain:
         :param keep: raw transactions, each with the new block (from 0) that has it; what is not
             named is in no block and no pool any more.
         """
-        await self.call("anvil_reorg", depth, [list(kept) for kept in keep])
+        await self.call("anvil_reorg", depth, [list(resent) for resent in keep])
 
     async def block_of(self, transaction_hash: str) -> int | None:
         """Return the number of the block that has the transaction now."""

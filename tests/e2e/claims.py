@@ -11,8 +11,8 @@ from tests.support.waiting import until
 
 
 async def claims_of(stack: Stack, swap_id: str) -> list[Mapping[str, Any]]:
-    told = await stack.admin("settler", "/claimable")
-    return [row for row in told["claimable"] if row["swap_id"] == swap_id]
+    answer = await stack.admin("settler", "/claimable")
+    return [row for row in answer["claimable"] if row["swap_id"] == swap_id]
 
 
 async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
@@ -23,12 +23,12 @@ async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
 
 async def suspended(stack: Stack) -> list[Mapping[str, Any]]:
     """Return the money that came and is nobody's yet."""
-    told = await stack.admin("settler", "/claimable")
-    return [row for row in told["claimable"] if row["kind"] == "suspense"]
+    answer = await stack.admin("settler", "/claimable")
+    return [row for row in answer["claimable"] if row["kind"] == "suspense"]
 
 
 async def has_no_deposit(outside: Outside, swap_id: str) -> bool:
     """Whether nothing that came was taken for the swap's."""
     swap = (await outside.partner().read(swap_id))["swap"]
-    told = swap["status"], swap["transactions"], swap["quote_locked_at"]
-    return told == ("user_transfer_pending", [], None)
+    facts = swap["status"], swap["transactions"], swap["quote_locked_at"]
+    return facts == ("user_transfer_pending", [], None)

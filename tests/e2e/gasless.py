@@ -30,7 +30,7 @@ async def offered(outside: Outside, network: str, symbol: str) -> Mapping[str, A
     return await until(looked_up, what=f"{symbol} on {network} is signed for")
 
 
-async def asked(outside: Outside, swap_id: str, wallet: str) -> Mapping[str, Any]:
+async def sign_step(outside: Outside, swap_id: str, wallet: str) -> Mapping[str, Any]:
     """Return the step that asks a wallet to sign."""
     steps = await outside.partner().get(f"/swaps/{swap_id}/deposit_actions", source_address=wallet)
     [found] = [step for step in steps if step["step"] == "sign"]
@@ -47,22 +47,22 @@ async def submit(outside: Outside, swap_id: str, user: User, *, within: float = 
     """Sign what a swap asks for and submit it, again while the service is away."""
 
     async def is_taken() -> bool:
-        step = await asked(outside, swap_id, user.address)
+        step = await sign_step(outside, swap_id, user.address)
         if step["status"] != "action_required":
             return True  # an earlier answer was lost
         try:
-            told = await authorize(outside, swap_id, user, sign(user, step["typed_data"]))
+            answer = await authorize(outside, swap_id, user, sign(user, step["typed_data"]))
         except (httpx.TransportError, ValueError):
             return False
-        error = told["error"]
+        error = answer["error"]
         return error is None or error["code"] == "AUTHORIZATION_ALREADY_SUBMITTED"
 
     await until(is_taken, what=f"the signature of {swap_id} is taken", within=within)
 
 
 async def status(outside: Outside, swap_id: str) -> Mapping[str, Any]:
-    told: Mapping[str, Any] = await outside.partner().get(f"/swaps/{swap_id}/authorize")
-    return told
+    authorization: Mapping[str, Any] = await outside.partner().get(f"/swaps/{swap_id}/authorize")
+    return authorization
 
 
 async def gasless_swap(
@@ -71,10 +71,10 @@ async def gasless_swap(
     """Create a swap, sign what it asks for, and follow it to its end."""
     await offered(outside, route.source_network, route.source_token)
     signer, to = outside.user(route.source_network, user), recipient or new_address()
-    told = {"use_depository": False, "use_gasless": True, **more}
-    prepared = await outside.partner().create(route, to, **told)
+    options = {"use_depository": False, "use_gasless": True, **more}
+    prepared = await outside.partner().create(route, to, **options)
     swap_id = prepared["swap"]["id"]
-    step = await asked(outside, swap_id, signer.address)
+    step = await sign_step(outside, swap_id, signer.address)
     answer = await authorize(outside, swap_id, signer, sign(signer, step["typed_data"]))
     assert answer["error"] is None, answer
     seen = await outside.follow(swap_id, to=FINAL)

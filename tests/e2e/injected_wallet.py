@@ -35,7 +35,7 @@ class InjectedWallet:
         self._user = user
         self._chain_id = ANOTHER_CHAIN
         self._declines = [*declines]
-        self.asked: list[str] = []
+        self.methods: list[str] = []
         self.sent: list[str] = []
 
     async def inject(self, page: Page) -> None:
@@ -48,10 +48,10 @@ class InjectedWallet:
         await page.value("1")  # what the page asks comes with the answer to a command
         while page.calls:
             call = json.loads(page.calls.pop(0))
-            self.asked.append(call["method"])
+            self.methods.append(call["method"])
             result, error = await self._answer(call)
-            told = ", ".join(json.dumps(one) for one in (call["id"], result, error))
-            await page.value(f"window.answerWallet({told}); 1")
+            arguments = ", ".join(json.dumps(one) for one in (call["id"], result, error))
+            await page.value(f"window.answerWallet({arguments}); 1")
 
     async def _answer(self, call: Mapping[str, Any]) -> tuple[Any, dict[str, Any] | None]:
         try:
@@ -81,13 +81,13 @@ class InjectedWallet:
         answer = await self._user.chain.provider.make_request(RPCEndpoint(method), list(params))
         return answer["result"]
 
-    async def _send(self, asked: Mapping[str, str]) -> str:
-        assert asked["from"] == self._user.address
+    async def _send(self, request: Mapping[str, str]) -> str:
+        assert request["from"] == self._user.address
         transaction: TxParams = {
-            "to": to_checksum_address(asked["to"]),
-            "value": int(asked["value"], 16),  # type: ignore[typeddict-item]
-            "data": HexBytes(asked.get("data", "0x")),
-            "gas": int(asked.get("gas", "0x186a0"), 16),
+            "to": to_checksum_address(request["to"]),
+            "value": int(request["value"], 16),  # type: ignore[typeddict-item]
+            "data": HexBytes(request.get("data", "0x")),
+            "gas": int(request.get("gas", "0x186a0"), 16),
         }
         [sent] = await self._user.send(transaction)
         self.sent.append(sent)

@@ -85,8 +85,8 @@ class CompletedJourney:
     ) -> None:
         for kind in ("input", "output"):
             transaction_hash = done.transaction(kind)["transaction_hash"]
-            for asked in (transaction_hash, transaction_hash.upper().replace("0X", "0x")):
-                found = await outside.partner().get(f"/swaps/by_transaction_hash/{asked}")
+            for spelling in (transaction_hash, transaction_hash.upper().replace("0X", "0x")):
+                found = await outside.partner().get(f"/swaps/by_transaction_hash/{spelling}")
                 assert found["swap"] == done.last["swap"]
 
     async def test_is_listed_under_its_recipient(self, done: Finished, outside: Outside) -> None:

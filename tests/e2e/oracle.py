@@ -118,7 +118,7 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
         swaps = await _swaps(connection)
         attached = await (await connection.execute(ATTACHED)).fetchall()
         await _take_attached(stack, seen, swaps, attached)
-        lone = await (await connection.execute(UNMATCHED)).fetchall()
+        unmatched = await (await connection.execute(UNMATCHED)).fetchall()
         booked = await (await connection.execute(CUSTODY)).fetchall()
         fees = await (await connection.execute(FEES)).fetchall()
         held = await (await connection.execute(HELD)).fetchall()
@@ -126,7 +126,7 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
     return [
         *_of_swaps(seen, swaps, gained, left),
         *_of_fees(seen, fees),
-        *_of_nobody(seen, swaps, lone, fees),
+        *_of_no_swap(seen, swaps, unmatched, fees),
         *_of_treasuries(seen, {(network, token): int(sum_) for network, token, sum_ in held}),
     ]
 
@@ -134,8 +134,8 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
 async def _swaps(connection: psycopg.AsyncConnection[Any]) -> Sequence[Swap]:
     rows = await (await connection.execute(SWAPS)).fetchall()
     return [
-        Swap(id, number, (source, taken), (destination, given), deposit_ids)
-        for id, number, source, taken, destination, given, deposit_ids in rows
+        Swap(id, number, (source, token_in), (destination, token_out), deposit_ids)
+        for id, number, source, token_in, destination, token_out, deposit_ids in rows
     ]
 
 
@@ -238,30 +238,30 @@ async def _take_attached(
     nodes = {network["name"]: network["rpc_urls"][0] for network in stack["networks"]}
     for swap_id, network, token, units, sent_in, by, because in attached:
         asset, amount = (network, token), int(units)
-        told = [s for s in +seen.sent if (s[0], s[1], s[3]) == (asset, sent_in, amount)]
+        transfers = [s for s in +seen.sent if (s[0], s[1], s[3]) == (asset, sent_in, amount)]
         if by.startswith("0x"):
-            said, text = because.split(" over: ", 1)
+            statement, text = because.split(" over: ", 1)
             is_meant = all(one in text for one in (str(swap_id), network, sent_in, str(amount)))
-            is_meant = is_meant and await _has_signed(nodes[network], by, said, text)
-            told = [s for s in told if s[2] == by and is_meant]
-        if told:
-            seen.sent[told[0]] -= 1
+            is_meant = is_meant and await _has_signed(nodes[network], by, statement, text)
+            transfers = [s for s in transfers if s[2] == by and is_meant]
+        if transfers:
+            seen.sent[transfers[0]] -= 1
             seen.deposited[numbers[swap_id], asset] += amount
 
 
-async def _has_signed(node: str, signer: str, said: str, text: str) -> bool:
+async def _has_signed(node: str, signer: str, statement: str, text: str) -> bool:
     """Whether a key signed a text, or the code at an address takes the signature for its own."""
-    words, _, signature = said.rpartition(" ")
+    words, _, signature = statement.rpartition(" ")
     if not words:
         recovered = Account.recover_message(encode_defunct(text=text), signature=signature)
         return bool(recovered == signer)
     data = text.encode()
     digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(data)).encode() + data)
-    asked = encode(["bytes32", "bytes"], [digest, bytes.fromhex(signature[2:])])
+    arguments = encode(["bytes32", "bytes"], [digest, bytes.fromhex(signature[2:])])
     provider = AsyncHTTPProvider(node, exception_retry_configuration=None)
     try:
         answer = await AsyncWeb3(provider).eth.call(
-            {"to": to_checksum_address(signer), "data": IS_VALID_SIGNATURE + asked}
+            {"to": to_checksum_address(signer), "data": IS_VALID_SIGNATURE + arguments}
         )
     finally:
         await provider.disconnect()
@@ -386,16 +386,16 @@ def _of_fees(seen: Seen, fees: Iterable[tuple[Any, ...]]) -> Iterable[str]:
         yield from (f"fee {i} was paid more than once" for i in paid if seen.payments[i] > 1)
 
 
-def _of_nobody(
+def _of_no_swap(
     seen: Seen,
     swaps: Iterable[Swap],
-    lone: Iterable[tuple[Any, ...]],
+    unmatched: Iterable[tuple[Any, ...]],
     fees: Iterable[tuple[Any, ...]],
 ) -> Iterable[str]:
     known = {intent for swap in swaps for leg in _intents_of(swap) for intent in leg}
     for app_id, network, token, *_ in fees:
         known |= fee_payments(seen.paid, app_id, (network, token)).keys()
-    claims = {claim_of(id, id, (network, token)) for id, network, token in lone}
+    claims = {claim_of(id, id, (network, token)) for id, network, token in unmatched}
     for intent in seen.payments.keys() - known - claims:
         yield f"payment {intent} is no swap's"
     yield from (f"claim {i} was paid more than once" for i in claims if seen.payments[i] > 1)

@@ -82,8 +82,8 @@ class Finished:
     @property
     def statuses(self) -> list[str]:
         """Return the statuses in the order in which they were told, each change once."""
-        told = [answer["swap"]["status"] for answer in (self.prepared, *self.seen)]
-        return [s for n, s in enumerate(told) if n == 0 or told[n - 1] != s]
+        statuses = [answer["swap"]["status"] for answer in (self.prepared, *self.seen)]
+        return [s for n, s in enumerate(statuses) if n == 0 or statuses[n - 1] != s]
 
     def transaction(self, kind: str) -> Mapping[str, Any]:
         [found] = [t for t in self.last["swap"]["transactions"] if t["type"] == kind]
@@ -102,15 +102,15 @@ class Partner:
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
     ) -> httpx.Response:
         """Send one request and return whatever the answer is."""
-        told = {**self._headers, **(headers or {})}
-        return await self._http.request(method, f"/api/v2{path}", headers=told, **options)
+        sent = {**self._headers, **(headers or {})}
+        return await self._http.request(method, f"/api/v2{path}", headers=sent, **options)
 
     def stream(
         self, method: str, path: str, *, headers: Mapping[str, str]
     ) -> AbstractAsyncContextManager[httpx.Response]:
         """Send one request whose answer comes piece by piece."""
-        told = {**self._headers, **headers}
-        return self._http.stream(method, f"/api/v2{path}", headers=told)
+        sent = {**self._headers, **headers}
+        return self._http.stream(method, f"/api/v2{path}", headers=sent)
 
     async def get(self, path: str, **query: Any) -> Any:
         """
@@ -164,10 +164,10 @@ class Partner:
 
 
 def _data_of(answer: httpx.Response) -> Any:
-    told = answer.json()
-    if answer.status_code != httpx.codes.OK or told["error"] is not None:
+    body = answer.json()
+    if answer.status_code != httpx.codes.OK or body["error"] is not None:
         raise Refused(f"{answer.request.method} {answer.request.url}: {answer.text}")
-    return told["data"]
+    return body["data"]
 
 
 @dataclass
@@ -187,8 +187,8 @@ class User:
         """
         *first, last = actions
         if last["type"] == "manual_transfer":
-            asked = int(last["amount_in_base_units"])
-            return await self.transfer(last, asked if value is None else value)
+            requested = int(last["amount_in_base_units"])
+            return await self.transfer(last, requested if value is None else value)
         deposit = as_it_is(last)
         if value is not None:
             deposit["value"] = value  # type: ignore[typeddict-item]
@@ -310,10 +310,10 @@ class Outside:
 
     def user(self, network: str, number: int = 0) -> User:
         """Return one of the users that have money; numbers beyond them begin anew."""
-        told = self.networks[network]["users"]
-        chosen = number % len(told)
+        users = self.networks[network]["users"]
+        chosen = number % len(users)
         if (network, chosen) not in self._users:
-            key = told[chosen]
+            key = users[chosen]
             user = User(self._chains[network], key["address"], key["private_key"])
             self._users[network, chosen] = user
         return self._users[network, chosen]
@@ -374,8 +374,8 @@ class Outside:
 
         While the service can read no node, it asks for no approval.
         """
-        told = await self.partner().get(path, source_address=payer.address)
-        approvals = [step for step in told if step["step"] == "approve"]
+        answer = await self.partner().get(path, source_address=payer.address)
+        approvals = [step for step in answer if step["step"] == "approve"]
         if approvals or await payer.would_succeed(deposit):
             return [*approvals, deposit]
         return None

@@ -229,9 +229,9 @@ async def record(
 
 def main(stack_file: Path, checkout: Path) -> None:
     description = json.loads(stack_file.read_text())
-    [told] = [each for each in description["partners"] if each["name"] == "sandbox"]
+    [sandbox] = [each for each in description["partners"] if each["name"] == "sandbox"]
     short_lived = (stack_file.parent / "sandbox/keys").read_text().strip()
-    made = asyncio.run(record(description, checkout / told["webhook"]["received"], short_lived))
+    made = asyncio.run(record(description, checkout / sandbox["webhook"]["received"], short_lived))
     json.dump(made, sys.stdout, indent=1, sort_keys=True)
 
 

@@ -128,13 +128,13 @@ class Played:
 
     def inputs(self) -> list[tuple[int, int] | None]:
         """Return how far the deposit was confirmed, each change once; None where it was gone."""
-        told: list[tuple[int, int] | None] = []
+        changes: list[tuple[int, int] | None] = []
         for swap in self.seen:
             found = [t for t in swap["transactions"] if t["type"] == "input"]
             now = (found[0]["confirmations"], found[0]["max_confirmations"]) if found else None
-            if not told or told[-1] != now:
-                told.append(now)
-        return told
+            if not changes or changes[-1] != now:
+                changes.append(now)
+        return changes
 
 
 async def play(partner: Partner, case: Case) -> Played:

@@ -59,16 +59,16 @@ async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
     text = encode_defunct(text=transfer["text"])
 
     path = f"/swaps/{swap_id}/attach_deposit"
-    stranger = Account.sign_message(text, "0x" + "51" * 32).signature.to_0x_hex()
+    other_signature = Account.sign_message(text, "0x" + "51" * 32).signature.to_0x_hex()
     refused = await outside.partner().ask(
-        "POST", path, json={"transaction_id": sent, "signature": stranger}
+        "POST", path, json={"transaction_id": sent, "signature": other_signature}
     )
     assert refused.json()["error"]["code"] == "SIGNATURE_INVALID"
     signature = Account.sign_message(text, user.private_key).signature.to_0x_hex()
-    taken = await outside.partner().ask(
+    accepted = await outside.partner().ask(
         "POST", path, json={"transaction_id": sent, "signature": signature}
     )
-    assert taken.status_code == HTTPStatus.OK, taken.text
+    assert accepted.status_code == HTTPStatus.OK, accepted.text
     seen = await outside.follow(swap_id)
 
     swap = seen[-1]["swap"]

@@ -18,11 +18,13 @@ COLLECTION: Final = ROOT / "sdk/collection/swap.postman_collection.json"
 async def test_every_request_is_answered_as_the_documentation_says(stack: Stack) -> None:
     [partner] = [row for row in stack.description["partners"] if row["name"] == "sandbox"]
     variables = {"baseUrl": stack.description["gateway"]["url"], "apiKey": partner["api_key"]}
-    told = (word for name, value in variables.items() for word in ("--env-var", f"{name}={value}"))
+    options = (
+        word for name, value in variables.items() for word in ("--env-var", f"{name}={value}")
+    )
 
     newman = await asyncio.create_subprocess_exec(
-        NEWMAN, "run", COLLECTION, "--color", "off", *told, stdout=asyncio.subprocess.PIPE
+        NEWMAN, "run", COLLECTION, "--color", "off", *options, stdout=asyncio.subprocess.PIPE
     )
-    said, _ = await newman.communicate()
+    output, _ = await newman.communicate()
 
-    assert newman.returncode == 0, said.decode()
+    assert newman.returncode == 0, output.decode()

@@ -28,7 +28,7 @@ NEVER_HERE = (
 def test_the_stack_keeps_to_the_specification(stack: Stack, tmp_path: Path) -> None:
     report = tmp_path / "conformance.md"
     # Every key goes in the header that existing clients send: they work as they are.
-    told = {
+    options = {
         "CONFORMANCE_STACK": str(stack.places.stack_file),
         "CONFORMANCE_KEY_HEADER": KEY_ALIAS,
         "CONFORMANCE_KEY_ALIAS": KEY_HEADER,
@@ -36,7 +36,7 @@ def test_the_stack_keeps_to_the_specification(stack: Stack, tmp_path: Path) -> N
     }
     done = subprocess.run(
         [*SUITE_RUN, str(SUITE)],
-        env={**os.environ, **told},
+        env={**os.environ, **options},
         capture_output=True,
         text=True,
         check=False,
@@ -50,7 +50,7 @@ def test_the_stack_keeps_to_the_specification(stack: Stack, tmp_path: Path) -> N
 @pytest.mark.timeout(300)
 def test_a_key_of_the_sandbox_is_all_that_the_suite_needs(stack: Stack) -> None:
     [key] = [p["api_key"] for p in stack.description["partners"] if p["name"] == "sandbox"]
-    told = {
+    options = {
         "CONFORMANCE_BASE_URL": stack.description["gateway"]["url"],
         "CONFORMANCE_API_KEY": key,
         "CONFORMANCE_SANDBOX": "1",
@@ -58,7 +58,7 @@ def test_a_key_of_the_sandbox_is_all_that_the_suite_needs(stack: Stack) -> None:
 
     done = subprocess.run(
         [*SUITE_RUN, str(SUITE)],
-        env={**os.environ, **told},
+        env={**os.environ, **options},
         capture_output=True,
         text=True,
         check=False,

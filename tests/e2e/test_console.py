@@ -171,8 +171,8 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
     await first.go(f"/claimables/{id}")
     assert "31.5 USDC" in await first.text()
     await first.picture("claimable")
-    told = await first.order("/pay", "Pay it …", pictured="order", to_address=owner, reason=REASON)
-    assert "A different operator approves it" in told
+    page = await first.order("/pay", "Pay it …", pictured="order", to_address=owner, reason=REASON)
+    assert "A different operator approves it" in page
     await first.follow("open the proposal")
     proposal = await first.text()
     assert "a different operator approves it" in proposal
@@ -205,15 +205,15 @@ async def is_paid(stack: Stack, id: int) -> bool:
 
 async def lift_stop(stack: Stack, first: Operator, second: Operator) -> None:
     await first.go("/stops")
-    told = await first.order(
+    page = await first.order(
         "/stops/add", "Stop …", network="POLYGON_DEVNET", reason="its fees look wrong"
     )
-    assert "Done." in told
+    assert "Done." in page
     await first.go("/stops")
     await first.picture("stops")
     await first.follow("POLYGON_DEVNET")
-    told = await first.order("/stops/lift", "Lift it …", reason="the fees are right again")
-    assert "A different operator approves it" in told
+    page = await first.order("/stops/lift", "Lift it …", reason="the fees are right again")
+    assert "A different operator approves it" in page
     await approve(second, "Lift a stop", "POLYGON_DEVNET")
     assert (await stack.admin("settler", "/payouts/stops"))["stops"] == []
 
@@ -224,8 +224,8 @@ async def approve(second: Operator, title: str, words: str) -> None:
     await second.follow(title)
     assert words in await second.text()
     await second.picture("approval")
-    told = await second.order("/approve", "Approve …", reason="I called who ordered it")
-    assert "Done." in told
+    page = await second.order("/approve", "Approve …", reason="I called who ordered it")
+    assert "Done." in page
 
 
 async def release_parked(stack: Stack, first: Operator) -> None:
@@ -243,8 +243,8 @@ async def release_parked(stack: Stack, first: Operator) -> None:
     await first.follow(f"#{id}")
     assert '"deposit_id"' in await first.text()
     await first.picture("parked")
-    told = await first.order("/release", "Release …", reason="the lock is gone")
-    assert "Done." in told
+    page = await first.order("/release", "Release …", reason="the lock is gone")
+    assert "Done." in page
 
     async def is_released() -> bool:
         path = f"/parked/{id}"
@@ -255,9 +255,9 @@ async def release_parked(stack: Stack, first: Operator) -> None:
 
 async def read_log(first: Operator) -> None:
     await first.go("/log")
-    told = await first.text()
+    page = await first.text()
     for words in ("POST /claimable/{id}/pay", REASON, "POST /payouts/go", "the lock is gone"):
-        assert words in told, words
+        assert words in page, words
     await first.picture("log")
     await first.go("/")
     await first.picture("overview-phone", "dark", NARROW)

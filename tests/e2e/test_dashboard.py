@@ -91,8 +91,8 @@ class Partner:
     async def fill(self, form: str = "main form", /, **fields: str) -> None:
         for name, value in fields.items():
             arguments = json.dumps([f"{form} [name={name}]", value])
-            told = await self.page.value(f"({FILL})(...{arguments})")
-            assert told == value, f"{name} does not take {value}: {told}"
+            result = await self.page.value(f"({FILL})(...{arguments})")
+            assert result == value, f"{name} does not take {value}: {result}"
 
     async def text(self, selector: str = "main") -> str:
         return str(await self.page.value(f"document.querySelector('{selector}')?.innerText"))

@@ -98,7 +98,9 @@ class TestAnAddress:
 
     async def test_is_offered_by_every_network_that_has_a_factory(self, outside: Outside) -> None:
         contracts = {name: network["contracts"] for name, network in outside.networks.items()}
-        having = {name for name, told in contracts.items() if told["deposit_address_factory"]}
+        having = {
+            name for name, addresses in contracts.items() if addresses["deposit_address_factory"]
+        }
 
         async def is_offered() -> bool:
             networks = await outside.partner().get("/networks")
@@ -174,23 +176,23 @@ class TestAnAddress:
         await user.receipt(sent)
         await wait_until_idle(stack.description)
 
-        [kept] = [row for row in await suspended(stack) if row not in before]
-        assert (kept["base_units"], kept["swap_id"]) == ("777", None)
+        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == ("777", None)
         swap = (await outside.partner().read(prepared["swap"]["id"]))["swap"]
         assert (swap["status"], swap["transactions"]) == ("user_transfer_pending", [])
 
         # Nobody else pays for its sweep; then it is paid as anything that waits for its owner.
         network, owner = TOKEN.source_network, new_address()
-        said = {"by": "ann", "reason": "its owner asks for it"}
+        order = {"by": "ann", "reason": "its owner asks for it"}
         there = {"network": network, "address": action["to_address"], "token": "ETH"}
-        await stack.order("settler", "/sweeps", {**there, **said})
+        await stack.order("settler", "/sweeps", {**there, **order})
 
         async def is_empty() -> bool:
             return await outside.balance(network, "ETH", action["to_address"]) == 0
 
         await until(is_empty, what="another token swept")
-        paid = {"to_address": owner, "base_units": "777", **said}
-        await stack.order("settler", f"/claimable/{kept['id']}/pay", paid)
+        paid = {"to_address": owner, "base_units": "777", **order}
+        await stack.order("settler", f"/claimable/{suspended_deposit['id']}/pay", paid)
 
         async def is_paid() -> bool:
             return await outside.balance(network, "ETH", owner) == 777

@@ -99,8 +99,11 @@ class TestWithoutAMatch:
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [kept] = [row for row in await suspended(stack) if row not in before]
-        assert (kept["base_units"], kept["swap_id"]) == (action["amount_in_base_units"], None)
+        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == (
+            action["amount_in_base_units"],
+            None,
+        )
 
     async def test_a_token_without_a_memo_is_listed_as_nobodys(
         self, stack: Stack, outside: Outside
@@ -113,8 +116,11 @@ class TestWithoutAMatch:
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [kept] = [row for row in await suspended(stack) if row not in before]
-        assert (kept["base_units"], kept["swap_id"]) == (str(arguments(action)[1]), None)
+        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == (
+            str(arguments(action)[1]),
+            None,
+        )
 
     @pytest.mark.parametrize("network", ["BASE_DEVNET", "POLYGON_DEVNET"], ids=["token", "network"])
     @pytest.mark.fault("W22")
@@ -136,8 +142,8 @@ class TestWithoutAMatch:
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [kept] = [row for row in await suspended(stack) if row not in before]
-        assert (kept["network"], kept["base_units"]) == (network, "1205")
+        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        assert (suspended_deposit["network"], suspended_deposit["base_units"]) == (network, "1205")
 
     @pytest.mark.fault("W16")
     async def test_w16_one_transfer_is_none_of_another_swap_of_the_same_amount(
@@ -203,8 +209,8 @@ class TestThroughAContract:
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [kept] = [row for row in await suspended(stack) if row not in before]
-        assert kept["swap_id"] is None
+        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        assert suspended_deposit["swap_id"] is None
 
     @pytest.mark.fault("W21")
     async def test_w21_a_transfer_that_only_stands_in_call_data_is_none(
@@ -256,8 +262,8 @@ async def execute(user: User, wallet: str, action: Mapping[str, Any]) -> str:
     """Let a wallet send an action as a Safe does; return the transaction's hash."""
     value, data = int(action["amount_in_base_units"]), bytes.fromhex(action["call_data"][2:])
     to = to_checksum_address(action["to_address"])
-    nobody = "0x" + "00" * 20
-    order = (to, value, data, 0, 0, 0, 0, nobody, nobody, b"")
+    zero_address = "0x" + "00" * 20
+    order = (to, value, data, 0, 0, 0, 0, zero_address, zero_address, b"")
     call: TxParams = {
         "to": to_checksum_address(wallet),
         "value": value,  # type: ignore[typeddict-item]

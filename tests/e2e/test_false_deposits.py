@@ -18,7 +18,7 @@ from tests.e2e.outside import Outside, Route, call_data, new_address
 from tests.plugins.stack import Stack
 
 ROUTE = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "17")
-ASKED = 17 * 10**6
+REQUESTED_UNITS = 17 * 10**6
 # Which methods have a contract between the user and the Treasury, that could be a false one.
 NO_CONTRACT = "the user's transfer is the deposit: there is no contract between to be false"
 BY_SIGNATURE = "its signature names the token, the Paymaster and the swap; nothing else fits"
@@ -63,8 +63,11 @@ class TestFalseDepository:
         await wait_until_idle(stack.description)
 
         assert await has_no_deposit(outside, swap_id)
-        [kept] = [row for row in await suspended(stack) if row not in before]
-        assert (kept["base_units"], kept["swap_id"]) == (str(ASKED), None)
+        [suspended_deposit] = [row for row in await suspended(stack) if row not in before]
+        assert (suspended_deposit["base_units"], suspended_deposit["swap_id"]) == (
+            str(REQUESTED_UNITS),
+            None,
+        )
 
 
 class TestOneDeposit:
@@ -102,7 +105,7 @@ def approval_of(action: Mapping[str, Any], spender: str) -> Mapping[str, Any]:
         "type": "approve",
         "to_address": action["token"]["contract"],
         "amount_in_base_units": "0",
-        "call_data": call_data("approve(address,uint256)", spender, ASKED),
+        "call_data": call_data("approve(address,uint256)", spender, REQUESTED_UNITS),
         "gas_limit": "100000",
     }
 

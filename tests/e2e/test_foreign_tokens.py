@@ -115,9 +115,9 @@ async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
     units = CASES[token, method]
 
     assert await has_no_deposit(outside, swaps[token, method])
-    kept = [row for row in await suspended(stack) if row["base_units"] == str(units)]
+    suspended_deposits = [row for row in await suspended(stack) if row["base_units"] == str(units)]
     # Of a token that is in no catalogue there is no account.
-    assert [row["swap_id"] for row in kept] == ([None] if token == TOKENS[0] else [])
+    assert [row["swap_id"] for row in suspended_deposits] == ([None] if token == TOKENS[0] else [])
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)
@@ -141,6 +141,6 @@ async def a_token_of_his_own(user: User) -> str:
     """Create a token that calls itself like the one of the swap; return its address."""
     artifact = json.loads((ROOT / "evm/artifacts/DevToken.json").read_text())
     types = ["string", "string", "uint8", "address", "uint256"]
-    told = encode(types, ["USD Coin", "USDC", 6, user.address, MANY])
-    made = await user.create(HexStr(artifact["bytecode"] + told.hex()))
+    arguments = encode(types, ["USD Coin", "USDC", 6, user.address, MANY])
+    made = await user.create(HexStr(artifact["bytecode"] + arguments.hex()))
     return str(made["contractAddress"])

@@ -12,7 +12,7 @@ from eth_account import Account
 from tests.e2e import gasless, viem
 from tests.e2e.chains import Chain
 from tests.e2e.claims import claims_of
-from tests.e2e.gasless import asked, authorize, gasless_swap, sign, status
+from tests.e2e.gasless import authorize, gasless_swap, sign, sign_step, status
 from tests.e2e.idle_stack import wait_until_idle
 from tests.e2e.journey import STATUSES, CompletedJourney
 from tests.e2e.outside import Finished, Outside, Route, User, new_address
@@ -46,11 +46,14 @@ class TestAuthorization(CompletedJourney):
     route = USDC
 
     async def test_says_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
-        told = await status(outside, done.id)
+        authorization = await status(outside, done.id)
 
-        assert told["status"] == "Completed"
-        assert told["transaction"]["status"] == "completed"
-        assert told["transaction"]["confirmations"] == told["transaction"]["max_confirmations"]
+        assert authorization["status"] == "Completed"
+        assert authorization["transaction"]["status"] == "completed"
+        assert (
+            authorization["transaction"]["confirmations"]
+            == authorization["transaction"]["max_confirmations"]
+        )
 
     async def test_shows_the_signer_as_who_paid(self, done: Finished, outside: Outside) -> None:
         assert done.transaction("input")["from"] == outside.user(USDC.source_network).address
@@ -85,7 +88,7 @@ class TestEachStandard:
     ) -> None:
         swap_id, user = await a_swap(outside, STANDARDS[standard], user=1)
 
-        first, second = [await asked(outside, swap_id, user.address) for _ in "12"]
+        first, second = [await sign_step(outside, swap_id, user.address) for _ in "12"]
 
         assert first == second
         assert first["signing_standard"] == standard
@@ -121,7 +124,7 @@ class TestEachStandard:
         route = STANDARDS[standard]
         swap_id, user = await a_swap(outside, route, user=3)
         before = await outside.balance(route.source_network, route.source_token, user.address)
-        signature = sign(user, (await asked(outside, swap_id, user.address))["typed_data"])
+        signature = sign(user, (await sign_step(outside, swap_id, user.address))["typed_data"])
 
         answers = await asyncio.gather(
             *(authorize(outside, swap_id, user, signature) for _ in range(5))
@@ -139,7 +142,7 @@ class TestEachStandard:
 async def test_two_permits_of_one_wallet_go_one_after_another(outside: Outside) -> None:
     """Both have one nonce; who comes second is asked anew, and costs nobody gas."""
     swaps = [await a_swap(outside, DAI, user=0) for _ in "12"]
-    steps = [await asked(outside, swap_id, user.address) for swap_id, user in swaps]
+    steps = [await sign_step(outside, swap_id, user.address) for swap_id, user in swaps]
     assert steps[0]["nonce"] == steps[1]["nonce"]
 
     for (swap_id, user), step in zip(swaps, steps, strict=True):
@@ -157,7 +160,7 @@ async def test_two_permits_of_one_wallet_go_one_after_another(outside: Outside) 
     [(second, user)] = [one for one in swaps if one[0] != first]
 
     async def is_asked_anew() -> bool:
-        step = await asked(outside, second, user.address)
+        step = await sign_step(outside, second, user.address)
         return str(step["status"]) == "action_required"
 
     await until(is_asked_anew, what="the second is asked anew")
@@ -168,7 +171,7 @@ async def test_two_permits_of_one_wallet_go_one_after_another(outside: Outside) 
 @pytest.mark.parametrize("standard", STANDARDS)
 async def test_viem_signs_what_is_returned_as_it_is(outside: Outside, standard: str) -> None:
     swap_id, user = await a_swap(outside, STANDARDS[standard], user=2)
-    typed_data = (await asked(outside, swap_id, user.address))["typed_data"]
+    typed_data = (await sign_step(outside, swap_id, user.address))["typed_data"]
 
     signature = await viem.sign(user.private_key, typed_data)
 
@@ -183,14 +186,14 @@ async def test_a_wallet_with_code_signs_as_its_key_does(outside: Outside) -> Non
     token = outside.token(USDC.source_network, USDC.source_token)["contract"]
     wallet = replace(user, address=await a_wallet_that_signs(user))
     await fill(user, wallet.address, token, units(outside, USDC))
-    typed_data = (await asked(outside, swap_id, wallet.address))["typed_data"]
+    typed_data = (await sign_step(outside, swap_id, wallet.address))["typed_data"]
 
     refused = await authorize(outside, swap_id, wallet, sign(replace_key(user), typed_data))
-    taken = await authorize(outside, swap_id, wallet, sign(wallet, typed_data))
+    accepted = await authorize(outside, swap_id, wallet, sign(wallet, typed_data))
     seen = await outside.follow(swap_id)
 
     assert refused["error"]["code"] == "SIGNATURE_INVALID"
-    assert taken["error"] is None, taken
+    assert accepted["error"] is None, accepted
     swap = seen[-1]["swap"]
     [deposit] = [t for t in swap["transactions"] if t["type"] == "input"]
     assert (swap["status"], deposit["from"]) == ("completed", wallet.address)
@@ -202,10 +205,12 @@ async def test_a_signer_who_has_moved_the_money_is_told_so_before_anything_is_se
 ) -> None:
     swap_id, _ = await a_swap(outside, USDC)
     poor = outside.user(USDC.source_network, 4)
-    stranger = replace_key(poor)
-    signature = sign(stranger, (await asked(outside, swap_id, stranger.address))["typed_data"])
+    other_key = replace_key(poor)
+    signature = sign(
+        other_key, (await sign_step(outside, swap_id, other_key.address))["typed_data"]
+    )
 
-    answer = await authorize(outside, swap_id, stranger, signature)
+    answer = await authorize(outside, swap_id, other_key, signature)
 
     assert answer["error"]["code"] == "INSUFFICIENT_SIGNER_BALANCE"
 
@@ -218,14 +223,14 @@ async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
     chain = Chain.of(stack.description, route.source_network)
     swap_id, user = await a_swap(outside, route, user=1)
     before = await outside.balance(route.source_network, route.source_token, user.address)
-    signature = sign(user, (await asked(outside, swap_id, user.address))["typed_data"])
+    signature = sign(user, (await sign_step(outside, swap_id, user.address))["typed_data"])
 
     async def is_mined() -> int | None:
-        told = (await status(outside, swap_id))["transaction"]
-        if told is None:
+        transaction = (await status(outside, swap_id))["transaction"]
+        if transaction is None:
             return None
         await chain.mine()
-        return await chain.block_of(told["transaction_hash"])
+        return await chain.block_of(transaction["transaction_hash"])
 
     async def is_seen() -> bool:
         swap = (await outside.partner().read(swap_id))["swap"]

@@ -16,7 +16,7 @@ from swap_stack.places import ROOT
 from tests.e2e import guides
 from tests.e2e.guides import GUIDES
 from tests.plugins.stack import Stack
-from tests.support.waiting import said_by
+from tests.support.waiting import output_of
 
 PATIENCE = 250.0
 
@@ -24,7 +24,7 @@ PATIENCE = 250.0
 @dataclass(frozen=True, slots=True)
 class Ran:
     exit_code: int | None
-    said: str
+    output: str
 
 
 async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
@@ -37,8 +37,8 @@ async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await said_by(reader, within=PATIENCE)
-    return Ran(reader.returncode, said.decode())
+    output, _ = await output_of(reader, within=PATIENCE)
+    return Ran(reader.returncode, output.decode())
 
 
 def environment_of(stack: Stack, user: Mapping[str, Any]) -> Mapping[str, str]:
@@ -71,4 +71,4 @@ def ran(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, 
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_runs_to_its_end(ran: Mapping[str, Ran], guide: str) -> None:
-    assert ran[guide].exit_code == 0, ran[guide].said
+    assert ran[guide].exit_code == 0, ran[guide].output

@@ -25,7 +25,7 @@ from tests.plugins.stack import Stack
 from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "30")
-ASKED = {
+PARAMETERS = {
     "source_network": "ETHEREUM_DEVNET",
     "source_token": "USDC",
     "destination_network": "BASE_DEVNET",
@@ -57,10 +57,10 @@ class TestEvents:
 
         async with outside.partner().stream("GET", path, headers=headers) as answer:
             assert answer.headers["content-type"] == "text/event-stream"
-            told = [line async for line in _until_data(answer.aiter_lines())]
+            lines = [line async for line in _until_data(answer.aiter_lines())]
 
-        assert f"id: {events[-1]['sequence']}" in told
-        assert '"swap.completed"' in told[-1]
+        assert f"id: {events[-1]['sequence']}" in lines
+        assert '"swap.completed"' in lines[-1]
 
     async def test_are_followed_by_the_python_client_until_the_swap_is_closed(
         self, done: Finished, outside: Outside, stack: Stack
@@ -69,10 +69,10 @@ class TestEvents:
         url, key = stack.description["gateway"]["url"], stack.description["partners"][0]["api_key"]
 
         async with AsyncClient(url, key) as swaps:
-            told = [event async for event in swaps.follow(done.id, after=events[0]["sequence"])]
+            followed = [event async for event in swaps.follow(done.id, after=events[0]["sequence"])]
 
-        assert told == events[1 : len(told) + 1]
-        assert told[-1]["type"] == "swap.completed"
+        assert followed == events[1 : len(followed) + 1]
+        assert followed[-1]["type"] == "swap.completed"
 
 
 async def _until_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:
@@ -101,18 +101,22 @@ class TestTransactionStatus:
     @pytest.mark.parametrize("kind", ["input", "output"])
     async def test_of_each_transaction(self, done: Finished, outside: Outside, kind: str) -> None:
         shown = done.transaction(kind)
-        asked = {
+        requests = {
             "network": shown["network"]["chain_id"],
             "transaction_id": shown["transaction_hash"].upper().replace("0X", "0x"),
         }
 
-        told = await checked_answer(
+        answer = await checked_answer(
             *(outside.partner(), TransactionStatusModel, "GET", "/transaction_status"),
-            params=asked,
+            params=requests,
         )
 
-        assert (told["status"], told["is_found"], told["is_completed"]) == ("completed", True, True)
-        assert told["transaction_id"] == shown["transaction_hash"]
+        assert (answer["status"], answer["is_found"], answer["is_completed"]) == (
+            "completed",
+            True,
+            True,
+        )
+        assert answer["transaction_id"] == shown["transaction_hash"]
 
 
 class TestCatalogue:
@@ -123,8 +127,8 @@ class TestCatalogue:
         assert {network["name"] for network in networks} == set(outside.networks)
 
     async def test_shows_how_every_network_is(self, outside: Outside) -> None:
-        told = await checked_answer(outside.partner(), StatusModel, "GET", "/status")
-        assert {network["name"] for network in told["networks"]} == set(outside.networks)
+        answer = await checked_answer(outside.partner(), StatusModel, "GET", "/status")
+        assert {network["name"] for network in answer["networks"]} == set(outside.networks)
 
         async def are_well() -> bool:
             networks = (await outside.partner().get("/status"))["networks"]
@@ -143,9 +147,9 @@ class TestCatalogue:
         async def is_the_same() -> bool:
             [one] = await checked_answer(
                 *(outside.partner(), list[DetailedQuoteModel], "GET", "/detailed_quote"),
-                params=ASKED,
+                params=PARAMETERS,
             )
-            limits = await outside.partner().get("/limits", **ASKED)
+            limits = await outside.partner().get("/limits", **PARAMETERS)
             return all(one[bound] == limits[bound] for bound in ("min_amount", "max_amount"))
 
         # Between two questions gas may have become dearer, or something was paid out.

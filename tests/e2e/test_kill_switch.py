@@ -43,7 +43,7 @@ class TestTheKillSwitch:
     async def test_a17_stops_every_process_and_what_waits_goes_when_it_is_lifted(
         self, stack: Stack, outside: Outside
     ) -> None:
-        said = {"network": ROUTE.destination_network, "by": "a test", "reason": "to see it"}
+        order = {"network": ROUTE.destination_network, "by": "a test", "reason": "to see it"}
         made = [await outside.partner().create(ROUTE, new_address()) for _ in range(SWAPS)]
         half = SWAPS // 2
         await asyncio.gather(
@@ -52,7 +52,7 @@ class TestTheKillSwitch:
 
         async def stopped() -> bool:
             # A round that is under way is waited for a second; one that takes longer is told of.
-            answer = await stack.order("settler", "/payouts/stop", said)
+            answer = await stack.order("settler", "/payouts/stop", order)
             return bool(answer["nothing_is_signed"])
 
         try:
@@ -74,6 +74,6 @@ class TestTheKillSwitch:
             await until(waits, what="payments that nobody signs")
             assert await number(stack, SIGNED, ROUTE.destination_network) == signed
         finally:
-            await stack.order("settler", "/payouts/go", said)
+            await stack.order("settler", "/payouts/go", order)
         seen = await asyncio.gather(*(outside.follow(one["swap"]["id"]) for one in made))
         assert [one[-1]["swap"]["status"] for one in seen] == ["completed"] * SWAPS

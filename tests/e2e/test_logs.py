@@ -58,8 +58,8 @@ async def test_one_swap_has_one_trace_in_the_logs_of_all_services(
 
 
 async def test_an_error_is_found_by_the_request_id_of_its_answer(stack: Stack) -> None:
-    stranger, partner = str(uuid4()), stack.description["partners"][0]
-    url = f"{stack.description['gateway']['url']}/api/v2/swaps/{stranger}"
+    unknown_id, partner = str(uuid4()), stack.description["partners"][0]
+    url = f"{stack.description['gateway']['url']}/api/v2/swaps/{unknown_id}"
     async with httpx.AsyncClient() as client:
         answer = await client.get(url, headers={KEY_HEADER: partner["api_key"]})
     request_id = answer.json()["error"]["metadata"]["request_id"]
@@ -69,5 +69,5 @@ async def test_an_error_is_found_by_the_request_id_of_its_answer(stack: Stack) -
 
     await until_here(found, what="a line with the request id")
     [line] = found()
-    assert (line["service"], line["status"], line["swap_id"]) == ("api", 404, stranger)
+    assert (line["service"], line["status"], line["swap_id"]) == ("api", 404, unknown_id)
     assert (line["route"], line["app_id"]) == ("/api/v2/swaps/{swapId}", partner["app_id"])

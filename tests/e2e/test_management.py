@@ -41,13 +41,13 @@ class Member:
             return await client.request(method, f"{self.url}{path}", json=body, headers=headers)
 
     async def get(self, path: str) -> Any:
-        return told(await self.ask("GET", path))
+        return data_of(await self.ask("GET", path))
 
     async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        return told(await self.ask("POST", path, body or {}))
+        return data_of(await self.ask("POST", path, body or {}))
 
 
-def told(answer: httpx.Response) -> Any:
+def data_of(answer: httpx.Response) -> Any:
     assert answer.status_code == 200, answer.text
     return answer.json()["data"]
 
@@ -63,7 +63,7 @@ async def an_owner(stack: Stack, name: str) -> Member:
         answer = await client.post(
             f"{url}/invitations/accept", json={"token": invited["data"]["token"]}
         )
-    return Member(url, told(answer)["token"], organization_id)
+    return Member(url, data_of(answer)["token"], organization_id)
 
 
 @pytest.fixture
@@ -155,12 +155,12 @@ class TestManagement:
         made = await owner.post(f"/apps/{app}/webhooks", {"url": url})
         other = await an_owner(stack, "other")
 
-        asked = [
+        requests = [
             ("GET", f"/apps/{app}/webhooks"),
             ("POST", f"/webhooks/{made['id']}/rotate"),
             ("POST", f"/webhooks/{made['id']}/test"),
             ("GET", f"/webhooks/{made['id']}/messages"),
         ]
-        answers = [await other.ask(method, path, {}) for method, path in asked]
+        answers = [await other.ask(method, path, {}) for method, path in requests]
 
         assert [answer.json()["error"]["code"] for answer in answers] == ["NOT_FOUND"] * 4

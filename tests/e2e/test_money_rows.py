@@ -31,7 +31,7 @@ PATIENCE: Final = 30.0
 class Sums:
     """What the rows are about, in base units."""
 
-    asked: int
+    requested: int
     below_minimum: int  # and worth its refund
     above_maximum: int
 
@@ -90,10 +90,10 @@ class Row:
 
 
 ROWS: Final = (
-    Row("exactly what was asked for", lambda sums: (sums.asked,)),
+    Row("exactly what was asked for", lambda sums: (sums.requested,)),
     Row(
         "a part above the minimum",
-        lambda sums: (sums.asked // 2 * 3 // 2,),
+        lambda sums: (sums.requested // 2 * 3 // 2,),
         revision=1,
         not_by_signature=SIGNED_SUM,
     ),
@@ -108,14 +108,14 @@ ROWS: Final = (
     ),
     Row(
         "a second deposit after the end",
-        lambda sums: (sums.asked,),
-        sends_again=lambda sums: sums.asked // 3,
+        lambda sums: (sums.requested,),
+        sends_again=lambda sums: sums.requested // 3,
         back=1,
         not_by_signature="its nonce is used: nobody can deposit with the signature again",
     ),
     Row(
         "more than was asked for",
-        lambda sums: (3 * sums.asked,),
+        lambda sums: (3 * sums.requested,),
         revision=1,
         not_by_signature=SIGNED_SUM,
     ),
@@ -128,7 +128,7 @@ ROWS: Final = (
     Row("nothing", lambda _: (), status="expired", is_short_lived=True),
     Row(
         "all of it after the deadline",
-        lambda sums: (sums.asked,),
+        lambda sums: (sums.requested,),
         status="expired",
         back=1,
         is_short_lived=True,

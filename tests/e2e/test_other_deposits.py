@@ -18,7 +18,7 @@ from tests.plugins.stack import OLD_AT_ONCE, Stack
 from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.25")
-ASKED = 25 * 10**16
+REQUESTED_UNITS = 25 * 10**16
 BELOW_MINIMUM = 25 * 10**13  # and worth its refund
 TOO_OLD = Route(*OLD_AT_ONCE, "40")
 
@@ -81,7 +81,7 @@ class TestAmounts:
     async def test_a_part_is_swapped_for_what_it_is_worth(
         self, stack: Stack, outside: Outside
     ) -> None:
-        swap = await swapped(outside, value=ASKED - 1)
+        swap = await swapped(outside, value=REQUESTED_UNITS - 1)
 
         shown = swap["swap"]
         assert shown["quote_revision"] == 1
@@ -93,7 +93,7 @@ class TestAmounts:
     async def test_too_much_is_swapped_for_what_it_is_worth(
         self, stack: Stack, outside: Outside
     ) -> None:
-        swap = await swapped(outside, value=2 * ASKED)
+        swap = await swapped(outside, value=2 * REQUESTED_UNITS)
 
         shown = swap["swap"]
         assert (shown["quote_revision"], shown["requested_amount"]) == (1, 0.5)
@@ -144,15 +144,15 @@ class TestLateDeposits:
         swap = await shown_with(outside, swap_id, transactions=1)
         assert swap["status"] == "expired"
         assert [t["transaction_hash"] for t in swap["transactions"]] == [sent]
-        assert claim["base_units"] == str(ASKED)
+        assert claim["base_units"] == str(REQUESTED_UNITS)
         assert claim["deposit_id"] is not None
 
         owner = new_address()
         body = {"refund_address": owner}
-        told = await outside.partner().ask("POST", f"/swaps/{swap_id}/refund_address", json=body)
+        answer = await outside.partner().ask("POST", f"/swaps/{swap_id}/refund_address", json=body)
 
-        assert told.status_code == HTTPStatus.OK, told.text
-        assert 0 < await sent_back(outside, swap_id, owner, transactions=2) < ASKED
+        assert answer.status_code == HTTPStatus.OK, answer.text
+        assert 0 < await sent_back(outside, swap_id, owner, transactions=2) < REQUESTED_UNITS
         assert (await outside.partner().read(swap_id))["swap"]["status"] == "expired"
         assert await claims_of(stack, swap_id) == []
 
@@ -166,10 +166,10 @@ class TestLateDeposits:
         await outside.follow(swap_id, to=["completed"])
         assert await claims_of(stack, swap_id) == []
 
-        await outside.fund(prepared, ROUTE, value=ASKED // 2)
+        await outside.fund(prepared, ROUTE, value=REQUESTED_UNITS // 2)
 
         got = await sent_back(outside, swap_id, owner, transactions=4)
-        assert 0 < got < ASKED // 2
+        assert 0 < got < REQUESTED_UNITS // 2
         swap = await shown_with(outside, swap_id, transactions=4)
         assert swap["status"] == "completed"
 

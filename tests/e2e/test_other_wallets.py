@@ -63,12 +63,12 @@ def scanned(uri: str) -> Mapping[str, Any]:
     """Return what a wallet sends that reads a QR code; how much gas that takes is for it to say."""
     found = PAYMENT_URI.fullmatch(uri)
     assert found is not None, uri
-    target, asked = found["target"], dict(parse_qsl(found["query"]))
-    said = {"type": "transfer", "to_address": target, "gas_limit": None}
+    target, parameters = found["target"], dict(parse_qsl(found["query"]))
+    expected = {"type": "transfer", "to_address": target, "gas_limit": None}
     if found["function"] is None:
-        return {**said, "amount_in_base_units": asked["value"], "call_data": "0x"}
-    call = call_data("transfer(address,uint256)", asked["address"], int(asked["uint256"]))
-    return {**said, "amount_in_base_units": "0", "call_data": call}
+        return {**expected, "amount_in_base_units": parameters["value"], "call_data": "0x"}
+    call = call_data("transfer(address,uint256)", parameters["address"], int(parameters["uint256"]))
+    return {**expected, "amount_in_base_units": "0", "call_data": call}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ async def send(outside: Outside, way: str, wallet: str, user: User) -> Sent:
         )
         [step] = [one for one in listed if one["status"] == "action_required"]
         steps.append(step)
-        asked = scanned(step["detail"]) if step["type"] == "manual_transfer" else step
-        hashes.append(await WALLETS[wallet](user, rpc_url, asked))
+        request = scanned(step["detail"]) if step["type"] == "manual_transfer" else step
+        hashes.append(await WALLETS[wallet](user, rpc_url, request))
     swap = (await outside.follow(swap_id))[-1]["swap"]
     received = await outside.balance(route.destination_network, route.destination_token, recipient)
     return Sent(action, steps, hashes, swap, received)

@@ -20,7 +20,7 @@ BASE: Final = "/management/v1"
 ROUTE: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 BASIS_POINTS: Final = 25
 FEE: Final = 10**17 * BASIS_POINTS // 10_000
-ASKED: Final = {
+PARAMETERS: Final = {
     "source_network": ROUTE.source_network,
     "source_token": ROUTE.source_token,
     "destination_network": ROUTE.destination_network,
@@ -54,22 +54,22 @@ async def shop(stack: Stack) -> AsyncIterator[Shop]:
 
 
 async def swapctl(stack: Stack, *words: str) -> Any:
-    told = ["--stack", str(stack.places.stack_file), *words, "--json"]
-    done = await asyncio.to_thread(CliRunner().invoke, app, told)
+    arguments = ["--stack", str(stack.places.stack_file), *words, "--json"]
+    done = await asyncio.to_thread(CliRunner().invoke, app, arguments)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
 async def owed(stack: Stack, shop: Shop) -> dict[str, Any] | None:
-    told = await swapctl(stack, "fees", "list")
-    return next((fee for fee in told if fee["app_id"] == shop.app_id), None)
+    fees = await swapctl(stack, "fees", "list")
+    return next((fee for fee in fees if fee["app_id"] == shop.app_id), None)
 
 
 async def test_a_partners_fee_is_quoted_booked_shown_and_paid_out(
     stack: Stack, outside: Outside, shop: Shop
 ) -> None:
-    without = (await outside.partner().get("/quote", **ASKED))["quote"]
-    quoted = (await shop.partner.get("/quote", **ASKED))["quote"]
+    without = (await outside.partner().get("/quote", **PARAMETERS))["quote"]
+    quoted = (await shop.partner.get("/quote", **PARAMETERS))["quote"]
     prepared = await shop.partner.create(ROUTE, new_address())
     await outside.user(ROUTE.source_network).fund(*prepared["deposit_actions"])
     swap_id = prepared["swap"]["id"]

@@ -27,7 +27,7 @@ METHODS: dict[str, tuple[Route, dict[str, bool]]] = {
     "deposit_address": (TOKEN, {"use_depository": False, "use_deposit_address": True}),
     "gasless": (TOKEN, {"use_depository": False, "use_gasless": True}),
 }
-ASKED = {
+WALLET_CALLS = {
     "direct": ["eth_sendTransaction"],
     "depository": ["eth_sendTransaction", "eth_getTransactionReceipt", "eth_sendTransaction"],
     "deposit_address": ["eth_sendTransaction"],
@@ -87,9 +87,9 @@ async def test_a_wallet_pays_by_each_method(outside: Outside, tmp_path: Path, me
     [seen] = await outside.follow(swap_id)
     assert seen["swap"]["status"] == "completed"
     assert await outside.balance(route.destination_network, route.destination_token, recipient) > 0
-    changed = [one for one in without_repeats(wallet.asked) if one not in FIRST]
-    assert [one for one in changed if one not in CHANGED] == ASKED[method]
-    assert set(CHANGED) <= set(wallet.asked)
+    changed = [one for one in without_repeats(wallet.methods) if one not in FIRST]
+    assert [one for one in changed if one not in CHANGED] == WALLET_CALLS[method]
+    assert set(CHANGED) <= set(wallet.methods)
     assert "The money has arrived" in text
     assert "Payout" in text
     assert complaints == []
@@ -120,8 +120,10 @@ async def test_a_refund_goes_to_the_address_that_the_payer_set(
 
         async def is_declined() -> bool:
             await wallet.answer(page)
-            said = await page.value("document.querySelector('#wallet [role=status]')?.textContent")
-            return "You declined it in the wallet" in (said or "")
+            status = await page.value(
+                "document.querySelector('#wallet [role=status]')?.textContent"
+            )
+            return "You declined it in the wallet" in (status or "")
 
         await until(is_declined, what="the page says that it was declined", within=WITHIN)
         assert wallet.sent == []

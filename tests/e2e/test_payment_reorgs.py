@@ -32,8 +32,8 @@ async def payment(partner: Partner, swap_id: str, kind: str, *, is_mined: bool) 
         return there if is_it else None
 
     where = "in a block" if is_mined else "in no block"
-    told = await until(shown, what=f"the {kind} of {swap_id} is {where}")
-    sent: str | None = told["transaction_hash"]
+    shown_intent = await until(shown, what=f"the {kind} of {swap_id} is {where}")
+    sent: str | None = shown_intent["transaction_hash"]
     return sent
 
 

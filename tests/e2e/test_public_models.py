@@ -22,7 +22,7 @@ from tests.e2e.outside import Finished, Outside, Partner, Route, new_address
 from tests.plugins.stack import Stack
 
 ROUTE = Route("BASE_DEVNET", "ETH", "POLYGON_DEVNET", "USDC", "0.02")
-ASKED = {
+PARAMETERS = {
     "source_network": "BASE_DEVNET",
     "source_token": "ETH",
     "destination_network": "POLYGON_DEVNET",
@@ -42,17 +42,17 @@ async def checked_answer(
     """Return the data of an answer that is the closed model and nothing else."""
     answer = await partner.ask(method, path, **options)
     assert answer.status_code == 200, answer.text
-    told: Mapping[str, Any] = answer.json()
-    assert set(told) == {"error", "data"}
-    assert told["error"] is None
+    body: Mapping[str, Any] = answer.json()
+    assert set(body) == {"error", "data"}
+    assert body["error"] is None
     # Strict: a number in quotes is no number. Unknown members are refused, all others required.
-    TypeAdapter(model).validate_json(json.dumps(told["data"]), strict=True)
-    return told["data"]
+    TypeAdapter(model).validate_json(json.dumps(body["data"]), strict=True)
+    return body["data"]
 
 
 class TestClosedModels:
     async def test_of_a_created_swap(self, outside: Outside) -> None:
-        body = {**ASKED, "destination_address": new_address(), "use_depository": True}
+        body = {**PARAMETERS, "destination_address": new_address(), "use_depository": True}
         prepared = await checked_answer(
             outside.partner(), PreparedSwapModel, "POST", "/swaps", json=body
         )
@@ -76,12 +76,12 @@ class TestClosedModels:
         prepared = await outside.partner().create(ROUTE, new_address())
 
         path = f"/swaps/{prepared['swap']['id']}"
-        told = await checked_answer(
+        answer = await checked_answer(
             *(outside.partner(), PreparedSwapModel, "GET", path),
             params={"exclude_deposit_actions": "true"},
         )
 
-        assert told["deposit_actions"] == []
+        assert answer["deposit_actions"] == []
 
     async def test_of_a_list(self, done: Finished, outside: Outside) -> None:
         query = {"address": done.recipient}
@@ -113,16 +113,18 @@ class TestClosedModels:
             assert network["node_url"] == network["nodes"][0]
 
     async def test_of_a_quote(self, outside: Outside) -> None:
-        told = await checked_answer(outside.partner(), QuotedModel, "GET", "/quote", params=ASKED)
+        answer = await checked_answer(
+            outside.partner(), QuotedModel, "GET", "/quote", params=PARAMETERS
+        )
 
-        quote = told["quote"]
+        quote = answer["quote"]
         assert quote["requested_amount"] == 0.02
         assert quote["min_receive_amount"] <= quote["receive_amount"]
         assert quote["total_fee"] == pytest.approx(quote["blockchain_fee"] + quote["service_fee"])
 
     async def test_of_limits(self, outside: Outside) -> None:
         limits = await checked_answer(
-            outside.partner(), LimitsModel, "GET", "/limits", params=ASKED
+            outside.partner(), LimitsModel, "GET", "/limits", params=PARAMETERS
         )
 
         assert 0 < limits["min_amount"] < limits["max_amount"]

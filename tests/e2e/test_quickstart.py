@@ -26,12 +26,12 @@ def free_port() -> int:
         return int(listening.getsockname()[1])
 
 
-async def told_by_make_env(stack: Stack) -> dict[str, str]:
+async def read_make_env(stack: Stack) -> dict[str, str]:
     """Return what `eval "$(make -s env)"` would set."""
-    said = await run_to_end(
+    output = await run_to_end(
         [sys.executable, "-m", "swap_stack", "env"], env={"STACK_DIR": str(stack.places.var)}
     )
-    rows = (shlex.split(line)[1].split("=", 1) for line in said.splitlines())
+    rows = (shlex.split(line)[1].split("=", 1) for line in output.splitlines())
     return {name: value for name, value in rows}
 
 
@@ -39,15 +39,15 @@ async def told_by_make_env(stack: Stack) -> dict[str, str]:
 async def test_ends_with_a_completed_swap_and_a_verified_webhook(
     stack: Stack, tmp_path: Path
 ) -> None:
-    environment = {**await told_by_make_env(stack), "PORT": str(free_port())}
+    environment = {**await read_make_env(stack), "PORT": str(free_port())}
     try:
         ran = await run("quickstart", tmp_path, environment)
     finally:
         stop_receiver(tmp_path / "receiver.pid")
 
-    assert ran.exit_code == 0, ran.said
-    [with_curl] = re.findall(r"fulfilled (\S+)", ran.said)
-    with_python, with_typescript = re.findall(r"(\S+) is completed", ran.said)
+    assert ran.exit_code == 0, ran.output
+    [with_curl] = re.findall(r"fulfilled (\S+)", ran.output)
+    with_python, with_typescript = re.findall(r"(\S+) is completed", ran.output)
     log = (tmp_path / "receiver.log").read_text()
     for swap_id in (with_curl, with_python):
         assert log.count(f"fulfilled {swap_id}") == 1, log
@@ -65,7 +65,7 @@ def stop_receiver(pid: Path) -> None:
 
 
 def test_says_where_things_are(stack: Stack) -> None:
-    told = asyncio.run(told_by_make_env(stack))
+    environment = asyncio.run(read_make_env(stack))
 
-    assert told["CHECKOUT"] == str(ROOT)
-    assert told["API_KEY"].startswith("svc_test_")
+    assert environment["CHECKOUT"] == str(ROOT)
+    assert environment["API_KEY"].startswith("svc_test_")

@@ -22,15 +22,15 @@ ORDER: dict[str, Any] = {
     "amount": "0.5",
     "use_depository": True,
 }
-NOBODYS_SWAP = "6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11"
+UNKNOWN_SWAP = "6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11"
 
 
 def refusal(answer: httpx.Response, code: ErrorCode) -> ApiErrorModel:
     """Return the error of an answer, once it is found to be the one expected."""
-    told = answer.json()
-    assert set(told) == {"error", "data"}
-    assert told["data"] is None
-    error = TypeAdapter(ApiErrorModel).validate_python(told["error"], strict=True)
+    body = answer.json()
+    assert set(body) == {"error", "data"}
+    assert body["data"] is None
+    error = TypeAdapter(ApiErrorModel).validate_python(body["error"], strict=True)
     assert error.code == code, answer.text
     assert answer.status_code == ERRORS[code].http_status
     assert error.message
@@ -100,8 +100,8 @@ class TestEnvelope:
         [
             ("GET", "/nothing", ErrorCode.NOT_FOUND),
             ("DELETE", "/networks", ErrorCode.METHOD_NOT_ALLOWED),
-            ("GET", f"/swaps/{NOBODYS_SWAP}", ErrorCode.NOT_FOUND),
-            ("GET", f"/swaps/{NOBODYS_SWAP}/deposit_actions", ErrorCode.NOT_FOUND),
+            ("GET", f"/swaps/{UNKNOWN_SWAP}", ErrorCode.NOT_FOUND),
+            ("GET", f"/swaps/{UNKNOWN_SWAP}/deposit_actions", ErrorCode.NOT_FOUND),
             ("GET", f"/swaps/by_transaction_hash/0x{64 * '0'}", ErrorCode.NOT_FOUND),
             ("GET", "/swaps/not-an-id", ErrorCode.VALIDATION_ERROR),
             ("GET", "/swaps?page=0", ErrorCode.VALIDATION_ERROR),

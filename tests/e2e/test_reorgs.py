@@ -17,9 +17,9 @@ UNLIMITED = 2**256 - 1
 
 async def approve_for_good(outside: Outside, chain: Chain) -> None:
     """Let the Depository take the user's tokens, in a block of its own."""
-    told = outside.networks[ROUTE.source_network]
+    network = outside.networks[ROUTE.source_network]
     token = outside.token(ROUTE.source_network, ROUTE.source_token)["contract"]
-    data = call_data("approve(address,uint256)", told["contracts"]["depository"], UNLIMITED)
+    data = call_data("approve(address,uint256)", network["contracts"]["depository"], UNLIMITED)
     await outside.user(ROUTE.source_network).send(
         {"to": token, "value": 0, "data": data, "gas": 80_000}  # type: ignore[typeddict-item]
     )
@@ -123,8 +123,8 @@ class TestAfterThePayout:
 
 
 async def balances_of(stack: Stack, swap_id: str) -> dict[str, str]:
-    told = await stack.admin("settler", f"/swaps/{swap_id}")
-    return {row["kind"]: row["balance"] for row in told["balances"]}
+    answer = await stack.admin("settler", f"/swaps/{swap_id}")
+    return {row["kind"]: row["balance"] for row in answer["balances"]}
 
 
 async def has_no_balances(stack: Stack, swap_id: str) -> bool:

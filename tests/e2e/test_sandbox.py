@@ -86,18 +86,18 @@ def test_every_outcome_is_played() -> None:
 
 
 def test_a_slow_deposit_is_seen_being_confirmed(played: Callable[[str], Played]) -> None:
-    told = [one for one in played("slow confirmation").inputs() if one is not None]
+    confirmations = [one for one in played("slow confirmation").inputs() if one is not None]
 
-    assert {most for _, most in told} == {SLOW_BLOCKS}
-    assert len(told) > 1
-    assert told[-1] == (SLOW_BLOCKS, SLOW_BLOCKS)
+    assert {most for _, most in confirmations} == {SLOW_BLOCKS}
+    assert len(confirmations) > 1
+    assert confirmations[-1] == (SLOW_BLOCKS, SLOW_BLOCKS)
 
 
 def test_a_reorged_deposit_is_gone_for_a_while(played: Callable[[str], Played]) -> None:
-    told = played("a reorg").inputs()
+    inputs = played("a reorg").inputs()
 
-    appeared = next(n for n, one in enumerate(told) if one is not None)
-    assert None in told[appeared:]
+    appeared = next(n for n, one in enumerate(inputs) if one is not None)
+    assert None in inputs[appeared:]
 
 
 async def test_a_refused_webhook_comes_again_the_same(
@@ -116,8 +116,8 @@ async def test_a_refused_webhook_comes_again_the_same(
     for message_id in {one.message_id for one in attempts}:
         first, second = (one for one in attempts if one.message_id == message_id)
         assert first.body == second.body
-    told = await deliveries_upto(received, swap_id, statuses)
-    assert [one.event_type for one in told] == [f"swap.{status}" for status in statuses]
+    deliveries = await deliveries_upto(received, swap_id, statuses)
+    assert [one.event_type for one in deliveries] == [f"swap.{status}" for status in statuses]
 
 
 def test_a_signature_that_came_too_late_is_expired(played: Callable[[str], Played]) -> None:

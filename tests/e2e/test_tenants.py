@@ -7,7 +7,7 @@ import pytest
 from swap_contracts.public.errors import ErrorCode
 from tests.e2e.journey import travel
 from tests.e2e.outside import Finished, Outside, Route
-from tests.e2e.test_refusals import NOBODYS_SWAP, refusal
+from tests.e2e.test_refusals import UNKNOWN_SWAP, refusal
 from tests.plugins.stack import Stack
 
 
@@ -22,10 +22,10 @@ class TestAnotherPartner:
     ) -> None:
         for path in ("", "/deposit_actions", "/events", "/ledger"):
             theirs = await outside.partner("other").ask("GET", f"/swaps/{done.id}{path}")
-            nobodys = await outside.partner("other").ask("GET", f"/swaps/{NOBODYS_SWAP}{path}")
+            unknown = await outside.partner("other").ask("GET", f"/swaps/{UNKNOWN_SWAP}{path}")
 
-            told = refusal(theirs, ErrorCode.NOT_FOUND)
-            assert told.message == refusal(nobodys, ErrorCode.NOT_FOUND).message
+            refused = refusal(theirs, ErrorCode.NOT_FOUND)
+            assert refused.message == refusal(unknown, ErrorCode.NOT_FOUND).message
 
     async def test_does_not_find_it_by_its_transactions(
         self, done: Finished, outside: Outside
@@ -42,7 +42,7 @@ class TestAnotherPartner:
 
     async def test_gets_no_webhooks_of_it(self, done: Finished, stack: Stack) -> None:
         endpoints = (await stack.admin("notifier", "/endpoints"))["endpoints"]
-        apps = {told["name"]: told["app_id"] for told in stack.description["partners"]}
-        hear = {endpoint["app_id"] for endpoint in endpoints}
-        assert apps["demo"] in hear
-        assert apps["other"] not in hear
+        apps = {partner["name"]: partner["app_id"] for partner in stack.description["partners"]}
+        reached = {endpoint["app_id"] for endpoint in endpoints}
+        assert apps["demo"] in reached
+        assert apps["other"] not in reached

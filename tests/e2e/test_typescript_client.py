@@ -14,7 +14,7 @@ from swap_sdk.sandbox import Recipient
 from swap_stack.places import ROOT
 from tests.plugins.processes import free_port
 from tests.plugins.stack import Stack
-from tests.support.waiting import said_by
+from tests.support.waiting import output_of
 
 SHOP = ROOT / "sdk/typescript/build/examples/shop.js"
 ORDER = {
@@ -46,7 +46,7 @@ async def test_sees_its_swap_completed_and_the_webhook_verified(stack: Stack) ->
     [partner] = [row for row in stack.description["partners"] if row["name"] == "sandbox"]
     port = free_port()
     async with endpoint(stack, partner["app_id"], port) as secret:
-        told = {
+        environment = {
             "BASE_URL": stack.description["gateway"]["url"],
             "API_KEY": partner["api_key"],
             "WEBHOOK_SECRET": secret,
@@ -54,14 +54,14 @@ async def test_sees_its_swap_completed_and_the_webhook_verified(stack: Stack) ->
         }
         shop = await asyncio.create_subprocess_exec(
             *("node", SHOP, json.dumps(ORDER)),
-            env={**os.environ, **told},
+            env={**os.environ, **environment},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        said, wrong = await said_by(shop, within=PATIENCE)
+        output, wrong = await output_of(shop, within=PATIENCE)
 
     assert shop.returncode == 0, wrong.decode()
-    seen = json.loads(said)
+    seen = json.loads(output)
     assert (seen["status"], seen["refused"]) == ("completed", 0)
     assert "completed" in {event["status"] for event in seen["events"]}
     assert all(event["type"] == f"swap.{event['status']}" for event in seen["events"])

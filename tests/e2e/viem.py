@@ -23,8 +23,8 @@ async def send(rpc_url: str, private_key: str, actions: Sequence[Mapping[str, An
         }
         for action in actions
     ]
-    asked = {"rpc_url": rpc_url, "private_key": private_key, "transactions": transactions}
-    hashes: list[str] = (await _ask(asked))["hashes"]
+    request = {"rpc_url": rpc_url, "private_key": private_key, "transactions": transactions}
+    hashes: list[str] = (await _ask(request))["hashes"]
     return hashes
 
 
@@ -33,16 +33,16 @@ async def sign(private_key: str, typed_data: Mapping[str, Any]) -> str:
     return str((await _ask({"private_key": private_key, "typed_data": typed_data}))["signature"])
 
 
-async def _ask(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _ask(request: Mapping[str, Any]) -> Mapping[str, Any]:
     pipe = asyncio.subprocess.PIPE
     wallet = await asyncio.create_subprocess_exec("node", WALLET, stdin=pipe, stdout=pipe)
     try:
         async with asyncio.timeout(PATIENCE):
-            told, _ = await wallet.communicate(json.dumps(asked).encode())
+            output, _ = await wallet.communicate(json.dumps(request).encode())
     finally:
         if wallet.returncode is None:
             wallet.kill()
             await wallet.wait()
     assert wallet.returncode == 0, f"the wallet ended with {wallet.returncode}"
-    answer: Mapping[str, Any] = json.loads(told)
+    answer: Mapping[str, Any] = json.loads(output)
     return answer

@@ -24,8 +24,8 @@ class Delivery:
 
     @property
     def payload(self) -> Mapping[str, Any]:
-        told: Mapping[str, Any] = json.loads(self.body)
-        return told
+        payload: Mapping[str, Any] = json.loads(self.body)
+        return payload
 
     @property
     def message_id(self) -> str:
@@ -62,8 +62,8 @@ def read_attempts(received: Path, swap_id: str) -> list[Delivery]:
     """Return every attempt to deliver something about a swap, as they came."""
     lines = received.read_text().splitlines() if received.exists() else []
     rows = [json.loads(line) for line in lines]
-    told = [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
-    return [one for one in told if one.swap_id == swap_id]
+    deliveries = [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
+    return [one for one in deliveries if one.swap_id == swap_id]
 
 
 async def deliveries_upto(
@@ -72,7 +72,7 @@ async def deliveries_upto(
     """Wait for one delivery per status and return all there are."""
 
     def those() -> list[Delivery]:
-        told = read_deliveries(received, swap_id)
-        return told if len(told) >= len(statuses) else []
+        deliveries = read_deliveries(received, swap_id)
+        return deliveries if len(deliveries) >= len(statuses) else []
 
     return await until_here(those, what=f"webhooks of {swap_id}: {statuses}", within=within)

@@ -121,10 +121,10 @@ async def _fill(world: World, shape: Shape) -> None:
     make_views(world.database.superuser_url, {ETHEREUM: 3, POLYGON: None})
     url = world.database.url("auditor").replace("+psycopg", "") + AUDIT_OPTIONS
     for number in QUERIES:
-        asked = time.monotonic()
+        asked_at = time.monotonic()
         assert violations(url, [number]) == {}
-        if time.monotonic() - asked > SLOW_SECONDS:
-            report(f"         {number} took {time.monotonic() - asked:.0f} s")
+        if time.monotonic() - asked_at > SLOW_SECONDS:
+            report(f"         {number} took {time.monotonic() - asked_at:.0f} s")
     report(f"{time.monotonic() - began:6.0f} s  no invariant is broken")
 
 

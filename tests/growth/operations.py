@@ -46,7 +46,7 @@ class Operations:
 
     def by_name(self) -> Mapping[str, Operation]:
         """Return every operation that is measured."""
-        pages = {name: self._page({**self._window, **asked}) for name, asked in PAGES.items()}
+        pages = {name: self._page({**self._window, **query}) for name, query in PAGES.items()}
         return {
             "create": self.create,
             "transition, one deposit": self.transition,

@@ -30,11 +30,11 @@ ROOT = Path(__file__).parents[2]
 ROLES = ROOT / "deploy/postgres/roles.sql"
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier", "dashboard")
 PASSWORD = "test"
-# As root a server refuses to run: a user namespace gives it another name for the same id.
-AS_SOMEBODY = (
+# A server refuses to run as root: a user namespace maps the same id to another user.
+WITHOUT_ROOT = (
     ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
 )
-# Nobody misses a test database after a power cut.
+# A test database need not survive a power cut.
 FAST = (
     "fsync=off",
     "synchronous_commit=off",
@@ -121,9 +121,9 @@ class Database:
 
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    given = os.environ.get("SWAP_TEST_DATABASE_URL")
-    if given:
-        parts = urlsplit(given)
+    url = os.environ.get("SWAP_TEST_DATABASE_URL")
+    if url:
+        parts = urlsplit(url)
         yield PostgresServer(
             parts.hostname or "127.0.0.1",
             parts.port or 5432,
@@ -195,9 +195,9 @@ def created_database(
 
 
 def _apply_roles(server: PostgresServer, database: str) -> None:
-    given = [f"--set={role}_password={PASSWORD}" for role in (*SERVICES, "auditor")]
+    passwords = [f"--set={role}_password={PASSWORD}" for role in (*SERVICES, "auditor")]
     applied = subprocess.run(
-        [server.psql, "-X", "-q", *given, "-f", str(ROLES), server.url(database)],
+        [server.psql, "-X", "-q", *passwords, "-f", str(ROLES), server.url(database)],
         capture_output=True,
         text=True,
         check=False,
@@ -232,7 +232,7 @@ def started_server(folder: Path, *extra: str) -> Iterator[PostgresServer]:
     data, port = folder / "data", free_port()
     (folder / "password").write_text(PASSWORD)
     subprocess.run(
-        [*AS_SOMEBODY, programs / "initdb", "-D", data, "-U", "postgres", "-A", "scram-sha-256",
+        [*WITHOUT_ROOT, programs / "initdb", "-D", data, "-U", "postgres", "-A", "scram-sha-256",
          f"--pwfile={folder / 'password'}", "-c", "scram_iterations=1",
          "-E", "UTF8", "--no-locale", "--no-sync"],
         check=True,
@@ -240,7 +240,7 @@ def started_server(folder: Path, *extra: str) -> Iterator[PostgresServer]:
     )  # fmt: skip
     settings = (*FAST, "listen_addresses=127.0.0.1", "unix_socket_directories=", *extra)
     program = Program(
-        [*AS_SOMEBODY, str(programs / "postgres"), "-D", str(data), "-p", str(port),
+        [*WITHOUT_ROOT, str(programs / "postgres"), "-D", str(data), "-p", str(port),
          *(part for setting in settings for part in ("-c", setting))],
         log=folder / "log",
         ready=lambda: _is_ready(programs, port),
@@ -252,7 +252,7 @@ def started_server(folder: Path, *extra: str) -> Iterator[PostgresServer]:
 
 
 def _is_ready(programs: Path, port: int) -> bool:
-    asked = subprocess.run(
+    probe = subprocess.run(
         [programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)], check=False
     )
-    return asked.returncode == 0
+    return probe.returncode == 0

@@ -17,9 +17,9 @@ def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     exchange = Connection._exchange
 
-    async def counting(self: Connection, asked: Sequence[Any]) -> Sequence[Rows]:
-        counted.append(len(self._waiting) + len(asked))
-        return await exchange(self, asked)
+    async def counting(self: Connection, statements: Sequence[Any]) -> Sequence[Rows]:
+        counted.append(len(self._waiting) + len(statements))
+        return await exchange(self, statements)
 
     monkeypatch.setattr(Connection, "_exchange", counting)
     return counted

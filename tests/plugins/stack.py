@@ -46,7 +46,7 @@ from tests.plugins.invariants import make_views
 from tests.support.waiting import until, until_here
 
 FOLDER = ROOT / "var/e2e"
-KEPT = 5  # folders of earlier runs that failed
+RETAINED_FOLDERS = 5  # folders of earlier runs that failed
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
 KEY_HEADER = "X-SVC-APIKEY"
@@ -129,8 +129,8 @@ class Stack:
     @property
     def description(self) -> Mapping[str, Any]:
         """Return what var/stack.json says now; pids follow the services."""
-        told: Mapping[str, Any] = read_json(self.places.stack_file)
-        return told
+        described: Mapping[str, Any] = read_json(self.places.stack_file)
+        return described
 
     @property
     def auditor_url(self) -> str:
@@ -151,8 +151,8 @@ class Stack:
 
     def received(self, partner: str = "demo") -> Path:
         """Return the file in which the partner's receiver writes what it was sent."""
-        [told] = [p for p in self.description["partners"] if p["name"] == partner]
-        return self.places.root / str(told["webhook"]["received"])
+        [named] = [p for p in self.description["partners"] if p["name"] == partner]
+        return self.places.root / str(named["webhook"]["received"])
 
     def operator_headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.description['operator']['token']}"}
@@ -176,8 +176,8 @@ class Stack:
     # Services
 
     def pid(self, service: str) -> int | None:
-        told = self._service(service)["pid"]
-        return None if told is None else int(told)
+        pid = self._service(service)["pid"]
+        return None if pid is None else int(pid)
 
     def has_crashed(self, service: str, point: str) -> bool:
         """Tell whether the service has come to the point at which it was told to die."""
@@ -309,7 +309,7 @@ class Stacks:
         options = replace(Options.from_environment(), fresh=False, catalogue=None)
         stack = Stack(places, options)
         try:
-            with _told_otherwise(places), places.log("up").open("w") as log:
+            with _test_settings(places), places.log("up").open("w") as log:
                 asyncio.run(up(places, options, Report(Console(file=log))))
             make_views(stack.superuser_url, stack.payout_confirmations)
             self._ticker = Ticker([n["rpc_urls"][0] for n in stack.description["networks"]])
@@ -334,7 +334,7 @@ def stack(stacks: Stacks) -> Stack:
 
 
 @contextmanager
-def _told_otherwise(places: Places) -> Iterator[None]:
+def _test_settings(places: Places) -> Iterator[None]:
     """Let `up` start services through the launcher, with the corners and settings of the tests."""
 
     def launched_plan(*arguments: Any, **options: Any) -> SupervisorPlan:
@@ -344,7 +344,8 @@ def _told_otherwise(places: Places) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("swap_stack.start.make_plan", launched_plan)
         patch.setattr(
-            "swap_stack.start.make_catalogue", lambda *given: with_corners(make_catalogue(*given))
+            "swap_stack.start.make_catalogue",
+            lambda *arguments: with_corners(make_catalogue(*arguments)),
         )
         for name, value in SETTINGS.items():
             if name not in os.environ:
@@ -385,7 +386,7 @@ def _end_abandoned() -> None:
             if (var / "processes.json").exists():
                 asyncio.run(_end(var))
                 _clear(var, keep_logs=True)
-    for var in sorted(ended, key=lambda path: path.stat().st_mtime)[:-KEPT]:
+    for var in sorted(ended, key=lambda path: path.stat().st_mtime)[:-RETAINED_FOLDERS]:
         shutil.rmtree(var)
         _lock_of(var).unlink(missing_ok=True)
 

@@ -25,7 +25,7 @@ from swap_stack.places import ROOT, Places
 from swap_stack.report import Report
 from swap_stack.up import up
 from tests.soak.proxies import Proxies
-from tests.soak.report import KEPT, write_report
+from tests.soak.report import STORED_REPORTS, write_report
 from tests.soak.run import soak
 
 FOLDER = ROOT / "var/soak"
@@ -71,7 +71,7 @@ async def _run(
     try:
         with proxies.in_between(), places.log("up").open("w") as log:
             await up(places, options, Report(Console(file=log)))
-        told = await soak(
+        document = await soak(
             places,
             options,
             proxies,
@@ -85,20 +85,20 @@ async def _run(
         with places.log("down").open("w") as log:
             await down(places, Report(Console(file=log)))
         proxies.close()
-    write_report(places.var / "report.json", told)
-    for service, memory in told["memory"].items():
+    write_report(places.var / "report.json", document)
+    for service, memory in document["memory"].items():
         report.say("memory", f"{service}: {memory['middle_mib']} to {memory['last_mib']} MiB")
-    for problem in told["problems"]:
+    for problem in document["problems"]:
         report.say("PROBLEM", problem)
-    if told["problems"]:
+    if document["problems"]:
         _clear(places.var, keep_logs=True)
         report.say("failed", f"SEED={seed}; logs and report in {places.shown(places.var)}")
         return 1
     _clear(places.var, keep_logs=False)
     if os.environ.get("KEEP", "").lower() not in NO:
-        kept = KEPT / f"{told['broker']}-{seed}.json"
-        write_report(kept, told)
-        report.say("kept", f"{places.shown(kept)}; `make generate` writes docs/reliability.md")
+        stored = STORED_REPORTS / f"{document['broker']}-{seed}.json"
+        write_report(stored, document)
+        report.say("kept", f"{places.shown(stored)}; `make generate` writes docs/reliability.md")
     report.say("clean", f"SEED={seed}: nothing lost")
     return 0
 

@@ -43,7 +43,7 @@ async def list_problems(stack: Stack, outside: Outside, swapped: Swapped) -> lis
 
 
 def _endings(swapped: Swapped) -> Iterable[str]:
-    missing = swapped.begun - len(swapped.ended) - len(swapped.problems)
+    missing = swapped.started - len(swapped.ended) - len(swapped.problems)
     if missing:
         yield f"{missing} swaps have no end"
     for one in swapped.ended:
@@ -102,9 +102,11 @@ async def _read_models(stack: Stack, outside: Outside, ended: Sequence[Ended]) -
     ) as connection:
         rows = await (await connection.execute(STATUSES)).fetchall()
     truth = {row[0]: row[1] for row in rows}
-    for swap_id, status, sequence, told, told_sequence in rows:
-        if (status, sequence) != (told, told_sequence):
-            problems.append(f"{swap_id}: settler {status}/{sequence}, api {told}/{told_sequence}")
+    for swap_id, status, sequence, api_status, api_sequence in rows:
+        if (status, sequence) != (api_status, api_sequence):
+            problems.append(
+                f"{swap_id}: settler {status}/{sequence}, api {api_status}/{api_sequence}"
+            )
     for one in ended:
         shown = (await outside.partner().read(one.swap_id))["swap"]["status"]
         if truth.get(one.swap_id) != shown:
@@ -145,9 +147,9 @@ def read_deliveries(
         if row["headers"]["webhook-event-type"] in NOT_A_STATUS:
             continue
         swap = json.loads(b64decode(row["body"]))["swap"]
-        told = int(swap["metadata"]["sequence"]), str(swap["status"])
+        shown = int(swap["metadata"]["sequence"]), str(swap["status"])
         message_id = row["headers"]["webhook-id"]
-        known = delivered[swap["id"]].setdefault(message_id, told)
-        if known != told:
-            problems.append(f"webhook {message_id} came as {known} and as {told}")
+        known = delivered[swap["id"]].setdefault(message_id, shown)
+        if known != shown:
+            problems.append(f"webhook {message_id} came as {known} and as {shown}")
     return delivered, problems

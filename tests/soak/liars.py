@@ -52,21 +52,21 @@ class Liar:
             await self._session.close()
 
     async def _answer(self, request: web.Request) -> web.Response:
-        asked = orjson.loads(await request.read())
-        messages: list[Message] = asked if isinstance(asked, list) else [asked]
+        request_body = orjson.loads(await request.read())
+        messages: list[Message] = request_body if isinstance(request_body, list) else [request_body]
         if self.kind is Kind.UNAVAILABLE:
             return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE)
         if self.kind is Kind.BUSY:
-            return _as_json([limit_exceeded(one) for one in messages], asked)
+            return _as_json([limit_exceeded(one) for one in messages], request_body)
         forwarded = [self._changed(one) for one in messages if not self._is_swallowed(one)]
-        told = {one["id"]: one for one in await self._forward(forwarded)}
+        by_id = {one["id"]: one for one in await self._forward(forwarded)}
         if self.kind is Kind.LOST_ANSWERS and any(one["method"] == SEND for one in messages):
             return web.Response(status=HTTPStatus.BAD_GATEWAY)
         answers = [
-            accepted(one) if self._is_swallowed(one) else self._told(one, told[one["id"]])
+            accepted(one) if self._is_swallowed(one) else self._falsified(one, by_id[one["id"]])
             for one in messages
         ]
-        answer = _as_json(answers, asked)
+        answer = _as_json(answers, request_body)
         if self.kind is Kind.BROKEN:
             assert isinstance(answer.body, bytes)
             answer.body = answer.body[: len(answer.body) // 2]
@@ -78,8 +78,8 @@ class Liar:
         assert self._session is not None
         data, headers = orjson.dumps(messages), {"content-type": "application/json"}
         async with self._session.post(self._target, data=data, headers=headers) as answer:
-            told: list[Message] = await answer.json(content_type=None)
-        return told
+            answers: list[Message] = await answer.json(content_type=None)
+        return answers
 
     def _is_swallowed(self, message: Message) -> bool:
         return self.kind is Kind.SWALLOWED and message["method"] == SEND
@@ -90,7 +90,7 @@ class Liar:
             return message
         return {**message, "params": at_head(message.get("params") or [], self.head)}
 
-    def _told(self, message: Message, answer: Message) -> Message:
+    def _falsified(self, message: Message, answer: Message) -> Message:
         method, result = message["method"], answer.get("result")
         if self.kind is Kind.HIDDEN_LOGS and method == "eth_getLogs":
             return {**answer, "result": []}
@@ -131,6 +131,6 @@ def _number_of(result: Mapping[str, Any]) -> int:
     return 0
 
 
-def _as_json(answers: list[Message], asked: object) -> web.Response:
-    body = orjson.dumps(answers if isinstance(asked, list) else answers[0])
+def _as_json(answers: list[Message], request_body: object) -> web.Response:
+    body = orjson.dumps(answers if isinstance(request_body, list) else answers[0])
     return web.Response(body=body, content_type="application/json")

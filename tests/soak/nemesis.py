@@ -216,7 +216,7 @@ class Nemesis:
         try:
             await asyncio.sleep(fault.seconds)
         finally:
-            self._proxies.tell_truth(fault.target)
+            self._proxies.stop_lying(fault.target)
 
     # Chains
 
@@ -264,8 +264,8 @@ class Nemesis:
         while True:
             await asyncio.sleep(1)
             try:
-                told = await self._stack.admin("chain_watcher", "/networks")
-                for row in told["networks"]:
+                answer = await self._stack.admin("chain_watcher", "/networks")
+                for row in answer["networks"]:
                     if row["halted"] and not self._is_lied_to(row["network"]):
                         path = f"/networks/{row['network']}/resume"
                         await self._stack.order("chain_watcher", path, {})

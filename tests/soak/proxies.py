@@ -60,7 +60,7 @@ class Proxies:
         """Let a node's link lead to the lying node."""
         self.links[name].lead_to(self.liars[name].port)
 
-    def tell_truth(self, name: str) -> None:
+    def stop_lying(self, name: str) -> None:
         self.links[name].lead_to(self._nodes[name])
 
     def is_lying(self, name: str) -> bool:
@@ -81,14 +81,14 @@ class Proxies:
             patch.setattr("swap_stack.start.make_catalogue", _catalogue)
             yield
 
-    def _broker(self, *told: Any) -> Kafka | EmbeddedBroker:
-        broker = make_broker(*told)
+    def _broker(self, *arguments: Any) -> Kafka | EmbeddedBroker:
+        broker = make_broker(*arguments)
         broker.advertised_port = self._link("kafka", broker.port)
         return broker
 
-    def _settings(self, *, parts: Infrastructure, **told: Any) -> dict[str, str]:
+    def _settings(self, *, parts: Infrastructure, **options: Any) -> dict[str, str]:
         self._parts = parts
-        made = make_settings(parts=parts, **told)
+        made = make_settings(parts=parts, **options)
         for service in SERVICES:
             name = f"SWAP_{service.upper()}__DATABASE_URL"
             made[name] = self._through(f"postgres-{service}", made[name])
@@ -127,8 +127,8 @@ class Proxies:
         return link.port
 
 
-def _catalogue(*told: Any) -> dict[str, Any]:
+def _catalogue(*arguments: Any) -> dict[str, Any]:
     """Return a catalogue under which no payment is final that a reorg of the soak can take."""
-    made = with_corners(make_catalogue(*told))
+    made = with_corners(make_catalogue(*arguments))
     deep = {"payout_confirmations": max(DEPTHS) + 1}
     return {**made, "networks": [{**network, **deep} for network in made["networks"]]}

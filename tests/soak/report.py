@@ -14,7 +14,7 @@ from tests.soak.nemesis import Broken
 from tests.soak.traffic import Swapped
 
 # Reports of the runs that the page shows, one per broker and seed.
-KEPT: Final = ROOT / "tests/soak/kept"
+STORED_REPORTS: Final = ROOT / "tests/soak/kept"
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,12 +86,13 @@ async def _show(traffic: Traffic, nemesis: Nemesis, say: Callable[[str, str], No
         swapped, broken = traffic.swapped, nemesis.broken
         say(
             "progress",
-            f"{len(swapped.ended)} of {swapped.begun} swaps ended, {broken.faults.total()} faults,"
+            f"{len(swapped.ended)} of {swapped.started} swaps ended,"
+            f" {broken.faults.total()} faults,"
             f" {len(swapped.problems) + len(broken.problems)} problems",
         )
 
 
 def _restarts(places: Places) -> Mapping[str, int]:
     """Count how often each service ended while it should have run."""
-    told = Counter(ENDED.findall(places.log("supervisor").read_text()))
-    return {service: told[service] for service in SERVICES}
+    ended = Counter(ENDED.findall(places.log("supervisor").read_text()))
+    return {service: ended[service] for service in SERVICES}

@@ -23,13 +23,13 @@ class Truth:
     """A node of eight blocks, which writes down what it is asked."""
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     async def answer(self, request: web.Request) -> web.Response:
         messages = orjson.loads(await request.read())
-        self.asked += messages
-        told = [{"jsonrpc": "2.0", "id": m["id"], "result": self._result(m)} for m in messages]
-        return web.Response(body=orjson.dumps(told), content_type="application/json")
+        self.requests += messages
+        answers = [{"jsonrpc": "2.0", "id": m["id"], "result": self._result(m)} for m in messages]
+        return web.Response(body=orjson.dumps(answers), content_type="application/json")
 
     def _result(self, message: dict[str, Any]) -> Any:
         match message["method"]:
@@ -70,7 +70,7 @@ async def liar(proxies: ProxyLoop, truth: Truth) -> AsyncIterator[Liar]:
     await runner.cleanup()
 
 
-async def asked(liar: Liar, *methods: tuple[str, list[Any]]) -> tuple[int, bytes]:
+async def send_requests(liar: Liar, *methods: tuple[str, list[Any]]) -> tuple[int, bytes]:
     messages = [
         {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
         for n, (method, params) in enumerate(methods)
@@ -83,7 +83,7 @@ async def asked(liar: Liar, *methods: tuple[str, list[Any]]) -> tuple[int, bytes
 
 
 async def result(liar: Liar, method: str, *params: Any) -> Any:
-    status, body = await asked(liar, (method, list(params)))
+    status, body = await send_requests(liar, (method, list(params)))
     assert status == 200
     return orjson.loads(body)[0]["result"]
 
@@ -107,22 +107,22 @@ class TestALiar:
         liar.kind = Kind.SWALLOWED
 
         assert len(await result(liar, "eth_sendRawTransaction", RAW)) == 66
-        assert truth.asked == []
+        assert truth.requests == []
 
     async def test_loses_the_answer_to_a_transaction_that_it_sends(
         self, liar: Liar, truth: Truth
     ) -> None:
         liar.kind = Kind.LOST_ANSWERS
 
-        status, _ = await asked(liar, ("eth_sendRawTransaction", [RAW]))
+        status, _ = await send_requests(liar, ("eth_sendRawTransaction", [RAW]))
 
         assert status == 502
-        assert [one["method"] for one in truth.asked] == ["eth_sendRawTransaction"]
+        assert [one["method"] for one in truth.requests] == ["eth_sendRawTransaction"]
 
     @pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.BUSY, Kind.BROKEN])
     async def test_gives_no_answer_that_counts(self, liar: Liar, kind: Kind) -> None:
         liar.kind = kind
 
-        status, body = await asked(liar, ("eth_blockNumber", []))
+        status, body = await send_requests(liar, ("eth_blockNumber", []))
 
         assert status != 200 or b'"result":"0x8"}' not in body

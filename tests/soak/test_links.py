@@ -38,7 +38,7 @@ async def link(proxies: ProxyLoop) -> AsyncIterator[Link]:
     server.close()
 
 
-async def _asked(link: Link, text: bytes = b"hello") -> bytes:
+async def _exchange(link: Link, text: bytes = b"hello") -> bytes:
     reader, writer = await asyncio.open_connection(HOST, link.port)
     try:
         writer.write(text)
@@ -51,15 +51,15 @@ class TestALink:
     async def test_passes_everything_on_in_its_order(self, link: Link) -> None:
         text = bytes(range(256)) * 4096
 
-        assert await _asked(link, text) == text
+        assert await _exchange(link, text) == text
 
     async def test_that_refuses_resets_each_connection_until_it_is_healed(self, link: Link) -> None:
         await asyncio.to_thread(link.refuse)
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            await _asked(link)
+            await _exchange(link)
 
         await asyncio.to_thread(link.heal)
-        assert await _asked(link) == b"hello"
+        assert await _exchange(link) == b"hello"
 
     async def test_that_is_cut_loses_what_is_open_and_takes_new_ones(self, link: Link) -> None:
         reader, writer = await asyncio.open_connection(HOST, link.port)
@@ -71,7 +71,7 @@ class TestALink:
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await reader.readexactly(1)
         writer.close()
-        assert await _asked(link) == b"hello"
+        assert await _exchange(link) == b"hello"
 
     async def test_that_is_stalled_loses_nothing(self, link: Link) -> None:
         reader, writer = await asyncio.open_connection(HOST, link.port)
@@ -97,12 +97,12 @@ class TestALink:
         writer.close()
 
     async def test_resets_where_nothing_listens(self, proxies: ProxyLoop) -> None:
-        with socket.socket() as taken:
-            taken.bind((HOST, 0))
-            port = taken.getsockname()[1]
+        with socket.socket() as listener:
+            listener.bind((HOST, 0))
+            port = listener.getsockname()[1]
         one = Link("nothing", proxies, port)
         await asyncio.to_thread(one.open)
 
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            await _asked(one)
+            await _exchange(one)
         await asyncio.to_thread(one.close)

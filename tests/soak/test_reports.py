@@ -34,7 +34,7 @@ def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 def a_report(problems: tuple[str, ...] = ()) -> dict[str, object]:
-    swapped, broken = Swapped(begun=2), Broken()
+    swapped, broken = Swapped(started=2), Broken()
     for number, status in enumerate(("completed", "refunded")):
         plan = Plan(number, 1.0, Method.DIRECT, Wanted.PAID, ROUTE)
         swapped.ended.append(Ended(plan, f"id-{number}", "to", "owner", status, {}))

@@ -130,7 +130,7 @@ class Ended:
 class Swapped:
     """What the traffic came to."""
 
-    begun: int = 0
+    started: int = 0
     ended: list[Ended] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -142,8 +142,8 @@ def plans(seed: int) -> Iterator[Plan]:
     while True:
         wanted = random.choice(WANTED)
         method = _method(random, wanted)
-        source, token, destination, given, amount = _ends(random, method, wanted)
-        route = Route(source, token, destination, given, f"{amount:g}")
+        source, token, destination, token_out, amount = _ends(random, method, wanted)
+        route = Route(source, token, destination, token_out, f"{amount:g}")
         yield Plan(number, random.uniform(*PAUSE_SECONDS), method, wanted, route)
         number += 1
 
@@ -197,7 +197,7 @@ class Traffic:
                 await asyncio.sleep(plan.pause)
                 if loop.time() >= ends_at:
                     break
-                self.swapped.begun += 1
+                self.swapped.started += 1
                 group.create_task(self._try(plan))
 
     async def _try(self, plan: Plan) -> None:

@@ -38,16 +38,16 @@ class Page:
         number = self._number
         await self._socket.send_json({"id": number, "method": method, "params": params})
         while True:
-            told = await self._socket.receive_json(timeout=WITHIN_SECONDS)
-            if told.get("id") == number:
-                assert "error" not in told, told
-                return told["result"]
-            self._note(told["method"], told["params"])
+            message = await self._socket.receive_json(timeout=WITHIN_SECONDS)
+            if message.get("id") == number:
+                assert "error" not in message, message
+                return message["result"]
+            self._note(message["method"], message["params"])
 
     async def value(self, expression: str) -> Any:
         """Return what an expression is in the page now."""
-        told = await self.send("Runtime.evaluate", expression=expression, returnByValue=True)
-        return told["result"].get("value")
+        result = await self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        return result["result"].get("value")
 
     async def until(self, expression: str) -> Any:
         """Return the first value that is true.

@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.browser import Page
 
 AXE = Path(__file__).parents[2] / "tools/node/node_modules/axe-core/axe.min.js"
-# Where the pictures go, for somebody who looks at them.
+# The folder of the pictures, for review.
 PICTURES = os.environ.get("SCREENSHOTS")
 WIDE, NARROW = 1280, 360
 LOOKS = [("light", WIDE), ("dark", WIDE), ("light", NARROW), ("dark", NARROW)]

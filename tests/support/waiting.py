@@ -42,12 +42,12 @@ async def until_here(
     what: str = THE_CONDITION,
     within: float = PATIENCE_SECONDS,
 ) -> T:
-    """Return the first answer that is true, of a condition that asks nobody else."""
+    """Return the first true result of a condition without I/O."""
 
-    async def asked() -> T | None:
+    async def holds() -> T | None:
         return condition()
 
-    return await until(asked, what=what, within=within)
+    return await until(holds, what=what, within=within)
 
 
 def block_until(condition: Callable[[], object], *, within: float = PATIENCE_SECONDS) -> None:
@@ -61,7 +61,7 @@ def block_until(condition: Callable[[], object], *, within: float = PATIENCE_SEC
         time.sleep(POLL_SECONDS)
 
 
-async def said_by(process: asyncio.subprocess.Process, *, within: float) -> tuple[bytes, bytes]:
+async def output_of(process: asyncio.subprocess.Process, *, within: float) -> tuple[bytes, bytes]:
     """Return what a program writes until it ends; one that takes longer is killed.
 
     :raises TimeoutError: when it took longer.

@@ -33,9 +33,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def found(glossary: Glossary, module: Path, left: set[str] | None = None) -> list[str]:
-    names = avoided_names([module], glossary.avoided)
-    return faults(glossary, names, left or set(), [module])
+def found(glossary: Glossary, module: Path) -> list[str]:
+    return faults(glossary, avoided_names([module], glossary.avoided), [module])
 
 
 def test_a_module_in_the_glossarys_words_passes(glossary: Glossary, module: Path) -> None:
@@ -58,17 +57,11 @@ def test_an_avoided_word_in_an_identifier_fails(
     module.write_text(f"{module.read_text()}{line.replace('class E', 'class _E')}\n")
     text = f"services/settler {'_' if name.startswith('Explain') else ''}{name}"
     assert found(glossary, module) == [f"{text}: the glossary avoids this word"]
-    assert found(glossary, module, {text}) == []
 
 
 def test_a_word_that_is_avoided_alone_may_be_a_part(glossary: Glossary, module: Path) -> None:
     module.write_text(f"{module.read_text()}kept_rows = 1  # explain\n")
     assert found(glossary, module) == []
-
-
-def test_an_entry_of_the_list_that_is_not_needed_fails(glossary: Glossary, module: Path) -> None:
-    [fault] = found(glossary, module, {"services/settler explain"})
-    assert fault.endswith("no longer needed: services/settler explain")
 
 
 def test_a_new_domain_class_without_an_entry_fails(glossary: Glossary, module: Path) -> None:

@@ -102,7 +102,7 @@ class Bare:
         self._framework: FastAPI
         self._commit: CommitPerRequest
         self._pool: AsyncConnectionPool[Any]
-        self._heard = 0
+        self._received = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -124,7 +124,7 @@ class Bare:
         if constant is not None:
             return constant
         if path == "/heard":
-            return b"%d" % self._heard
+            return b"%d" % self._received
         return await self._point(path.rpartition("/")[2])
 
     async def _point(self, swap_id: str) -> bytes:
@@ -149,7 +149,7 @@ class Bare:
         if path == "/hooks/slow":
             await asyncio.sleep(SLOW_SECONDS)
         if path == "/hooks":
-            self._heard += 1
+            self._received += 1
         return b""
 
     async def _start(self) -> None:

@@ -10,7 +10,7 @@ have the columns and the indexes of the service's:
 - with plain ASGI and psycopg: the same statements by hand, one transaction for each request.
 
 Neither asks anybody for a price nor renders anything: document and message are ready bytes that
-the service made. And nobody publishes their messages. The service does all of that in its turn.
+the service made. Their messages are not published. The service does all of that in its turn.
 """
 
 from collections.abc import AsyncIterator, Mapping

@@ -100,7 +100,7 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
     used, whole = outcome.used, outcome.used.wall * outcome.used.cores
     console.print(
         f"broker: {outcome.broker}; a swap's document has {outcome.document_bytes:,} bytes; others "
-        f"used {100 * used.foreign / whole:.1f} %, stolen {100 * used.stolen / whole:.1f} %"
+        f"used {100 * used.other / whole:.1f} %, stolen {100 * used.stolen / whole:.1f} %"
         + ("  [red]VOID: the machine was not ours[/]" if used.is_void else "")
     )
     first_mark = Table("first mark", "measured", "bound", "")
@@ -133,7 +133,7 @@ def _show_polled(polled: Sequence[Polled], console: Console) -> None:
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
-    """Write the numbers for whoever compares."""
+    """Write the numbers as JSON for comparisons."""
     target = folder / "api.json"
     target.write_bytes(
         orjson.dumps(

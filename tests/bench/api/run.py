@@ -32,7 +32,7 @@ from tests.bench.load import ROUTES
 from tests.bench.progress import Progress
 from tests.plugins.processes import free_port
 
-NOBODY = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+RECIPIENT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 TABLE = """
 DROP TABLE IF EXISTS bench_document;
 CREATE TABLE bench_document (id uuid PRIMARY KEY, document bytea NOT NULL)
@@ -86,7 +86,7 @@ class Run:
         swap_id, swap, transaction_hash = await self._a_swap()
         quoter = Client(_quoter_url(self._stack))
         question = self._question()
-        quote = await _asked(quoter.post("/quote", question))
+        quote = await _body_of(quoter.post("/quote", question))
         await self._prepare(swap_id, swap, quote)
         process = await self._start_bare()
         await self._at_rest()
@@ -232,7 +232,7 @@ class Run:
         """Create what is read and listed; the last is found by a hash too."""
         body = orjson.dumps(self._body())
         for _ in range(LISTED):
-            made = await _asked(self._gateway.post("/api/v2/swaps", body))
+            made = await _body_of(self._gateway.post("/api/v2/swaps", body))
         swap_id, transaction_hash = orjson.loads(made)["data"]["swap"]["id"], "0x" + uuid4().hex * 2
         add = """
             INSERT INTO api.transaction_hash (app_id, hash, swap_id)
@@ -243,7 +243,7 @@ class Run:
         return swap_id, made, transaction_hash
 
     def _body(self) -> dict[str, object]:
-        return {**ROUTES[0].parameters, "use_depository": True, "destination_address": NOBODY}
+        return {**ROUTES[0].parameters, "use_depository": True, "destination_address": RECIPIENT}
 
     def _question(self) -> bytes:
         networks = {network["name"]: network for network in self._stack["networks"]}
@@ -284,7 +284,7 @@ class Run:
                     return process
 
 
-async def _asked(asking: Any, status: int = OK) -> bytes:
+async def _body_of(asking: Any, status: int = OK) -> bytes:
     """
     :raises BenchFailed: when the answer is another one.
     """
@@ -295,12 +295,12 @@ async def _asked(asking: Any, status: int = OK) -> bytes:
 
 
 async def _expect(asking: Any, status: int = OK) -> None:
-    await _asked(asking, status)
+    await _body_of(asking, status)
 
 
 def _quoter_url(stack: Mapping[str, Any]) -> str:
-    """Return where the api asks for prices: that port is nobody else's business."""
+    """Return the quoter's URL from the api's environment: stack.json does not name that port."""
     [pid] = [service["pid"] for service in stack["services"] if service["name"] == "api"]
-    told = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    environment = dict(one.split(b"=", 1) for one in told if b"=" in one)
+    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    environment = dict(one.split(b"=", 1) for one in variables if b"=" in one)
     return environment[b"SWAP_API__QUOTER_URL"].decode()

@@ -62,7 +62,7 @@ class WebhookBench:
         ports = {s["name"]: urlsplit(s["internal_url"]).port or 0 for s in stack["services"]}
         self._run = Operator(ServicePorts(ports, {}), stack["operator"]["token"]).run
         self._url = bare_url
-        self._heard_at = Client(bare_url)
+        self._counter = Client(bare_url)
         self._body = body
         self._number = number
 
@@ -95,8 +95,8 @@ class WebhookBench:
     async def _share_beside_trouble(self, good: _Endpoint, turn: int) -> float:
         """Measure without trouble and beside it, the other way round every other time."""
         steps = [self._rate_of, self._beside_trouble]
-        taken = [await step(good) for step in (steps if turn % 2 == 0 else reversed(steps))]
-        alone, beside = taken if turn % 2 == 0 else reversed(taken)
+        rates = [await step(good) for step in (steps if turn % 2 == 0 else reversed(steps))]
+        alone, beside = rates if turn % 2 == 0 else reversed(rates)
         return beside / alone
 
     async def _beside_trouble(self, good: _Endpoint) -> float:
@@ -111,16 +111,16 @@ class WebhookBench:
 
     async def _deliver(self, endpoint: _Endpoint, number: int) -> float:
         """Return how long it takes until so many more have come."""
-        before = await self._heard()
+        before = await self._count_received()
         began = time.perf_counter()
         await self._make_due(endpoint, number)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while await self._heard() < before + number:  # noqa: ASYNC110
+            while await self._count_received() < before + number:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)  # another process counts
         return time.perf_counter() - began
 
-    async def _heard(self) -> int:
-        _, body = await self._heard_at.get("/heard")
+    async def _count_received(self) -> int:
+        _, body = await self._counter.get("/heard")
         return int(body)
 
     async def _make_due(self, endpoint: _Endpoint, number: int) -> None:

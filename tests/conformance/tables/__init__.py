@@ -116,8 +116,8 @@ def beyond() -> frozenset[tuple[str, str]]:
 
 @cache
 def refusals() -> Sequence[Refusal]:
-    told = tomllib.loads((FOLDER / "refusals.toml").read_text())
-    return [Refusal(**row) for row in told["refusal"]]
+    document = tomllib.loads((FOLDER / "refusals.toml").read_text())
+    return [Refusal(**row) for row in document["refusal"]]
 
 
 @cache

@@ -172,9 +172,9 @@ async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
             claims = await claims_of(stack, swap_id)
             for claim in claims:
                 order = {"to_address": owner, "base_units": claim["base_units"]}
-                said = {"by": "ann", "reason": "the owner of the swap asked for it"}
+                reason = {"by": "ann", "reason": "the owner of the swap asked for it"}
                 path = f"/claimable/{claim['id']}/pay"
-                await stack.order("settler", path, {**order, **said})
+                await stack.order("settler", path, {**order, **reason})
             return not claims
         except httpx.HTTPError:
             return False  # it is away, or an earlier answer was lost and it is ordered
@@ -219,5 +219,5 @@ class TestKill:
         assert returned == [one.status in (End.REFUNDED, End.FAILED) for one in ended]
         for one in ended:
             assert one in refuels or await claims_of(stack, one.swap_id) == []
-            told = await deliveries_upto(stack.received(), one.swap_id, one.statuses)
-            assert [each.payload["swap"]["status"] for each in told] == one.statuses
+            deliveries = await deliveries_upto(stack.received(), one.swap_id, one.statuses)
+            assert [each.payload["swap"]["status"] for each in deliveries] == one.statuses

@@ -41,5 +41,5 @@ class TestCrash:
         assert [one.status for one in done] == ["completed"] * len(ROUTES)
         assert [stack.has_crashed(service, crash) for service in SPEAKERS] == [True] * 3
         for one in done:
-            told = await deliveries_upto(stack.received(), one.id, STATUSES)
-            assert [delivery.payload["swap"]["status"] for delivery in told] == STATUSES
+            deliveries = await deliveries_upto(stack.received(), one.id, STATUSES)
+            assert [delivery.payload["swap"]["status"] for delivery in deliveries] == STATUSES

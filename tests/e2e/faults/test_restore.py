@@ -18,7 +18,7 @@ SERVICES = ("notifier", "api", "quoter", "settler", "chain_watcher")
 async def test_p6_nothing_is_paid_twice(stack: Stack, tmp_path: Path) -> None:
     # What was forgotten is in no ledger any more: the next module gets a stack of its own.
     stack.broken_by = "a database that has forgotten payments"
-    said: list[str] = []
+    output: list[str] = []
 
     @asynccontextmanager
     async def stopped() -> AsyncIterator[None]:
@@ -31,8 +31,8 @@ async def test_p6_nothing_is_paid_twice(stack: Stack, tmp_path: Path) -> None:
         stack.description,
         file=tmp_path / "drill.dump",
         stopped=stopped,
-        say=lambda what, detail: said.append(f"{what}: {detail}"),
+        say=lambda what, detail: output.append(f"{what}: {detail}"),
     )
 
-    assert drilled.faults() == [], "\n".join(said)
+    assert drilled.faults() == [], "\n".join(output)
     assert drilled.status["recoveries"][0]["ended_by"] == "settler"

@@ -29,16 +29,16 @@ SIGNED = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "25")
 
 async def sending_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
     """Return what the settler keeps of a swap's payment."""
-    told: Mapping[str, Any] = await stack.admin("settler", f"/swaps/{swap_id}")
-    return told
+    answer: Mapping[str, Any] = await stack.admin("settler", f"/swaps/{swap_id}")
+    return answer
 
 
 async def paid_once(stack: Stack, swap_id: str) -> None:
     """Find one payment on the chains, one intent and one nonce that carries it."""
     assert await oracle.payments_of(stack.description, swap_id) == [1]
-    told = await sending_of(stack, swap_id)
-    assert [intent["state"] for intent in told["intents"]] == ["confirmed"]
-    assert len({attempt["nonce"] for attempt in told["attempts"]}) == 1
+    sending = await sending_of(stack, swap_id)
+    assert [intent["state"] for intent in sending["intents"]] == ["confirmed"]
+    assert len({attempt["nonce"] for attempt in sending["attempts"]}) == 1
 
 
 class TestCrash:
@@ -107,6 +107,6 @@ async def no_nonces(stack: Stack, network: str) -> AsyncIterator[None]:
 
 async def is_reserved(stack: Stack, swap_id: str) -> bool:
     async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
-        asked = "SELECT state FROM settler.intent WHERE swap_id = %s"
-        found = await connection.execute(asked, [swap_id])
+        query = "SELECT state FROM settler.intent WHERE swap_id = %s"
+        found = await connection.execute(query, [swap_id])
         return await found.fetchall() == [("reserved",)]

@@ -32,7 +32,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def change_json(path: Path, change: Callable[[Any], object]) -> None:
-    """Read, change and write one file while nobody else does; None leaves it as it is."""
+    """Read, change and write one file under its lock; None leaves it as it is."""
     with locked(path):
         changed = change(read_json(path))
         if changed is not None:
@@ -41,7 +41,7 @@ def change_json(path: Path, change: Callable[[Any], object]) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that belongs to a file; waits for whoever has it."""
+    """Hold the lock that belongs to a file; blocks while another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(f".{path.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

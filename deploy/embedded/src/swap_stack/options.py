@@ -21,7 +21,7 @@ class Options:
     catalogue: Path | None = None
     anvil_args: tuple[str, ...] = ()
     postgres_args: tuple[str, ...] = ()
-    without: frozenset[str] = frozenset()  # services that somebody runs in a debugger
+    without: frozenset[str] = frozenset()  # services that run in a debugger instead
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Options:

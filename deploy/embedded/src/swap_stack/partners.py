@@ -80,7 +80,7 @@ def make_partners(
 
 def _make(operator: Operator, name: str, hook: Hook | None) -> dict[str, Any]:
     partner = operator.run("partner", "create", name)
-    # Nobody should meet a rate limit by trying things out; tests of limits make their own app.
+    # High enough for trying things out; tests of limits make their own app.
     made = operator.run(
         *("app", "create", "--partner", partner["id"], "--name", name, "--limits-lifted"),
         *LIFETIMES.get(name, ()),

@@ -19,7 +19,7 @@ class NoFreePort(RuntimeError):
 
 def is_free(port: int) -> bool:
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
-        # A listener that went a moment ago leaves connections in TIME_WAIT; they hinder nobody.
+        # Connections of an earlier listener in TIME_WAIT do not prevent a new one.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))

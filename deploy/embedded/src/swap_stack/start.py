@@ -151,7 +151,7 @@ class Start:
     def _write_catalogue(self, chains: tuple[RunningChain, ...]) -> Path:
         """Return the catalogue that the services read."""
         if not self._places.prices_file.exists():
-            # Whoever changed a price by hand keeps it.
+            # A price that was changed by hand stays.
             write_text(self._places.prices_file, orjson.dumps(PRICES).decode())
         gas = measured_gas(self._places.root)
         write_catalogue(self._places.catalogue_file, make_catalogue(chains, self._keys, gas))

@@ -29,7 +29,7 @@ from swap_stack.services import ServiceProcess, SupervisorPlan
 
 CHECK_SECONDS = 0.2
 GRACE_SECONDS = 12.0
-# Nobody outside this process may tell it what to run.
+# Endpoints inside the process: no other process can send commands.
 CONTROL = "inproc://control"
 EVENTS = "inproc://events"
 

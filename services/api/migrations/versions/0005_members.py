@@ -53,7 +53,7 @@ CREATE TABLE access_token (
 CREATE INDEX access_token_member ON access_token (member_id, created_at, id);
 """
 
-# Nobody takes a line back: not even the service itself may change or remove one.
+# The log is append-only: the service itself may not change or remove a row.
 AUDIT = """
 CREATE TABLE audit_entry (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

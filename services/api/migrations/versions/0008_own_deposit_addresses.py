@@ -1,4 +1,4 @@
-"""Which deposit addresses there are: nobody is paid there, and nobody is refunded."""
+"""Deposit addresses of the service: they are refused as recipients and as refund addresses."""
 
 from alembic import op
 

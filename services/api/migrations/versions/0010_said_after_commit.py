@@ -1,4 +1,4 @@
-"""The outbox notifies nobody: who writes it says so after the commit."""
+"""The outbox has no trigger that notifies: the writer notifies after the commit."""
 
 from alembic import op
 

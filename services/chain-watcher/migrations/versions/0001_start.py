@@ -1,4 +1,4 @@
-"""Canonical blocks, cursors, movements, deposit addresses, and how far they are told."""
+"""Canonical blocks, cursors, movements, deposit addresses, and what is published of them."""
 
 from alembic import op
 

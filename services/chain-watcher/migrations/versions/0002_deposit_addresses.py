@@ -7,7 +7,7 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-# A sweep stays among our own addresses and is told all the same: the ledger moves with it.
+# A sweep stays among the service's addresses and is published: the ledger moves with it.
 # total_before: what had come to the address before a rise; with what came it identifies the rise.
 MOVEMENTS = """
 ALTER TABLE movement

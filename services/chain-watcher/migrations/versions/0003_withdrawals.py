@@ -1,4 +1,4 @@
-"""What the owner takes out of the Treasury is told: the ledger moves with it."""
+"""Withdrawals by the Treasury's owner are published: the ledger moves with them."""
 
 from alembic import op
 

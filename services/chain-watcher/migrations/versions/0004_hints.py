@@ -1,4 +1,4 @@
-"""What somebody says pays us is looked for again for a while: it may not have propagated yet."""
+"""Hinted transactions are looked up repeatedly: one may not have propagated yet."""
 
 from alembic import op
 

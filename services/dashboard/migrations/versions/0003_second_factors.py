@@ -7,7 +7,7 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-# `last_step` is the latest half minute of which a code was used: no code is used twice.
+# `last_step` is the latest half minute with a used code: no code is accepted twice.
 # `begun_by` is the session that was shown the secret: no other one confirms it.
 SECOND_FACTOR = """
 CREATE TABLE second_factor (

@@ -1,4 +1,4 @@
-"""An endpoint says whether its owner disabled it, or whoever runs the service."""
+"""An endpoint records whether its owner or an operator disabled it."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""An endpoint can be removed: nothing is sent or kept for it any more, and nobody is shown it."""
+"""An endpoint can be removed: nothing is sent, stored or listed for it afterwards."""
 
 from alembic import op
 

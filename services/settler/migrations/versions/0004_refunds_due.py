@@ -1,4 +1,4 @@
-"""Legs whose refund is to be worked out, once somebody asked the chain what it costs."""
+"""Legs with a refund due; its amount follows when the chain has reported the gas price."""
 
 from alembic import op
 

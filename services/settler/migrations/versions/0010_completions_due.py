@@ -1,4 +1,4 @@
-"""Swaps whose output is final and whose refuel has not left, until they complete without it."""
+"""Swaps with a final output and an unsent refuel, until they complete without the refuel."""
 
 from alembic import op
 

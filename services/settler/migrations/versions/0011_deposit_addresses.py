@@ -16,7 +16,7 @@ CREATE TABLE deposit_address (
   PRIMARY KEY (network, address)
 );
 """
-# What the chain says was swept, whoever did it. Booked once, when it is final: never taken back.
+# Sweeps that the chain reports, of any sender. Booked once, when final; never reversed.
 SWEPT = """
 CREATE TABLE swept (
   id uuid PRIMARY KEY,
@@ -37,7 +37,7 @@ CREATE INDEX swept_unbooked ON swept (network, block_number)
 CREATE INDEX swept_open ON swept (network, from_address, token)
   WHERE state <> 'reverted' AND NOT is_booked;
 """
-# One token at one address whose balance rose in the ledger and was not ordered to be swept since.
+# One token at one address: its balance in the ledger rose, and no sweep was ordered since.
 DUE = """
 CREATE TABLE sweep_due (
   network text NOT NULL,

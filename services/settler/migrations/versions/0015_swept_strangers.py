@@ -1,4 +1,4 @@
-"""Sweeps of addresses that no swap has: what they moved is nobody's yet."""
+"""Sweeps of addresses without swap: what they moved belongs to no swap yet."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Deposits that named no swap, and whose somebody proved them to be; partners see which wait."""
+"""Deposits without a memo and the proofs that attach them; partners see unattached ones."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Sweeps that an operator orders: of what no swap asked for, and nobody has priced."""
+"""Sweeps that an operator orders, of tokens that no swap expects and no feed prices."""
 
 from alembic import op
 

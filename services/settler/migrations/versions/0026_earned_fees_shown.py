@@ -7,7 +7,7 @@ down_revision = "0025"
 branch_labels = None
 depends_on = None
 
-# A fee moves between accounts of nobody's swap. It is found by its name, which the output gave it.
+# A fee moves between accounts without swap. It is found by its dedupe key, which the output set.
 POSTINGS = """
 CREATE OR REPLACE VIEW swap_posting AS
 SELECT touched.swap_id, entry.id AS transaction_id, entry.kind AS reason, entry.at, entry.network,

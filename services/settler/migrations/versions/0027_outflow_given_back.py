@@ -1,4 +1,4 @@
-"""What failed under a cap is given back; what the Treasury would never pay holds up nobody."""
+"""Failed payments free their cap; a payment above the Treasury's limit blocks no other one."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What used a nonce of ours and was not signed here, and who said so."""
+"""External transactions that used a signer's nonce, and the operator who named each."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Networks whose deposits were taken back too often: nothing is paid for what comes from there."""
+"""Networks with too many reversed deposits: no payment is sent for deposits from them."""
 
 from alembic import op
 

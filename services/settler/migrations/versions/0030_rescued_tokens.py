@@ -1,4 +1,4 @@
-"""Tokens that no catalogue knows, and who decided to whom they go back."""
+"""Tokens outside the catalogue, and the operator who chose the recipient of their return."""
 
 from alembic import op
 

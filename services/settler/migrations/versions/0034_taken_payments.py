@@ -1,4 +1,4 @@
-"""Payments whose ids the Treasury took without us, and who said what became of them."""
+"""External payments: ids spent at the Treasury, and the operator who explained each."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""How far every swap is, as a view by which the api knows what it has not heard of yet."""
+"""The sequence of every swap, as a view: the api compares it with its read model."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What is written notifies nobody: who writes it says so after the commit."""
+"""No trigger notifies: the writer sends its notification after the commit."""
 
 from alembic import op
 

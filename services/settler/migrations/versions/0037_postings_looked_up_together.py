@@ -7,7 +7,7 @@ down_revision = "0036"
 branch_labels = None
 depends_on = None
 
-# As bookings lock them: whoever holds one of them is not waited for with another in hand.
+# In the order in which bookings lock accounts, which excludes deadlocks.
 TABLES = "LOCK TABLE account, ledger_transaction, posting IN ACCESS EXCLUSIVE MODE"
 # What only another transaction sees is not there, as it was not for the keys.
 GUARD = """

@@ -1,4 +1,4 @@
-"""A payment that nobody prices waits before every cap in dollars, and counts nothing."""
+"""A payment without a price waits for every cap in dollars and counts nothing in them."""
 
 from alembic import op
 

@@ -241,7 +241,7 @@ class Watch:
             self._timeline.add("webhook", what, at=delivery.at, key=delivery.message_id)
 
     def _has_webhook(self, status: str) -> bool:
-        """Whether its webhook has come, where somebody wants it."""
+        """Whether its webhook has arrived, where one is expected."""
         return self._received is None or any(d.status == status for d in self.deliveries)
 
 

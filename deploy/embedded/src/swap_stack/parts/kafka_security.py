@@ -24,8 +24,8 @@ class ScramOverTls:
     """The files and settings of a secured broker: its certificate, its users, its ACLs.
 
     The certificate is its own authority. Users are written when the storage is formatted, because
-    a KRaft broker authenticates nobody before. Controllers know no SCRAM, so the broker itself logs
-    in to its controller with PLAIN, over the same TLS.
+    a KRaft broker authenticates no client before. Controllers do not support SCRAM, so the broker
+    itself logs in to its controller with PLAIN, over the same TLS.
     """
 
     def __init__(self, places: Places, passwords: Mapping[str, str]) -> None:

@@ -26,7 +26,7 @@ WAITING = "user_transfer_pending"
 # The API takes no signature that has less left.
 TOO_LATE_SECONDS = 25
 SHOWN_SECONDS = 60.0
-# How long a deposit stays gone: whoever looks every second sees that it is.
+# How long a deposit stays gone: long enough for a client that polls every second.
 GONE_SECONDS = 2.5
 ENDED = ("completed", "failed", "expired", "refunded")
 
@@ -99,7 +99,7 @@ class Play:
         step = await self.sign_step()
         signature = self.purse.sign(step["typed_data"])
         await self.partner.authorize(self.swap_id, signature, self.purse.address)
-        self.note()  # after it: nobody takes two signatures for a swap
+        self.note()  # after it: a swap accepts one signature only
 
     async def counts_at_once(self) -> bool:
         """Return whether the deposit that is seen needs no further block."""
@@ -143,7 +143,7 @@ async def too_little(play: Play) -> None:
 async def too_late(play: Play) -> None:
     action = await play.action()
     if action is None:
-        return  # nobody can sign after the deadline
+        return  # no signature is accepted after the deadline
     requested = await play.amount_to_deposit(action)
     await play.until(lambda swap: swap["status"] in ENDED)
     await play.purse.pay(action, requested, before=play.note)

@@ -115,7 +115,7 @@ async def swaps_waiting(partner: Partner) -> Mapping[str, Mapping[str, Any]]:
 
 
 async def played(play: Play, paid: Collection[str], *, pause: float = RETRY_SECONDS) -> None:
-    """Play, and say what goes wrong whatever it is: nobody waits for the task.
+    """Play, and log every exception: no caller awaits the task.
 
     What goes wrong before anything is paid is tried again for as long as the swap waits.
     """

@@ -1,4 +1,4 @@
-"""Spans of what a process does, in one trace per swap (0085).
+"""Spans of what a process does, in one trace per swap (0081).
 
 Without a recorder nothing is recorded, and each call here costs one comparison. A trace id is a
 swap's id (0049). Ids of spans that another process is a child of are derived in the same way, so
