@@ -440,11 +440,11 @@ class TestRemovalByOperators:
 
         assert (await order(port, "ann", REMOVE, email=ADA)).status_code == 422
         proposed = await order(port, "ann", REMOVE, email=ADA, reason="called back")
-        answered = await dashboard.browser().sign_in(ADA)
+        code_page = await dashboard.browser().sign_in(ADA)
         approved = await order(port, "ben", approval_of(proposed))
 
         assert proposed.status_code == 202
-        assert PENDING.search(answered.text) is not None
+        assert PENDING.search(code_page.text) is not None
         assert (approved.status_code, approved.json()) == (200, {"removed": True})
         assert (await dashboard.browser().sign_in(ADA)).status_code == 303
         async with dashboard.service.engine.connect() as connection:
