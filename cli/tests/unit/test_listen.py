@@ -89,13 +89,15 @@ class TestWebhookListener:
         assert read(listener) == ["one"]
 
     def test_remembers_no_more_than_the_overlap(self) -> None:
-        stored, listener = Stored(), None
-        listener = a_listener(stored)
-        for minute in range(50):
+        stored = Stored()
+        for minute in range(3 * PAGE_SIZE):
             stored.add(str(minute), NOW + timedelta(minutes=minute))
-            assert read(listener) == [str(minute)]
+        listener = a_listener(stored)
 
-        assert list(listener._seen) == ["49"]
+        most = max(len(listener._seen) for _ in listener.unread(with_updates=False))
+
+        assert most == 1
+        assert read(listener) == []
 
     @pytest.mark.parametrize(("with_updates", "names"), [(True, ["a", "b"]), (False, ["b"])])
     def test_reads_updates_where_told(self, with_updates: bool, names: list[str]) -> None:
@@ -130,7 +132,7 @@ class TestForwarding:
         stored.add("good", NOW)
         stored.add("moved", NOW + timedelta(seconds=1))
         stored.away = 7
-        said: list[str] = []
+        lines: list[str] = []
 
         def sleep(seconds: float) -> None:
             pauses.append(seconds)
@@ -141,7 +143,7 @@ class TestForwarding:
             a_listener(stored),
             cast(LocalForwarder, Answering()),
             with_updates=False,
-            say=said.append,
+            say=lines.append,
             sleep=sleep,
         )
         with pytest.raises(Ended):
@@ -149,7 +151,7 @@ class TestForwarding:
 
         assert pauses == [1, 2, 4, 8, 16, 30, 30, 1, 1]
         assert (forwarding.forwarded, forwarding.failed) == (2, 1)
-        assert [line[0] for line in said[-2:]] == [" ", "!"]
+        assert [line[0] for line in lines[-2:]] == [" ", "!"]
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1:80", "ftp://a.example", "http://", "http://a:b", ""])
