@@ -27,7 +27,7 @@ class WebhookListener:
         self._path = f"/webhooks/{endpoint_id}/messages"
         self._since = since
         self._latest = since
-        # Of the overlap alone, so that their number does not grow with time.
+        # Of the overlap alone, so that neither time nor a backlog makes them many.
         self._seen: dict[str, datetime] = {}
 
     @property
@@ -48,17 +48,20 @@ class WebhookListener:
                 continue
             if with_updates or row["event_type"] != UPDATED:
                 yield self._manage.get(f"{self._path}/{row['id']}")
-            self._seen[row["id"]] = ended_at
-            self._latest = max(self._latest, ended_at)
-        begin = self._begin()
-        self._seen = {name: at for name, at in self._seen.items() if at >= begin}
+            self._mark_seen(row["id"], ended_at)
 
     def skip(self) -> None:
         """Count as read what is stored by now."""
         for row in self._rows():
-            ended_at = datetime.fromisoformat(row["ended_at"])
-            self._seen[row["id"]] = ended_at
-            self._latest = max(self._latest, ended_at)
+            self._mark_seen(row["id"], datetime.fromisoformat(row["ended_at"]))
+
+    def _mark_seen(self, message_id: str, ended_at: datetime) -> None:
+        self._seen.pop(message_id, None)  # a message that is sent again goes to the end
+        self._seen[message_id] = ended_at
+        self._latest = max(self._latest, ended_at)
+        begin = self._begin()
+        while self._seen[oldest := next(iter(self._seen))] < begin:
+            del self._seen[oldest]
 
     def _begin(self) -> datetime:
         return max(self._since, self._latest - OVERLAP)
