@@ -63,7 +63,6 @@ NO_COUNTERPART: Final = {
     "NoFallback": "must not be called",
     "NoRefunds": "nothing is due",
     "NoRequotes": "nothing is due",
-    "OneTarget": "one row that a case names",
     "Person": "an HTTP client; it has a method named as one of a port",
     "Poller": "an HTTP client; it has a method named as one of a port",
     "Recorded": "collects the spans of a case",

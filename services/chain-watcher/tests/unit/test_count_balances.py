@@ -16,6 +16,7 @@ from watch_factories import (
     a_policy,
 )
 
+from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.domain.deposit_addresses import DueAddresses
 from swap_chain_watcher.usecases.count_balances import (
     STATE_HISTORY_MIN,
@@ -43,7 +44,10 @@ class Absent(FakeReader):
         raise ChainUnavailable(NETWORK, ["no answer"])
 
 
-class OneTarget:
+class OneTarget(PostgresTargets):
+    def __init__(self) -> None:
+        pass  # no statement is run
+
     async def load_due(self, network: str, **_: object) -> DueAddresses:
         return DueAddresses((DEPOSIT_ADDRESS,), (), has_new=False, young_since=NOW)
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.unit_of_work import PostgresWork
 from swap_chain_watcher.domain.balance_rises import (
     BalanceShortfall,
@@ -24,7 +25,6 @@ from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movements import Movement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import DueTargets
 from swap_chains.errors import ChainError
 from swap_chains.events import Block, BlocksFinalized, ChainEvent
 from swap_chains.ports import ChainReader, Holding
@@ -64,7 +64,7 @@ class CountBalances:
 
     def __init__(
         self,
-        targets: DueTargets,
+        targets: PostgresTargets,
         reader: ChainReader,
         *,
         policy: Policy,
