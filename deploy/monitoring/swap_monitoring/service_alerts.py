@@ -6,7 +6,9 @@ from typing import Final
 
 from swap_monitoring.rule import Group, any_of, critical, growing, warning
 
-SERVICES: Final = ("api", "quoter", "chain-watcher", "settler", "notifier")
+SERVICES: Final = (
+    "api", "quoter", "chain-watcher", "settler", "notifier", "dashboard", "console",
+)  # fmt: skip
 STARTED: Final = "process_start_time_seconds"
 MISSING: Final = " or ".join(f'absent({STARTED}{{service="{name}"}})' for name in SERVICES)
 ATTEMPTS: Final = "swap_notifier_attempts_total"

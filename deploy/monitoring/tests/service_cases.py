@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from swap_monitoring.service_alerts import SERVICES
+
 from deploy.monitoring.tests.case import NOTIFIER, SETTLER, Case, event, gauge, growth
 
 MESSAGES: Final = (
@@ -140,7 +142,6 @@ API: Final = (
     ),
 )
 
-ALL_SERVICES: Final = ("api", "quoter", "chain-watcher", "settler", "notifier")
 PROCESSES: Final = (
     Case(
         "ServiceMissing",
@@ -148,7 +149,7 @@ PROCESSES: Final = (
             f'process_start_time_seconds{{service="{name}",instance="1"}}': (
                 "5x9 _x29 9x60" if name == "settler" else "5x120"
             )
-            for name in ALL_SERVICES
+            for name in SERVICES
         },
         20,
         40,
