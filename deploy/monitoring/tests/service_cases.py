@@ -58,6 +58,15 @@ MESSAGES: Final = (
         summary="settler is 1001 messages behind in deposits.",
     ),
     gauge(
+        "ConsumerLagStays",
+        "consumer_lag_messages",
+        "50",
+        after=15,
+        service="settler",
+        topic="deposits",
+        summary="settler is at least 50 messages behind in deposits and does not catch up.",
+    ),
+    gauge(
         "ConsumerSilent",
         "consumer_silence_seconds",
         "75",
