@@ -9,6 +9,7 @@ from swap_monitoring.panel import Dashboard, Row, lines, number
 
 RATE: Final = "$__rate_interval"
 COMPLETION: Final = "swap_settler_swap_completion_seconds"
+PAGE_STATUS: Final = "{{service}} {{status}}"
 ASSET: Final = "{{network}} {{token}}"
 
 
@@ -72,6 +73,38 @@ OVERVIEW: Final = Dashboard(
                     (quantile(0.99, "swap_api_answer_seconds", "route"), "{{route}}"),
                     unit="s",
                 ),
+                lines(
+                    "Quoter: response time, 99 of 100",
+                    (quantile(0.99, "swap_quoter_answer_seconds", "kind"), "{{kind}}"),
+                    unit="s",
+                ),
+            ),
+        ),
+        Row(
+            "Pages of the dashboard and the console",
+            (
+                lines(
+                    "Pages per second",
+                    (per_second("swap_dashboard_pages_total", "service", "status"), PAGE_STATUS),
+                    unit="reqps",
+                ),
+                lines(
+                    "Errors per second",
+                    (
+                        "sum by (service, route) "
+                        f'(rate(swap_dashboard_pages_total{{status="5xx"}}[{RATE}]))',
+                        "{{service}} {{route}}",
+                    ),
+                    unit="reqps",
+                ),
+                lines(
+                    "Response time, 99 of 100",
+                    (
+                        quantile(0.99, "swap_dashboard_page_seconds", "service", "route"),
+                        "{{service}} {{route}}",
+                    ),
+                    unit="s",
+                ),
             ),
         ),
         Row(
@@ -83,6 +116,14 @@ OVERVIEW: Final = Dashboard(
                         per_second("swap_messages_handled_total", "service", "topic"),
                         "{{service}} {{topic}}",
                     ),
+                ),
+                lines(
+                    "Handling time of a batch, 99 of 100",
+                    (
+                        quantile(0.99, "swap_messages_handling_seconds", "service", "topic"),
+                        "{{service}} {{topic}}",
+                    ),
+                    unit="s",
                 ),
                 lines(
                     "Behind",

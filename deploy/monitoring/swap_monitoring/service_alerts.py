@@ -6,9 +6,12 @@ from typing import Final
 
 from swap_monitoring.rule import Group, any_of, critical, growing, warning
 
-SERVICES: Final = ("api", "quoter", "chain-watcher", "settler", "notifier")
+SERVICES: Final = (
+    "api", "quoter", "chain-watcher", "settler", "notifier", "dashboard", "console",
+)  # fmt: skip
 STARTED: Final = "process_start_time_seconds"
 MISSING: Final = " or ".join(f'absent({STARTED}{{service="{name}"}})' for name in SERVICES)
+LAG: Final = "swap_consumer_lag_messages"
 ATTEMPTS: Final = "swap_notifier_attempts_total"
 
 MESSAGES: Final = Group(
@@ -47,8 +50,16 @@ MESSAGES: Final = Group(
         ),
         warning(
             "ConsumerLag",
-            "sum by (service, topic) (swap_consumer_lag_messages) > 1000",
+            f"sum by (service, topic) ({LAG}) > 1000",
             "{{ $labels.service }} is {{ $value }} messages behind in {{ $labels.topic }}.",
+            after="5m",
+        ),
+        warning(
+            "ConsumerLagStays",
+            f"sum by (service, topic) (min_over_time({LAG}[10m])) > 0"
+            f" and sum by (service, topic) ({LAG}) >= sum by (service, topic) ({LAG} offset 10m)",
+            "{{ $labels.service }} is at least {{ $value }} messages behind in "
+            "{{ $labels.topic }} and does not catch up.",
             after="5m",
         ),
         warning(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from swap_monitoring.service_alerts import SERVICES
+
 from deploy.monitoring.tests.case import NOTIFIER, SETTLER, Case, event, gauge, growth
 
 MESSAGES: Final = (
@@ -54,6 +56,15 @@ MESSAGES: Final = (
         service="settler",
         topic="deposits",
         summary="settler is 1001 messages behind in deposits.",
+    ),
+    gauge(
+        "ConsumerLagStays",
+        "consumer_lag_messages",
+        "50",
+        after=15,
+        service="settler",
+        topic="deposits",
+        summary="settler is at least 50 messages behind in deposits and does not catch up.",
     ),
     gauge(
         "ConsumerSilent",
@@ -140,7 +151,6 @@ API: Final = (
     ),
 )
 
-ALL_SERVICES: Final = ("api", "quoter", "chain-watcher", "settler", "notifier")
 PROCESSES: Final = (
     Case(
         "ServiceMissing",
@@ -148,7 +158,7 @@ PROCESSES: Final = (
             f'process_start_time_seconds{{service="{name}",instance="1"}}': (
                 "5x9 _x29 9x60" if name == "settler" else "5x120"
             )
-            for name in ALL_SERVICES
+            for name in SERVICES
         },
         20,
         40,

@@ -90,7 +90,7 @@ class TestPrometheus:
             for target in entry["targets"]
         }
 
-        names = {name.replace("_", "-") for name in SERVICES}
+        names = {name.replace("_", "-") for name in SERVICES} | {"console"}
         assert found == {f"{name}:{INTERNAL_PORT}": name for name in names}
         assert names <= set(CONTAINERS)
 

@@ -8,6 +8,7 @@ from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 from swap_contracts.envelope import Envelope
 from swap_runtime.errors import Unavailable
 from swap_runtime.messaging.batches import BEHIND, Batches, TooManyParked
+from swap_runtime.telemetry.metrics import REGISTRY
 
 THINGS = [f"{n}" for n in range(20)]
 POISON = "13"
@@ -93,3 +94,20 @@ class TestBatches:
             await batches([a_record(thing) for thing in THINGS])
 
         assert len(parking.parked) == 4
+
+
+class TestHandlingTime:
+    async def test_is_counted_once_for_a_batch_that_is_done(self) -> None:
+        ticks = iter((10.0, 10.5))
+        batches = Batches(NOTES, UseCase(()), FakeParking(), timer=lambda: next(ticks))
+        before = [handling_time("count"), handling_time("sum")]
+
+        await batches([a_record("1"), a_record("2")])
+
+        after = [handling_time("count"), handling_time("sum")]
+        assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0.5]
+
+
+def handling_time(end: str) -> float:
+    name = f"swap_messages_handling_seconds_{end}"
+    return REGISTRY.get_sample_value(name, {"topic": NOTES.name}) or 0

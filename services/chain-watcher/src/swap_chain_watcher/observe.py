@@ -15,6 +15,7 @@ from swap_chain_watcher.domain.movements import Movement, Quarantine, State, Tra
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import MissedMovements, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
@@ -133,8 +134,11 @@ def movements_stored(step: Step, *, at: datetime) -> None:
     for tracked in step.publications:
         if tracked.movement.quarantine is not None and tracked.state is State.SEEN:
             _quarantined(tracked.movement, tracked.movement.quarantine)
-    for time in {tracked.movement.block.time for tracked in step.new_movements}:
-        DETECTION_DELAY.labels(network).observe(max((at - time).total_seconds(), 0))
+    # Each block once; the trace of one of its movements is the exemplar.
+    seen = {one.movement.block.time: one.movement.id for one in step.new_movements}
+    for time, movement_id in seen.items():
+        seconds = max((at - time).total_seconds(), 0)
+        DETECTION_DELAY.labels(network).observe(seconds, tracing.exemplar(movement_id))
 
 
 def _quarantined(movement: Movement, reason: Quarantine) -> None:

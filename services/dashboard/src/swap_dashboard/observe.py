@@ -6,13 +6,14 @@ from uuid import UUID
 
 import structlog
 
+from swap_runtime.telemetry import tracing
 from swap_runtime.telemetry.metrics import counter, histogram
 
 log = structlog.get_logger()
 
 SIGN_INS = counter("dashboard_sign_ins", "Attempts to sign in, by outcome", ["outcome"])
-PAGES = counter("dashboard_pages", "Answers, by class of status", ["status"])
-TOOK = histogram("dashboard_page_seconds", "How long an answer takes")
+PAGES = counter("dashboard_pages", "Answers, by route and class of status", ["route", "status"])
+TOOK = histogram("dashboard_page_seconds", "How long an answer takes", ["route"])
 API_AWAY = counter("dashboard_api_away", "Requests that the api did not answer")
 FORGERIES = counter("dashboard_forms_refused", "Forms refused: no token, or from another site")
 
@@ -76,9 +77,9 @@ def api_away(path: str, error: Exception) -> None:
     API_AWAY.inc()
 
 
-def answered(status: int, seconds: float) -> None:
-    PAGES.labels(f"{status // 100}xx").inc()
-    TOOK.observe(seconds)
+def answered(route: str, status: int, seconds: float) -> None:
+    PAGES.labels(route, f"{status // 100}xx").inc()
+    TOOK.labels(route).observe(seconds, tracing.exemplar())
 
 
 def answer_failed(path: str, error: Exception) -> None:

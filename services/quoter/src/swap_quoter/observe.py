@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 import structlog
-from prometheus_client import Counter
+from prometheus_client import Counter, Histogram
 
 from swap_quoter.domain.completions import Completion
-from swap_runtime.telemetry.metrics import counter, gauge
+from swap_runtime.telemetry import tracing
+from swap_runtime.telemetry.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
 
 ANSWERS = counter("quoter_answers", "Questions answered, by kind and outcome", ["kind", "outcome"])
+TOOK = histogram("quoter_answer_seconds", "How long a response takes", ["kind"])
 # Alert: none.
 PRICES = gauge("quoter_prices", "Prices that the sources agree on")
 # Alert: grows for long.
@@ -36,6 +38,15 @@ def answered(kind: str, outcome: str) -> None:
 @cache
 def _answers(kind: str, outcome: str) -> Counter:
     return ANSWERS.labels(kind, outcome)
+
+
+def request_answered(kind: str, seconds: float) -> None:
+    _duration(kind).observe(seconds, tracing.exemplar())
+
+
+@cache
+def _duration(kind: str) -> Histogram:
+    return TOOK.labels(kind)
 
 
 def prices_read(number: int) -> None:

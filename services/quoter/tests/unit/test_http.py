@@ -45,6 +45,7 @@ from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
+from swap_runtime.telemetry.metrics import REGISTRY
 
 ONE_DOLLAR = 10**18
 
@@ -502,3 +503,23 @@ class TestOtherRequests:
 
         assert answered == status
         assert Refusal.model_validate_json(answer).message
+
+
+class TestTiming:
+    @pytest.mark.parametrize(("path", "kind"), [("/quote", "quote"), ("/prices", "prices")])
+    async def test_counts_every_response_of_an_address(self, path: str, kind: str) -> None:
+        """A refusal, too: the first body is no question."""
+        before = timed(kind)
+
+        await ask(an_app(), "GET" if kind == "prices" else "POST", path)
+
+        assert timed(kind) == before + 1
+
+    async def test_counts_no_unknown_address(self) -> None:
+        await ask(an_app(), "GET", "/nowhere")
+
+        assert timed("nowhere") == 0
+
+
+def timed(kind: str) -> float:
+    return REGISTRY.get_sample_value("swap_quoter_answer_seconds_count", {"kind": kind}) or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Final, Generic
 from uuid import UUID
 
@@ -17,12 +18,15 @@ from swap_runtime.messaging.parking import Behind, Parking
 from swap_runtime.messaging.records import Record
 from swap_runtime.messaging.verification import Unverified
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter
+from swap_runtime.telemetry.metrics import counter, histogram
 
 UseCase = Callable[[Sequence[Envelope[Body]]], Awaitable[None]]
 BEHIND: Final = "behind a parked message of the same key"
 
 HANDLED: Final = counter("messages_handled", "Messages that a use case handled", ["topic"])
+HANDLING_TIME: Final = histogram(
+    "messages_handling_seconds", "How long a use case takes for one batch", ["topic"]
+)
 PARKED: Final = counter("messages_parked", "Messages parked for an operator", ["topic"])
 log = structlog.get_logger()
 
@@ -52,6 +56,7 @@ class Batches(Generic[Body]):
         *,
         consumer: str = "",
         parked_in_a_row_max: int = 20,
+        timer: Callable[[], float] = perf_counter,
     ) -> None:
         """
         :param consumer: its name in the inbox, for the spans of what it handles.
@@ -62,6 +67,7 @@ class Batches(Generic[Body]):
         self._consumer = consumer
         self._parked_in_a_row_max = parked_in_a_row_max
         self._parked_in_a_row = 0
+        self._timer = timer
 
     async def __call__(self, records: Sequence[Record]) -> None:
         """
@@ -146,6 +152,7 @@ class Batches(Generic[Body]):
         """
         if not batch:
             return None
+        began = self._timer()
         try:
             envelopes = [item.envelope for item in batch]
             with (
@@ -160,6 +167,10 @@ class Batches(Generic[Body]):
             return error
         self._parked_in_a_row = 0
         HANDLED.labels(self._topic.name).inc(len(batch))
+        trace_id = batch[0].envelope.trace_id  # a batch is of many swaps: one of them is shown
+        HANDLING_TIME.labels(self._topic.name).observe(
+            self._timer() - began, tracing.exemplar(trace_id)
+        )
         return None
 
     async def _park_blocked(

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from starlette.datastructures import MutableHeaders
+from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swap_dashboard import observe
@@ -32,6 +33,7 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
+UNKNOWN: Final = "unknown"
 HTTPS_ONLY: Final = "max-age=31536000; includeSubDomains"
 
 
@@ -60,7 +62,20 @@ class SecurityHeaders:
                     if not (has_own_policy and name == "x-frame-options"):
                         headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
-                observe.answered(message["status"], self._timer() - began)
+                seconds = self._timer() - began
+                observe.answered(route_of(scope), message["status"], seconds)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def route_of(scope: Scope) -> str:
+    """Return the declared path of the request's route; one label for all that no route takes.
+
+    A request's own path would be a series more for each identifier in it.
+    """
+    endpoint = scope.get("endpoint")
+    for route in scope["app"].routes:
+        if endpoint is (route.app if isinstance(route, Mount) else route.endpoint):
+            return str(route.path)
+    return UNKNOWN

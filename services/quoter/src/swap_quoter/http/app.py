@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Final
 
 from pydantic import ValidationError
@@ -99,7 +100,12 @@ class QuoterEndpoints:
         return _answered(request, self._list_prices().model_dump_json().encode())
 
 
-def quoter_app(endpoints: QuoterEndpoints, *, is_known: Callable[[], bool]) -> Router:
+def quoter_app(
+    endpoints: QuoterEndpoints,
+    *,
+    is_known: Callable[[], bool],
+    timer: Callable[[], float] = perf_counter,
+) -> Router:
     """
     :param is_known: whether all of the market was read; before, everything is refused with 503.
     """
@@ -117,8 +123,28 @@ def quoter_app(endpoints: QuoterEndpoints, *, is_known: Callable[[], bool]) -> R
         routes,
         redirect_slashes=False,
         default=not_served,
-        middleware=[Middleware(Refusals, is_known=is_known)],
+        middleware=[
+            Middleware(Timing, routes=routes, timer=timer),
+            Middleware(Refusals, is_known=is_known),
+        ],
     )
+
+
+class Timing:
+    """Middleware that counts how long each response takes, refusals included."""
+
+    def __init__(
+        self, app: ASGIApp, *, routes: Sequence[Route], timer: Callable[[], float]
+    ) -> None:
+        self._app = app
+        self._paths = {route.path for route in routes}
+        self._timer = timer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = self._timer()
+        await self._app(scope, receive, send)
+        if scope["path"] in self._paths:
+            observe.request_answered(_name(scope), self._timer() - began)
 
 
 class Refusals:
