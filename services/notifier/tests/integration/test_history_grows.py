@@ -156,6 +156,22 @@ QUESTIONS: Final = {
         undelivered_only=False,
         reach=20,
     ),
+    "ENDED_OF_ENDPOINT": query_of(
+        "ENDED_OF_ENDPOINT",
+        at_most=150,
+        endpoint_id=APP,
+        since=datetime(2029, 1, 1, tzinfo=UTC),
+        undelivered_only=False,
+        limit=5,
+        offset=5,
+    ),
+    "COUNT_ENDED_OF_ENDPOINT": query_of(
+        "COUNT_ENDED_OF_ENDPOINT",
+        endpoint_id=APP,
+        since=datetime(2029, 1, 1, tzinfo=UTC),
+        undelivered_only=False,
+        reach=20,
+    ),
     "FIGURES": query_of("FIGURES", app_id=APP, since=NOW),
     "FIGURES_BY_HOUR": query_of("FIGURES_BY_HOUR", app_id=APP, since=NOW),
     "MESSAGE": query_of("MESSAGE", id="msg_2000"),
@@ -170,7 +186,7 @@ QUESTIONS: Final = {
         limit=5,
     ),
     "OVERDUE_SINCE": query_of("OVERDUE_SINCE", at_most=150, at=NOW),
-    "IS_ENABLED": query_of("IS_ENABLED", id=APP),
+    "IS_SENT_TO": query_of("IS_SENT_TO", id=APP),
     "FORGET": query_of(
         "FORGET", at_most=200, before=datetime(2030, 1, 1, tzinfo=UTC), limit=5
     ),
