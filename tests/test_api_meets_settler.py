@@ -102,6 +102,15 @@ class StoredCreations:
     async def current(self) -> frozenset[str]:
         return frozenset()
 
+    async def sources(self) -> frozenset[str]:
+        return frozenset()
+
+    async def halted(self) -> frozenset[str]:
+        return frozenset()
+
+    async def closed(self) -> frozenset[str]:
+        return frozenset()
+
     async def verify(self, network: Network) -> None:
         return None
 

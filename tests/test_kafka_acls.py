@@ -23,7 +23,7 @@ def consumed() -> Iterator[tuple[str, str, str]]:
         service = file.relative_to(ROOT).parts[1].replace("-", "_")
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "consume":
-                group = next(each.value for each in node.keywords if each.arg == "group")
+                group = next(each.value for each in node.keywords if each.arg == "consumer_name")
                 yield service, ast.literal_eval(group), TOPICS[ast.unparse(node.args[1])]
 
 

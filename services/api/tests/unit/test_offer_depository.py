@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from structlog.testing import capture_logs
+from collections.abc import Sequence
+
+import pytest
 
 from services.api.tests.api_factories import a_catalogue
 from services.api.tests.fake_chains import FakeDepositories
+from swap_api import observe
 from swap_api.funding.usecases.offer_depository import OfferDepository
 
 CATALOGUE = a_catalogue()
 
 
-async def test_nothing_is_reported_before_a_chain_was_read() -> None:
+async def test_nothing_is_reported_before_a_chain_was_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reported: list[tuple[str, Sequence[str]]] = []
+    monkeypatch.setattr(observe, "depository_offered", lambda *report: reported.append(report))
     depositories = FakeDepositories()
-    with capture_logs() as logs:
-        offer_depository = OfferDepository(CATALOGUE, depositories, deposit_address_networks=set())
-        depositories.is_away = True
-        await offer_depository.refresh()
-    assert {line["event"] for line in logs} == {"depository unknown"}
+    offer_depository = OfferDepository(CATALOGUE, depositories, deposit_address_networks=set())
+    depositories.is_away = True
+    await offer_depository.refresh()
+    assert reported == []
 
     depositories.is_away = False
-    with capture_logs() as logs:
-        await offer_depository.refresh()
-        await offer_depository.refresh()
+    await offer_depository.refresh()
+    await offer_depository.refresh()
     networks = [n for n in CATALOGUE.networks.values() if n.contracts.depository is not None]
     assert networks
-    assert [line["event"] for line in logs] == ["depository offered"] * len(networks)
+    assert reported == [(network.name, ()) for network in networks]
     for network in networks:
         offer_depository.require(network)

@@ -52,6 +52,7 @@ async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -
     assert {task.name for task in service.tasks} == {
         *(f"watch:{network}" for network in (NETWORK, OTHER)),
         *(f"check:{network}" for network in (NETWORK, OTHER)),
+        "prune-blocks",
         "report",
         "report-trust",
         "repeat-hints",

@@ -140,7 +140,7 @@ class TestABlockThatDoesNotFit:
         assert (watcher.watch.start_number, watcher.watch.cursor.number) == (5, 5)
 
     def test_called_final_under_another_hash_is_refused(self) -> None:
-        with pytest.raises(BrokenChain, match=r"^.*: final block 2 is not the one told$"):
+        with pytest.raises(BrokenChain, match=r"^.*: final block 2 is not the reported one$"):
             three_blocks().receives(BlocksFinalized(a_block(2, branch="b")))
 
     def test_of_a_reorg_to_an_unknown_ancestor_is_refused(self) -> None:
