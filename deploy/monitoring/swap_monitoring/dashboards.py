@@ -188,6 +188,28 @@ MONEY: Final = Dashboard(
             ),
         ),
         Row(
+            "Invariants",
+            (
+                lines(
+                    "Rows that break an invariant",
+                    ("max by (invariant) (swap_settler_invariant_broken_rows)", "{{invariant}}"),
+                    about="50 at most of each; one settler checks them every 15 minutes.",
+                ),
+                lines(
+                    "Invariants whose query failed",
+                    ("sum(swap_settler_invariant_unchecked)", "unchecked"),
+                ),
+                lines(
+                    "Age of the last check",
+                    (
+                        "time() - max(swap_settler_invariants_checked_timestamp_seconds > 0)",
+                        "age",
+                    ),
+                    unit="s",
+                ),
+            ),
+        ),
+        Row(
             "Waiting",
             (
                 lines(

@@ -62,6 +62,24 @@ PAYMENTS: Final = Group(
     "payments",
     (
         critical(
+            "InvariantBroken",
+            "max by (invariant) (swap_settler_invariant_broken_rows) > 0",
+            "{{ $value }} rows break the invariant {{ $labels.invariant }}.",
+            after="20m",
+        ),
+        warning(
+            "InvariantUnchecked",
+            "max by (invariant) (swap_settler_invariant_unchecked) > 0",
+            "The query of the invariant {{ $labels.invariant }} fails.",
+            after="20m",
+        ),
+        warning(
+            "InvariantsNotChecked",
+            "time() - max(swap_settler_invariants_checked_timestamp_seconds > 0) > 4500",
+            "The invariants were checked {{ $value | humanizeDuration }} ago.",
+            after="5m",
+        ),
+        critical(
             "SignerHalted",
             "max by (network) (swap_settler_signer_halted) > 0",
             "{{ $value }} signers on {{ $labels.network }} are halted until an operator acts.",

@@ -65,6 +65,29 @@ SWAPS: Final = (
 
 PAYMENTS: Final = (
     gauge(
+        "InvariantBroken",
+        "settler_invariant_broken_rows",
+        "2",
+        after=20,
+        invariant="I-01 balances",
+        summary="2 rows break the invariant I-01 balances.",
+    ),
+    gauge(
+        "InvariantUnchecked",
+        "settler_invariant_unchecked",
+        "1",
+        after=20,
+        invariant="I-13 nonces",
+        summary="The query of the invariant I-13 nonces fails.",
+    ),
+    Case(
+        "InvariantsNotChecked",
+        {'swap_settler_invariants_checked_timestamp_seconds{service="settler"}': "60x99 6000x60"},
+        82,
+        100,
+        "The invariants were checked 1h 21m 0s ago.",
+    ),
+    gauge(
         "SignerHalted",
         "settler_signer_halted",
         "1",

@@ -108,6 +108,12 @@ class SettlerGroup(ServiceGroup):
         description="The queries of the invariants, for operators: deploy/postgres/invariants/"
         "queries.sql. Without it /admin/invariants answers 404",
     )
+    invariants_interval: timedelta = Field(
+        timedelta(minutes=15),
+        ge=timedelta(0),
+        description="How often one settler checks the invariants for the metrics, where their "
+        "queries are named; 0 never does",
+    )
     second_operator_above_usd: int = Field(
         10_000,
         ge=0,

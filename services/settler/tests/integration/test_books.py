@@ -13,13 +13,16 @@ import pytest
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_loss_budget import guarding, lost
 from services.settler.tests.lane_harness import DESTINATION, NOW, SOURCE, World, a_deposit
-from swap_runtime.errors import Refused
+from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.telemetry.metrics import REGISTRY
+from swap_settler.operator import observe
 from swap_settler.operator.http.books import BooksAdmin
 from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.invariants import PostgresInvariants, read_queries
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.check_invariants import REPORT_VALID_FOR, CheckInvariants
 from swap_settler.operator.usecases.list_losses import ListLosses
+from swap_settler.operator.usecases.report_invariants import ReportInvariants
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.plugins.invariants import FOLDER, make_views
 from tests.plugins.postgres import SERVICES, Database
@@ -111,7 +114,7 @@ async def test_the_rows_that_break_an_invariant_are_shown(world: World, views: N
     query = {"every deposit": "SELECT id, swap_id, amount FROM deposit"}
     invariants = PostgresInvariants(world.engine, query)
 
-    [result] = await invariants.check()
+    [result] = await invariants.check(lambda: None)
 
     assert set(result.rows[0]) == {"id", "swap_id", "amount"}
 
@@ -120,7 +123,7 @@ async def test_a_query_that_takes_too_long_is_a_failure(world: World, views: Non
     query = {"slow": "SELECT pg_sleep(11)"}
     invariants = PostgresInvariants(world.engine, query, timeout=timedelta(milliseconds=50))
 
-    [result] = await invariants.check()
+    [result] = await invariants.check(lambda: None)
 
     assert result.failure
     assert result.rows == ()
@@ -137,12 +140,56 @@ async def test_a_broken_query_is_a_failure_and_the_others_are_shown(
         "after": "SELECT 2 AS row",
     }
 
-    results = await PostgresInvariants(world.engine, queries).check()
+    results = await PostgresInvariants(world.engine, queries).check(lambda: None)
 
     assert [result.name for result in results] == list(queries)
     assert [bool(result.failure) for result in results] == [False, True, True, True, False]
     assert "no_such_table" in str(results[1].failure)
     assert [result.rows for result in results] == [({"row": "1"},), (), (), (), ({"row": "2"},)]
+
+
+async def test_metrics_say_which_invariants_are_broken_or_unchecked(
+    world: World, views: None
+) -> None:
+    queries = {"holds": "SELECT 1 WHERE false", "broken": "SELECT 1", "wrong": "SELECT FROM WHERE"}
+    invariants = PostgresInvariants(world.engine, queries)
+    beats: list[int] = []
+
+    await ReportInvariants(CheckInvariants(invariants, clock=world.clock))(lambda: beats.append(1))
+
+    assert _exported("broken_rows") == {"holds": 0, "broken": 1, "wrong": 0}
+    assert _exported("unchecked") == {"holds": 0, "broken": 0, "wrong": 1}
+    checked = REGISTRY.get_sample_value("swap_settler_invariants_checked_timestamp_seconds")
+    assert checked == world.clock().timestamp()
+    assert len(beats) == len(queries)
+
+    observe.invariants_left()
+    assert _exported("broken_rows") == {}
+
+
+@pytest.mark.parametrize("error", [Refused("no views"), Unavailable("postgres")])
+async def test_a_check_that_is_not_possible_changes_no_metric(
+    world: World, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise error
+
+    invariants = PostgresInvariants(world.engine, {"broken": "SELECT 1"})
+    monkeypatch.setattr(invariants, "check", refuse)
+
+    await ReportInvariants(CheckInvariants(invariants, clock=world.clock))(lambda: None)
+
+    assert _exported("broken_rows") == {}
+
+
+def _exported(gauge: str) -> dict[str, float]:
+    name = f"swap_settler_invariant_{gauge}"
+    return {
+        sample.labels["invariant"]: sample.value
+        for family in REGISTRY.collect()
+        if family.name == name
+        for sample in family.samples
+    }
 
 
 async def test_requests_that_wait_for_a_slow_check_use_its_report(
@@ -178,7 +225,7 @@ async def test_without_views_or_queries_there_is_an_answer_that_says_so(
     checked = PostgresInvariants(world.engine, {"one": "SELECT 1"})
     if not await _has_views(world):
         with pytest.raises(Refused, match="views"):
-            await checked.check()
+            await checked.check(lambda: None)
 
 
 async def _has_views(world: World) -> bool:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from swap_chains.evm.reader import EvmReader
 from swap_domain.catalogue import Catalogue
+from swap_runtime.postgres.leases import Lease
 from swap_runtime.process.service import Service
+from swap_runtime.process.supervision import Beat, Rounds
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import CONSUMER
+from swap_settler.operator import observe
 from swap_settler.operator.http.admin import Admin
 from swap_settler.operator.http.blocked import BlockedAdmin
 from swap_settler.operator.http.books import BooksAdmin
@@ -60,6 +64,7 @@ from swap_settler.operator.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.operator.usecases.prove_external_transactions import ProveExternalTransactions
 from swap_settler.operator.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
 from swap_settler.operator.usecases.report_backlogs import ReportBacklogs
+from swap_settler.operator.usecases.report_invariants import ReportInvariants
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens
 from swap_settler.operator.usecases.resume_signers import ResumeSigners
 from swap_settler.operator.usecases.show_balances import ShowBalances
@@ -135,6 +140,8 @@ def _serve_books(
     if queries is not None:
         invariants = PostgresInvariants(service.engine, read_queries(queries.read_text()))
         check_invariants = CheckInvariants(invariants, clock=service.clock)
+        if group.invariants_interval:
+            _watch_invariants(service, check_invariants, group.invariants_interval)
     losses = ListLosses(
         PostgresLosses(service.engine),
         budgets=_loss_budgets(group, catalogue),
@@ -145,6 +152,21 @@ def _serve_books(
     service.admin("GET", "/balances", admin.balances)
     service.admin("GET", "/losses", admin.losses)
     service.admin("GET", "/invariants", admin.invariants)
+
+
+def _watch_invariants(
+    service: Service, check_invariants: CheckInvariants, interval: timedelta
+) -> None:
+    """Check them on one replica: the queries read whole tables."""
+    report_invariants = ReportInvariants(check_invariants)
+
+    async def run(beat: Beat, _: Lease) -> None:
+        try:
+            await Rounds(interval, partial(report_invariants, beat), wake=None)(beat)
+        finally:
+            observe.invariants_left()  # the next leader exports them
+
+    service.lead("invariants", run)
 
 
 def _serve_signers(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -12,6 +12,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.telemetry.metrics import counter, gauge
 from swap_settler.model.swap import Intent
 from swap_settler.operator.decide.backlog import Backlog, Cover
+from swap_settler.operator.decide.reports import InvariantResult
 from swap_settler.operator.decide.signer import EVERYWHERE, Signer
 
 log = structlog.get_logger()
@@ -56,6 +57,19 @@ TREASURY = gauge(
     "settler_treasury_base_units",
     "What the Treasury had at the last final block",
     ["network", "token"],
+)
+# Alert: any. The ledger or what it says of the chains is wrong.
+BROKEN_INVARIANTS = gauge(
+    "settler_invariant_broken_rows", "Rows that break an invariant, 50 at most", ["invariant"]
+)
+# Alert: for long. Its query failed, or takes too long.
+UNCHECKED_INVARIANTS = gauge(
+    "settler_invariant_unchecked", "1 for an invariant whose query failed", ["invariant"]
+)
+# Alert: old.
+INVARIANTS_CHECKED = gauge(
+    "settler_invariants_checked_timestamp_seconds",
+    "When this process checked them last; 0: it does not",
 )
 # Alert: any. Somebody has a key of ours.
 EXTERNAL_NONCES = counter(
@@ -282,3 +296,24 @@ def stops(networks: Iterable[str], stopped: Collection[str]) -> None:
     for network in networks:
         is_stopped = network in stopped or EVERYWHERE in stopped
         STOPPED.labels(network).set(int(is_stopped))
+
+
+def invariants_checked(at: datetime, results: Sequence[InvariantResult]) -> None:
+    for result in results:
+        BROKEN_INVARIANTS.labels(result.name).set(len(result.rows))
+        UNCHECKED_INVARIANTS.labels(result.name).set(int(result.failure is not None))
+        if result.rows:
+            log.error("invariant broken", invariant=result.name, rows=len(result.rows))
+        if result.failure is not None:
+            log.error("invariant not checked", invariant=result.name, reason=result.failure)
+    INVARIANTS_CHECKED.set(at.timestamp())
+
+
+def invariants_not_checked(error: Exception) -> None:
+    log.error("invariants not checked", error=str(error))
+
+
+def invariants_left() -> None:
+    for one in (BROKEN_INVARIANTS, UNCHECKED_INVARIANTS):
+        one.clear()
+    INVARIANTS_CHECKED.set(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -57,16 +57,21 @@ class PostgresInvariants:
             for name, text in queries.items()
         }
 
-    async def check(self) -> Sequence[InvariantResult]:
+    async def check(self, after_each: Callable[[], None]) -> Sequence[InvariantResult]:
         """Return the result of each query. A query that fails is a failure of its result alone.
 
+        :param after_each: called after each query: together they may take minutes.
         :raises Refused: when the views are not installed, or not open to the settler.
         :raises Unavailable: when Postgres is away at the start.
         """
         async with reading(self._engine) as connection:
             if not await connection.scalar(HAS_VIEWS, {}):
                 raise Refused(NO_VIEWS)
-        return [await self._check(name, each) for name, each in self._statements.items()]
+        results = []
+        for name, statement in self._statements.items():
+            results.append(await self._check(name, statement))
+            after_each()
+        return results
 
     async def _check(self, name: str, statement: Statement) -> InvariantResult:
         try:

@@ -1,9 +1,9 @@
-"""Checks the invariants of all services' tables when an operator asks for it."""
+"""Checks the invariants of all services' tables."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -33,14 +33,15 @@ class CheckInvariants:
         self._lock = asyncio.Lock()
         self._report: InvariantReport | None = None
 
-    async def __call__(self) -> InvariantReport:
+    async def __call__(self, after_each: Callable[[], None] = lambda: None) -> InvariantReport:
         """Return the last report while it is valid, else check again.
 
+        :param after_each: called after each query of a check.
         :raises Refused: when the views of the invariants are not installed, or not readable.
         """
         async with self._lock:
             if self._report is None or self._clock() - self._report.at > REPORT_VALID_FOR:
-                results = await self._invariants.check()
+                results = await self._invariants.check(after_each)
                 # The time after the check: requests that waited for a slow check use its report.
                 self._report = InvariantReport(self._clock(), results)
             return self._report
