@@ -147,10 +147,11 @@ WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.version < new.version
 """)
 # After the outbox: its ids are this session's, the last one handed out is the last of the commit.
-# The start may have moved meanwhile: old blocks are deleted beside the follower.
+# The start may have moved meanwhile: old blocks are deleted beside the follower. A follower of an
+# earlier version writes its own start back, so what was deleted counts, too.
 ADVANCE: Final = sql("""
 UPDATE watch_cursor SET number = :number, hash = :hash, parent_hash = :parent_hash, time = :time,
-  finalized_number = :finalized_number, start_number = greatest(start_number, :start_number),
+  finalized_number = :finalized_number, start_number = greatest(start_number, :start_number, pruned_number),
   last_outbox_id = CASE WHEN :has_published
     THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network

@@ -74,7 +74,8 @@ class WebhookEndpoints:
         parameters = parse_query(MessagesParameters, request.query)
         part = await self._keep.messages(
             webhook_id,
-            parameters.model_dump(exclude_none=True, include=MESSAGE_FILTERS),
+            # A notifier of an earlier version refuses what it does not know.
+            parameters.model_dump(exclude_defaults=True, include=MESSAGE_FILTERS),
             window_of(request),
             actor=actor_of(context),
         )
