@@ -36,7 +36,10 @@ export class Sender {
     const known = this.#record.get(address);
     if (known === undefined) return null;
     try {
-      return (await this.#node.getTransaction({ hash: known.transaction })).hash;
+      const { hash, blockNumber } = await this.#node.getTransaction({ hash: known.transaction });
+      // A reverted one made nothing: the contract is sent anew.
+      const receipt = blockNumber === null ? null : await this.#node.getTransactionReceipt({ hash });
+      return receipt?.status === "reverted" ? null : hash;
     } catch (error) {
       if (error instanceof TransactionNotFoundError) return null;
       throw error;

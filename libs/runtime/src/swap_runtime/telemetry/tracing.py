@@ -140,7 +140,8 @@ def exemplar(trace_id: str | UUID | None = None) -> dict[str, str] | None:
     if isinstance(trace_id, UUID):
         return {"trace_id": trace_id.hex}
     if trace_id is not None:
-        return {"trace_id": trace_id}
+        # Of another service's message it may be any text, and a label has a bound.
+        return {"trace_id": trace_id} if trace_number(trace_id) is not None else None
     position = _position.get()
     return None if position is None else {"trace_id": f"{position.trace_id:032x}"}
 

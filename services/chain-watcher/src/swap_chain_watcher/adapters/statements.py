@@ -151,7 +151,8 @@ WHERE movement.network = new.network AND movement.block_hash = new.block_hash
 # earlier version writes its own start back, so what was deleted counts, too.
 ADVANCE: Final = sql("""
 UPDATE watch_cursor SET number = :number, hash = :hash, parent_hash = :parent_hash, time = :time,
-  finalized_number = :finalized_number, start_number = greatest(start_number, :start_number, pruned_number),
+  finalized_number = :finalized_number,
+  start_number = greatest(start_number, :start_number, pruned_number),
   last_outbox_id = CASE WHEN :has_published
     THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network

@@ -13,6 +13,7 @@ from swap_api.request_log.store.records import PostgresRequestRecords
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 
+TRIMMED_APPS_MAX: Final = 20  # in one statement, which reads all records that an app may have
 # Between two saves, in one process.
 WAITING_MAX: Final = 1000
 OF_APP_MAX: Final = 50
@@ -82,12 +83,15 @@ class RecordRequests:
 
     async def forget_old(self) -> bool:
         """Delete records that are older or more than are stored; True when there may be more."""
-        untrimmed, self._untrimmed = self._untrimmed, set()
-        has_more = await self._records.trim(untrimmed, self._kept_of_app) if untrimmed else False
-        if has_more:
-            self._untrimmed |= untrimmed
         is_old = await self._records.forget(self._clock() - self._retention)
-        return has_more or is_old
+        apps = sorted(self._untrimmed)[:TRIMMED_APPS_MAX]
+        if not apps:
+            return is_old
+        # Removed only afterwards: a failure leaves them for the next round.
+        has_more = await self._records.trim(apps, self._kept_of_app)
+        if not has_more:
+            self._untrimmed.difference_update(apps)
+        return is_old or bool(self._untrimmed)
 
     def _row(self, at: datetime, answered: AnsweredRequest) -> Mapping[str, object]:
         declared = self._declared.get((answered.method, answered.route), frozenset())
