@@ -336,7 +336,7 @@ class TestApps:
 
         answer = await owner.post(f"/apps/{app}/limits", {"limits_lifted": True})
 
-        assert code(answer) == (404, "NOT_FOUND")
+        assert code(answer) == (405, "METHOD_NOT_ALLOWED")
         assert "POST" in {
             method
             for method, path, _ in api.parts.operator_routes.routes()

@@ -85,8 +85,8 @@ class TestRequestLog:
         first = await reader.get(f"/apps/{app.id}/requests")
         assert first.json()["data"] == []  # nothing is saved yet
         assert len(await recorded(api, reader, app, failed_only=True)) == 3
-        assert len(await recorded(api, reader, app, status=404)) == 3
-        assert len(await recorded(api, reader, app, status=200)) == 1
+        assert len(await recorded(api, reader, app, http_status=404)) == 3
+        assert len(await recorded(api, reader, app, http_status=200)) == 1
         assert len(await recorded(api, reader, app, route="/api/v2/swaps/{swapId}")) == 3
         own_id = last.headers["x-request-id"]
         assert len(await recorded(api, reader, app, request_id=own_id)) == 1
@@ -137,7 +137,7 @@ class TestRequestLog:
 
         assert len(rows) == OF_APP_MAX
         assert unrecorded("too many") - before == 5
-        assert len(await recorded(api, reader, app, status=200)) == READS_OF_APP_MAX
+        assert len(await recorded(api, reader, app, http_status=200)) == READS_OF_APP_MAX
 
     async def test_costs_a_request_no_statement(self, api: Harness) -> None:
         app = await api.an_app()

@@ -85,8 +85,8 @@ async def test_a_changed_cap_wakes_the_lanes_before_which_payments_wait(
     word = {"by": "ann", "reason": "as agreed"}
 
     limit = CapLimit(1, timedelta(days=1))
-    await caps.set_cap(POLYGON, None, None, limit=limit, may_raise=True, **word)
-    await caps.lift_cap(POLYGON, None, None, **word)
+    await caps.set_cap(POLYGON, None, None, limit=limit, may_raise=True, set_at=None, **word)
+    await caps.lift_cap(POLYGON, None, None, set_at=None, **word)
 
     assert woken == [lane_channel(POLYGON)] * 2
 

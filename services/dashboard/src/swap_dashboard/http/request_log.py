@@ -72,7 +72,8 @@ def _read_filters(request: Request) -> dict[str, str]:
 
 def _query_of(filters: Mapping[str, str]) -> Mapping[str, Any]:
     named = {
-        **{name: filters[name] for name in ("request_id", "route", "status", "starting_after")},
+        **{name: filters[name] for name in ("request_id", "route", "starting_after")},
+        "http_status": filters["status"],
         "failed_only": "true" if filters["failed"] else "",
     }
     return {"page_size": PAGE_SIZE, **{name: value for name, value in named.items() if value}}

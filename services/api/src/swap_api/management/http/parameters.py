@@ -187,7 +187,8 @@ class RequestsParameters(Parameters):
     request_id: Text | None = Field(
         default=None, description="Of the header X-Request-Id, or an error's metadata"
     )
-    status: int | None = Field(
+    # Not `status`: what one endpoint knows is no misspelling of `statuses` at another.
+    http_status: int | None = Field(
         default=None, ge=100, le=599, description="HTTP status of the answer", examples=[400]
     )
     failed_only: bool = Field(default=False, description="Only those with status 400 or above")

@@ -39,7 +39,7 @@ class RequestFilter:
     app_id: UUID
     page_size: int
     request_id: str | None = None
-    status: int | None = None
+    http_status: int | None = None
     failed_only: bool = False
     route: str | None = None
     since: datetime | None = None

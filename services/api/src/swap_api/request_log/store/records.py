@@ -73,14 +73,14 @@ class PostgresRequestRecords:
         """
         optional = (
             (wanted.request_id, "record.request_id = :request_id"),
-            (wanted.status, "record.status = :status"),
+            (wanted.http_status, "record.status = :http_status"),
             (wanted.route, "record.route = :route"),
             (wanted.since, "record.at >= :since"),
             (wanted.starting_after, BEHIND),
         )
         conditions = [condition for value, condition in optional if value is not None]
         # In the words of the index `request_record_failed`, so that it is used.
-        if wanted.failed_only or (wanted.status or 0) >= REFUSED_FROM:
+        if wanted.failed_only or (wanted.http_status or 0) >= REFUSED_FROM:
             conditions.append("record.status >= 400")
         where = " AND ".join(["record.app_id = :app_id", *conditions])
         statement = sql(f"""
@@ -96,7 +96,7 @@ WHERE {where} ORDER BY record.at DESC, record.id DESC LIMIT :limit
 def _values(wanted: RequestFilter) -> dict[str, Any]:
     named = {
         "request_id": wanted.request_id,
-        "status": wanted.status,
+        "http_status": wanted.http_status,
         "route": wanted.route,
         "since": wanted.since,
         "starting_after": wanted.starting_after,
