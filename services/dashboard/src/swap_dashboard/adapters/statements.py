@@ -92,6 +92,7 @@ DELETE FROM sign_in_link WHERE token_hash = :token_hash AND expires_at > :at RET
 """)
 
 # Counted before the password is compared: a hundred at once are a hundred failures.
+# 2^10 seconds are beyond the longest pause; power() overflows at 2^1024.
 BEGIN_ATTEMPT: Final = sql("""
 INSERT INTO sign_in_failure AS known (key, failures, blocked_until, last_at)
 VALUES (:key, 1, :at, :at)
@@ -99,8 +100,8 @@ ON CONFLICT (key) DO UPDATE SET
   failures = CASE WHEN known.last_at < :forgotten THEN 1 ELSE known.failures + 1 END,
   blocked_until = CASE
     WHEN known.last_at < :forgotten OR known.failures < :free THEN :at
-    ELSE CAST(:at AS timestamptz) + make_interval(secs =>
-      least(CAST(:pause_max AS float8), power(2, known.failures - CAST(:free AS int) + 1)))
+    ELSE CAST(:at AS timestamptz) + make_interval(secs => least(
+      CAST(:pause_max AS float8), power(2, least(known.failures - CAST(:free AS int) + 1, 10))))
   END,
   last_at = :at
 WHERE known.blocked_until <= :at
