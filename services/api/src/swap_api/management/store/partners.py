@@ -92,7 +92,6 @@ _APPS: Final = select(*columns_of(AppFacts, AppTable))
 FIND_APP: Final = statement_of(
     _APPS.where(col(AppTable.id) == bindparam("id"), within(AppTable.partner_id))
 )
-ALL_APPS: Final = Listing.of(AppFacts, _APPS.order_by(col(AppTable.created_at), col(AppTable.id)))
 APPS: Final = Listing.of(
     AppFacts,
     _APPS.where(col(AppTable.partner_id) == bindparam("partner_id")).order_by(
@@ -226,9 +225,7 @@ class PostgresPartners:
         """
         return await self._find(AppFacts, FIND_APP, app_id, actor)
 
-    async def list_apps(self, organization_id: UUID | None, window: Window) -> Part:
-        if organization_id is None:
-            return await ALL_APPS.part(self._engine, {}, window)
+    async def list_apps(self, organization_id: UUID, window: Window) -> Part:
         return await APPS.part(self._engine, {"partner_id": organization_id}, window)
 
     async def change_settings(
