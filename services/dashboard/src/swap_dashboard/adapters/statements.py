@@ -15,6 +15,7 @@ SELECT id, email, password_hash, email_confirmed_at IS NOT NULL AS is_email_conf
 """
 FIND_ACCOUNT: Final = sql(f"{ACCOUNT} WHERE email = :email")
 FIND_ACCOUNT_BY_ID: Final = sql(f"{ACCOUNT} WHERE id = :id")
+# The account may have been made by someone who does not own the email: the password is replaced.
 CONFIRM_EMAIL: Final = sql("""
 UPDATE account SET email_confirmed_at = :at, password_hash = :password_hash
 WHERE id = :id AND email_confirmed_at IS NULL
@@ -108,7 +109,7 @@ WHERE known.blocked_until <= :at
 RETURNING failures
 """)
 BLOCKED_UNTIL: Final = sql("SELECT blocked_until FROM sign_in_failure WHERE key = :key")
-# What was counted before the attempt is taken back; of the email all of it.
+# After a success: an email's failures are forgotten; an address gets this attempt taken back.
 CLEAR_FAILURES: Final = sql("DELETE FROM sign_in_failure WHERE key = :key")
 TAKE_BACK: Final = sql("""
 UPDATE sign_in_failure SET failures = greatest(failures - 1, 0), blocked_until = last_at

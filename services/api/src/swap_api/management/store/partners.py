@@ -1,4 +1,4 @@
-"""Organizations and their apps on Postgres, where an organization is a partner."""
+"""Organizations (table `partner`) and their apps on Postgres."""
 
 from __future__ import annotations
 
@@ -141,8 +141,9 @@ CHANGES: Final = Listing.of(
 class PostgresPartners:
     """Organizations and their apps.
 
-    What is another organization's than the actor's is not found. Every change is written into the
-    audit log with it, or neither is.
+    What is found and changed by id is the actor's organization's. `add_app`, `list_apps`,
+    `list_changes` and `note` take an organization that the use case has looked up for the actor.
+    Every change is written into the audit log with it, or neither is.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -200,7 +201,7 @@ class PostgresPartners:
     ) -> Row:
         """
         :raises NotFound: when there is no such organization.
-        :raises ApiRefusal: when it has as many as it may.
+        :raises ApiRefusal: when it has as many apps as its bound allows.
         """
         values = {
             "id": app_id,
