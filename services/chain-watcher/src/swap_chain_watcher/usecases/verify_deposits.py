@@ -81,12 +81,12 @@ class VerifyDeposits:
     async def _verify_block(self, stored: Sequence[Unverified]) -> Sequence[Key]:
         """Return which deposits and payouts of one block another provider reports alike."""
         network, block = self._reader.network, stored[0].movement.block
-        first_look = {one.provider for one in stored if one.provider is not None}
-        if not first_look:
+        reporting_providers = {one.provider for one in stored if one.provider is not None}
+        if not reporting_providers:
             return ()
         try:
             found = await self._reader.movements(
-                first=block.number, last=block, excluded_providers=first_look
+                first=block.number, last=block, excluded_providers=reporting_providers
             )
         except ChainError as error:
             observe.verification_failed(network, error)
