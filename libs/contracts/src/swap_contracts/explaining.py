@@ -34,7 +34,7 @@ class ExplainedPriceModel(_Closed):
 
 
 class ExplainedGasModel(_Closed):
-    """What a network's gas may cost, and how many units each of our transactions is taken for."""
+    """What a network's gas may cost, and how many gas units each transaction is assumed to use."""
 
     network: str
     wei_per_unit: str
@@ -55,7 +55,10 @@ class FeeRowModel(_Closed):
 
 
 class ExplainedLimitsModel(_Closed):
-    """In source base units; the maximum is the smaller of the two."""
+    """In source base units; the maximum is the smaller of the route's and the payable one.
+
+    `payable_max_base_units` is what the destination's inventory can pay.
+    """
 
     min_base_units: str
     max_base_units: str

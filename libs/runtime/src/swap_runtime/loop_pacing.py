@@ -24,7 +24,8 @@ class LoopPacing:
 
     def __init__(self, at_least: timedelta | None = None) -> None:
         """
-        :param at_least: zero for a loop that a payout waits for: it does not pause at all.
+        :param at_least: None: as long as the work took. Zero: no pause, for a loop that a payout
+            waits for.
         """
         self._at_least = 0.0 if at_least is None else at_least.total_seconds()
         self._is_hurried = at_least == timedelta(0)
@@ -35,7 +36,7 @@ class LoopPacing:
         self._began_before, self._began = self._began, monotonic()
 
     async def pause(self, received: int = 0) -> None:
-        """Wait as long as it is since `begin`: at most a tenth of a second, at least as agreed.
+        """Wait as long as it is since `begin`: at most a tenth of a second, but `at_least`.
 
         :param received: how many messages came since the pause before. While they come quickly,
             the pause lasts until a good batch has come.

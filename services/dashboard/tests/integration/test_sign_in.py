@@ -156,6 +156,24 @@ class TestLockout:
 
         assert answers == [401] * 6 + [429]
 
+    async def test_pauses_as_long_after_very_many_failures(
+        self, dashboard: Dashboard, ada: Browser
+    ) -> None:
+        browser = dashboard.browser()
+        await browser.sign_in(ADA, "wrong")
+        async with dashboard.service.engine.begin() as connection:
+            await connection.execute(sql("UPDATE sign_in_failure SET failures = 2000"))
+
+        wrong = await browser.sign_in(ADA, "wrong")
+        dashboard.ahead += timedelta(minutes=14)
+        within_the_pause = await browser.sign_in(ADA)
+        dashboard.ahead += timedelta(minutes=2)
+        after_the_pause = await browser.sign_in(ADA)
+
+        assert wrong.status_code == 401
+        assert within_the_pause.status_code == 429
+        assert after_the_pause.status_code == 303
+
     async def test_is_forgotten_after_a_success(self, dashboard: Dashboard, ada: Browser) -> None:
         browser = dashboard.browser()
         for _ in range(4):

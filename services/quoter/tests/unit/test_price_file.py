@@ -37,6 +37,8 @@ class TestPricesFrom:
             b'{"ETH": "1e3"}',
             b'{"ETH": "1.0000000000000000001"}',
             b'{"ETH": {"usd": "1", "at": "2026-01-02T00:00:00"}}',
+            b'{"ETH": {"usd": "1", "at": 1767312000}}',
+            b'{"ETH": {"usd": "1", "at": null}}',
         ],
     )
     def test_refuses_everything_else(self, content: bytes) -> None:

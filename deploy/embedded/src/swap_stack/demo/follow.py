@@ -130,7 +130,7 @@ class Follower:
             "use_depository": journey.method is Method.DEPOSITORY,
             "use_gasless": journey.method is Method.GASLESS,
             "use_deposit_address": journey.method is Method.DEPOSIT_ADDRESS,
-            # Who signs is asked for with the swap; an approval this user gives unasked.
+            # A gasless swap names its signer at creation; an approval is sent unasked.
             "source_address": user["address"] if journey.method is Method.GASLESS else None,
             "refuel": journey.refuel,
         }

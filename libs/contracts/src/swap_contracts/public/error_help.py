@@ -20,7 +20,8 @@ class ErrorHelp:
 
 HELP: Final[dict[ErrorCode, ErrorHelp]] = {
     ErrorCode.VALIDATION_ERROR: ErrorHelp(
-        "A parameter is missing, has the wrong type, or is within two edits of a known name.",
+        "A parameter is missing, has the wrong type, or its name is unknown and at most two edits "
+        "from a known one.",
         "Read `metadata.field_errors`: it names each parameter and what it must be.",
         '`{"amount": "abc"}` gives `"field_errors": {"amount": "must be a number"}`.',
     ),
@@ -123,7 +124,8 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         "`metadata.field_errors` names the member, such as `destination_address`.",
     ),
     ErrorCode.PRICE_IMPACT_TOO_HIGH: ErrorHelp(
-        "Fees and price leave too little of the amount. No route of this version answers so.",
+        "Fees and price leave too little of the amount. No route of this version gives this "
+        "answer.",
         "Send a larger amount, or wait for lower gas prices.",
         "A transfer of a few cents to a network with expensive gas.",
     ),
@@ -234,7 +236,7 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
     ErrorCode.LAST_OWNER: ErrorHelp(
         "The change would remove the last owner, so no member could manage the organization.",
         "Make another member an owner first.",
-        "The only owner who lowers the own role.",
+        "The only owner lowers their own role.",
     ),
     ErrorCode.KEY_CLOSED: ErrorHelp(
         "The key was revoked, or its expiry passed.",

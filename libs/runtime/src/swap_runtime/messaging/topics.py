@@ -23,7 +23,7 @@ from swap_runtime.messaging.sources import SOURCES
 from swap_runtime.postgres.database import forbid_open_transaction
 from swap_runtime.settings import KafkaSettings
 
-RETENTION_MS: Final = 7 * 24 * 3600 * 1000  # as long as the outbox keeps its days
+RETENTION_MS: Final = 7 * 24 * 3600 * 1000  # as RETENTION in maintenance.py, the outbox's
 ANSWER_SECONDS: Final = 5
 log = structlog.get_logger()
 

@@ -32,7 +32,7 @@ class AdminRoute:
     path: str
     handler: Handler
     is_for_services: bool = False
-    logs_itself: bool = False
+    logs_itself: bool = False  # its handler writes the operator log
 
     @property
     def opens_to(self) -> frozenset[Role]:
@@ -53,7 +53,8 @@ class Order:
 CarryOut = Callable[[Order], Awaitable[Response]]
 # Why an order needs the approval of a second operator; None where it needs none.
 NeedsSecond = Callable[[Order], Awaitable[str | None]]
-# Adds the facts that an order was based on before it is stored, so that it ends when they change.
+# Adds the facts that an order was based on before it is stored, so that the proposal cannot be
+# carried out once they have changed.
 AddFacts = Callable[[Order], Awaitable[Order]]
 
 

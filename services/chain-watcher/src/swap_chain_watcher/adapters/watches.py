@@ -93,7 +93,7 @@ class PostgresWatches:
     async def list_unverified(
         self, network: str, *, after: int, limit: int
     ) -> Sequence[Unverified]:
-        """Return deposits in blocks above a number that need a second provider, oldest first."""
+        """Return movements above a block that need a second provider, oldest first."""
         values = {"network": network, "after": after, "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(evidence_statements.TO_VERIFY, values)

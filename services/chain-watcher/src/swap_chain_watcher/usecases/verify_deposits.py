@@ -27,10 +27,11 @@ FROM_THE_START: Final = -1
 
 
 class VerifyDeposits:
-    """Beside the follower, which never waits for it: what needs no second provider is not slowed.
+    """Verifies deposits and payouts beside the follower, which never waits for it.
 
-    What a second provider does not report stays unverified and is asked for again. When its block
-    is final, the second look decides what that means.
+    What needs no second provider is not slowed. What a second provider does not report stays
+    unverified and is asked for again. When its block is final, the second look decides what that
+    means.
     """
 
     def __init__(
@@ -55,10 +56,11 @@ class VerifyDeposits:
         self._after = FROM_THE_START
 
     async def __call__(self) -> bool:
-        """Verify some deposits, and return whether there are more to look at now."""
+        """Verify some deposits and payouts, and return whether there are more to look at now."""
         network = self._reader.network
         found = await self._watches.list_unverified(network, after=self._after, limit=BATCH_MAX)
         has_more = len(found) == BATCH_MAX
+        # What the limit cuts off of the last block is read in the next pass from the start.
         self._after = found[-1].movement.block.number if has_more else FROM_THE_START
         if not found:
             observe.deposits_verified(network, 0, of=0)
@@ -77,14 +79,14 @@ class VerifyDeposits:
         return has_more
 
     async def _verify_block(self, stored: Sequence[Unverified]) -> Sequence[Key]:
-        """Return which deposits of one block another provider reports alike."""
+        """Return which deposits and payouts of one block another provider reports alike."""
         network, block = self._reader.network, stored[0].movement.block
-        first_look = {one.provider for one in stored if one.provider is not None}
-        if not first_look:
+        reporting_providers = {one.provider for one in stored if one.provider is not None}
+        if not reporting_providers:
             return ()
         try:
             found = await self._reader.movements(
-                first=block.number, last=block, excluded_providers=first_look
+                first=block.number, last=block, excluded_providers=reporting_providers
             )
         except ChainError as error:
             observe.verification_failed(network, error)
@@ -134,7 +136,7 @@ class VerifyDeposits:
 
 
 def _by_block(stored: Sequence[Unverified]) -> Sequence[Sequence[Unverified]]:
-    """Group by block and provider; what is stored is in the order of its blocks."""
+    """Group by block and provider."""
 
     def place(one: Unverified) -> tuple[int, str, str]:
         block = one.movement.block

@@ -15,6 +15,7 @@ SELECT id, email, password_hash, email_confirmed_at IS NOT NULL AS is_email_conf
 """
 FIND_ACCOUNT: Final = sql(f"{ACCOUNT} WHERE email = :email")
 FIND_ACCOUNT_BY_ID: Final = sql(f"{ACCOUNT} WHERE id = :id")
+# The account may have been made by someone who does not own the email: the password is replaced.
 CONFIRM_EMAIL: Final = sql("""
 UPDATE account SET email_confirmed_at = :at, password_hash = :password_hash
 WHERE id = :id AND email_confirmed_at IS NULL
@@ -92,6 +93,7 @@ DELETE FROM sign_in_link WHERE token_hash = :token_hash AND expires_at > :at RET
 """)
 
 # Counted before the password is compared: a hundred at once are a hundred failures.
+# 2^10 seconds are beyond the longest pause; power() overflows at 2^1024.
 BEGIN_ATTEMPT: Final = sql("""
 INSERT INTO sign_in_failure AS known (key, failures, blocked_until, last_at)
 VALUES (:key, 1, :at, :at)
@@ -99,15 +101,15 @@ ON CONFLICT (key) DO UPDATE SET
   failures = CASE WHEN known.last_at < :forgotten THEN 1 ELSE known.failures + 1 END,
   blocked_until = CASE
     WHEN known.last_at < :forgotten OR known.failures < :free THEN :at
-    ELSE CAST(:at AS timestamptz) + make_interval(secs =>
-      least(CAST(:pause_max AS float8), power(2, known.failures - CAST(:free AS int) + 1)))
+    ELSE CAST(:at AS timestamptz) + make_interval(secs => least(
+      CAST(:pause_max AS float8), power(2, least(known.failures - CAST(:free AS int) + 1, 10))))
   END,
   last_at = :at
 WHERE known.blocked_until <= :at
 RETURNING failures
 """)
 BLOCKED_UNTIL: Final = sql("SELECT blocked_until FROM sign_in_failure WHERE key = :key")
-# What was counted before the attempt is taken back; of the email all of it.
+# After a success: an email's failures are forgotten; an address gets this attempt taken back.
 CLEAR_FAILURES: Final = sql("DELETE FROM sign_in_failure WHERE key = :key")
 TAKE_BACK: Final = sql("""
 UPDATE sign_in_failure SET failures = greatest(failures - 1, 0), blocked_until = last_at

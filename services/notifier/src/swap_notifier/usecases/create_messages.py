@@ -21,7 +21,7 @@ class CreateMessages:
         self, unit_of_work: PostgresUnitOfWork, render: Render, *, keep: timedelta, clock: Clock
     ) -> None:
         """
-        :param keep: for how long what happens is kept for an endpoint that is disabled.
+        :param keep: an endpoint that was disabled less than this ago still gets messages.
         """
         self._unit_of_work = unit_of_work
         self._render = render

@@ -60,6 +60,8 @@ def _timed(symbol: str, value: object, written_at: datetime) -> Timed:
     dollars, at = members.get("usd"), members.get("at")
     if not isinstance(dollars, str):
         raise PriceInvalid(f"{symbol} is not dollars in quotes")
+    if "at" in members and not isinstance(at, str):
+        raise PriceInvalid(f"{symbol}: `at` is not a moment in quotes")
     moment = datetime.fromisoformat(at) if isinstance(at, str) else written_at
     if moment.tzinfo is None:
         raise PriceInvalid(f"{symbol}: the moment has no time zone")

@@ -1,4 +1,4 @@
-"""Organizations and their apps on Postgres, where an organization is a partner."""
+"""Organizations (table `partner`) and their apps on Postgres."""
 
 from __future__ import annotations
 
@@ -92,7 +92,6 @@ _APPS: Final = select(*columns_of(AppFacts, AppTable))
 FIND_APP: Final = statement_of(
     _APPS.where(col(AppTable.id) == bindparam("id"), within(AppTable.partner_id))
 )
-ALL_APPS: Final = Listing.of(AppFacts, _APPS.order_by(col(AppTable.created_at), col(AppTable.id)))
 APPS: Final = Listing.of(
     AppFacts,
     _APPS.where(col(AppTable.partner_id) == bindparam("partner_id")).order_by(
@@ -142,8 +141,9 @@ CHANGES: Final = Listing.of(
 class PostgresPartners:
     """Organizations and their apps.
 
-    What is another organization's than the actor's is not found. Every change is written into the
-    audit log with it, or neither is.
+    What is found and changed by id is the actor's organization's. `add_app`, `list_apps`,
+    `list_changes` and `note` take an organization that the use case has looked up for the actor.
+    Every change is written into the audit log with it, or neither is.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -201,7 +201,7 @@ class PostgresPartners:
     ) -> Row:
         """
         :raises NotFound: when there is no such organization.
-        :raises ApiRefusal: when it has as many as it may.
+        :raises ApiRefusal: when it has as many apps as its bound allows.
         """
         values = {
             "id": app_id,
@@ -226,9 +226,7 @@ class PostgresPartners:
         """
         return await self._find(AppFacts, FIND_APP, app_id, actor)
 
-    async def list_apps(self, organization_id: UUID | None, window: Window) -> Part:
-        if organization_id is None:
-            return await ALL_APPS.part(self._engine, {}, window)
+    async def list_apps(self, organization_id: UUID, window: Window) -> Part:
         return await APPS.part(self._engine, {"partner_id": organization_id}, window)
 
     async def change_settings(

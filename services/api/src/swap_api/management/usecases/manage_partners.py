@@ -78,14 +78,11 @@ class ManagePartners:
         """
         return await self._partners.find_app(app_id, actor)
 
-    async def list_apps(
-        self, organization_id: UUID | None, window: Window, *, actor: Actor
-    ) -> Part:
+    async def list_apps(self, organization_id: UUID, window: Window, *, actor: Actor) -> Part:
         """
         :raises NotFound: when there is no such organization.
         """
-        if organization_id is not None:
-            await self._partners.find_organization(organization_id, actor)
+        await self._partners.find_organization(organization_id, actor)
         return await self._partners.list_apps(organization_id, window)
 
     async def change_settings(

@@ -72,7 +72,7 @@ class PayEndpoints:
 
     async def refund_address(self, request: Request, context: Context) -> Response:
         swap_id, holder = swap_id_of(request), await self._holder(request)
-        if not holder.sets_refund_address:
+        if not holder.may_set_refund_address:
             raise NotFound
         body, _ = parse_body(RefundAddressBody, await request.json_object())
         await self._set_refund_address(holder.caller, swap_id, body.refund_address)

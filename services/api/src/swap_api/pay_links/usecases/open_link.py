@@ -19,7 +19,7 @@ class LinkHolder:
     right: LinkRight
 
     @property
-    def sets_refund_address(self) -> bool:
+    def may_set_refund_address(self) -> bool:
         return self.right is LinkRight.REFUND_ADDRESS
 
 

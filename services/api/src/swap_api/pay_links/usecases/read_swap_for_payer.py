@@ -64,7 +64,7 @@ class ReadSwapForPayer:
             events,
             next_action=action,
             refund_address=refund_address,
-            may_set_refund_address=holder.sets_refund_address and refund_address is None,
+            may_set_refund_address=holder.may_set_refund_address and refund_address is None,
             frame_origins=frame_origins,
         )
 

@@ -34,7 +34,7 @@ class ReadyPrices(Prices):
         known: ReadyPrices | None = cache.get(key)
         if known is None:
             if len(cache) >= CACHED_MAX:
-                cache.clear()
+                cache.clear()  # list_networks.py shares `made`: its answers are dropped too
             known = cache[key] = cls(quote, catalogue)
         return known
 

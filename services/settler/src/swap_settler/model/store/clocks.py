@@ -1,4 +1,7 @@
-"""How long a clock of ours stood still: every moment counts once, however many reasons it had."""
+"""For how long payments could not move; every moment counts once, however many reasons it had.
+
+It is taken off the age of a status, a payment, a slot or a due refund.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ UNION ALL
 SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM recovery
 WHERE ended_at > {since} OR ended_at IS NULL
 """
-# What is final there changed: nothing moves that rests on it.
+# A halted network: nothing moves that rests on it.
 _HALTS: Final = """
 SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM chain_watcher.network_halt
 WHERE network_halt.network IN ({halts})
@@ -32,7 +35,7 @@ coalesce((SELECT sum(upper(gap) - lower(gap)) FROM (
 def stopped(*, since: str, networks: str, halts: str) -> str:
     """Return SQL: how long nothing could be signed, on the networks named or everywhere.
 
-    :param halts: the networks that must not be halted for it.
+    :param halts: the networks whose halts count.
     """
     periods = f"{_STOPS} UNION ALL {_HALTS}".format(since=since, networks=networks, halts=halts)
     return _TOGETHER.format(since=since, periods=periods)
@@ -41,8 +44,8 @@ def stopped(*, since: str, networks: str, halts: str) -> str:
 def stopped_or_silent(*, since: str, networks: str) -> str:
     """Return SQL: the same, or how long one of the networks made no blocks.
 
-    Nobody can tell then what became of what is out there. What is in no slot goes on ageing, for
-    it can go back.
+    Meanwhile it cannot be known what became of a payment that may be out. A payment that has not
+    left goes by `stopped`: it can still be given back.
     """
     periods = f"{_STOPS} UNION ALL {_HALTS} UNION ALL {_SILENCES}".format(
         since=since, networks=networks, halts=networks

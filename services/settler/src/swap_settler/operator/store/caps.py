@@ -1,4 +1,7 @@
-"""The caps on what may leave, and the lines before them, as an operator looks after them."""
+"""The caps on what may leave, and the lines before them, as an operator looks after them.
+
+Units are base units of the cap's token; of a cap without a token, millionths of a dollar.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ CROSS JOIN LATERAL (SELECT count(*) AS waiting FROM outflow_queue
 WHERE outflow_cap.units IS NOT NULL
 ORDER BY outflow_cap.network, outflow_cap.token NULLS FIRST, outflow_cap.app_id NULLS FIRST
 """)
+# Unless it may be raised: not above at once, and not above over time (`CapLimit.is_above`).
 SET: Final = sql("""
 INSERT INTO outflow_cap AS known (network, token, app_id, units, span, set_by, set_because)
 VALUES (:network, :token, :app_id, :units, :span, :by, :reason)
@@ -146,7 +150,10 @@ class PostgresCaps:
             return [_queued_payment(row) for row in await connection.execute(WAITING, values)]
 
     async def queues(self) -> dict[str, tuple[int, timedelta]]:
-        """Return how many wait on each network, and how long the first one does."""
+        """Drop what left the lines, and return how many wait on each network and how long.
+
+        The duration is that of the payment that waits longest.
+        """
         values = {"networks": self._networks}
         async with transaction(self._engine) as connection:
             await connection.execute(TIDY, values)
@@ -154,7 +161,7 @@ class PostgresCaps:
         return {row.network: (row.waiting, timedelta(seconds=int(row.seconds))) for row in rows}
 
     async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> bool:
-        """False if it waits for no cap."""
+        """False if it waits for no cap, or was let through before."""
         values = {"intent_id": intent_id}
         async with transaction(self._engine) as connection:
             order = {**values, "by": by, "reason": reason}

@@ -2,8 +2,9 @@
 
 Sign, then take the nonces and store the bytes in one transaction, then broadcast: a crash before
 the transaction leaves nothing, one after it the same nonces and the same bytes to the next run.
-What a slot carries otherwise than it was signed for is signed anew and stored by a second
-transaction; a crash between the two leaves a slot without bytes, which the next run fills.
+A slot that carries other payments, or another nonce, than were signed for is signed again and
+stored by a second transaction. A crash between the two leaves a slot without bytes, which the next
+run fills.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from swap_settler.paying.usecases.screen_payments import ScreenPayments
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
-# The Treasury says "not now": the payment waits and nothing is held against it.
+# Refusals that do not end a payment: it is tried again after `QUEUE_PAUSE`.
 NOT_NOW: Final = {
     selector("EnforcedPause()"): "treasury paused",
     selector("NotOperator(address)"): "signer is no operator",
-    # The chain knows a payment that the ledger does not: for a person, never paid again.
+    # The chain knows a payment that the ledger does not: the signer halts as well.
     ALREADY_PAID: "intent already paid on chain",
 }
 QUEUE_PAUSE: Final = timedelta(seconds=5)
@@ -96,7 +97,7 @@ class SendPayouts:
         self._slots_max = slots_max
         self._payments_max = payments_max
         self._has_unsigned_slots = True  # until looked at: a crash may have left some
-        self._had_many = False
+        self._had_many = False  # the last look found at least one transaction's worth
 
     @property
     def has_more(self) -> bool:
@@ -136,7 +137,7 @@ class SendPayouts:
         free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:
             return ()
-        # Beside all else that is asked.
+        # Concurrently with the reads of `_payable`.
         screening = asyncio.create_task(self._screen(waiting, epoch=epoch))
         fees = asyncio.create_task(self._fees())
         with_code = asyncio.create_task(self._with_code(waiting))
@@ -152,7 +153,7 @@ class SendPayouts:
         finally:
             fees.cancel()
             with_code.cancel()
-            # What they say is taken note of.
+            # Their errors are retrieved here; asyncio would log them.
             await asyncio.gather(screening, fees, with_code, return_exceptions=True)
 
     async def _left_over(self, slots: Sequence[Slot], epoch: int) -> Sequence[Attempt]:
@@ -259,7 +260,7 @@ class SendPayouts:
     ) -> Sequence[Payment]:
         """Send native money to an address with code alone: it could use up the gas of a batch.
 
-        So does what goes to a recipient whose payments reverted before, code or not.
+        Likewise what goes to a recipient whose payments reverted before, code or not.
         """
         return [
             replace(p, goes_alone=True)
