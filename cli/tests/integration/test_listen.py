@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
@@ -94,6 +95,8 @@ async def listening(api: Api, app: App, url: str, *options: str) -> AsyncIterato
         *command,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        # A shell ignores SIGINT for what it starts in the background, and so would the command.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         env={**os.environ, "SWAPCTL_PUBLIC_URL": api.url, "SWAPCTL_ACCESS_TOKEN": app.token},
     )
     try:
