@@ -42,7 +42,6 @@ from swap_api.swaps.adapters.quoter import HttpPricing
 from swap_api.swaps.build import Guards, Swaps, SwapsBuilding
 from swap_api.swaps.handlers.swaps import subscribe
 from swap_api.swaps.ports import ChainTransactions, Pricing
-from swap_api.swaps.store.hints import PostgresHints
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
@@ -109,8 +108,7 @@ async def build(service: Service) -> None:
     parts.guards.watch(service, group.stops_poll_interval)
     parts.admission.watch(service)
     parts.request_log.watch(service)
-    hints = PostgresHints(service.engine, clock=service.clock)
-    service.every("delete-old-hints", HINTS_INTERVAL, hints.delete_old)
+    service.every("delete-old-hints", HINTS_INTERVAL, parts.swaps.hints.delete_old)
     parts.funding.offers.watch(service, group.gasless_check_interval)
     for close in (parts.management.notifier.close, pricing.close, session.close):
         service.on_stop(close)

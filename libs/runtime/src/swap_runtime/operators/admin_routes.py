@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -48,6 +50,11 @@ class Order:
     target: Mapping[str, str]  # the variable parts of the address
     body: bytes
     is_approved: bool = False  # by a second operator
+
+    def bound_to(self, form: BaseModel, **facts: Any) -> Order:
+        """Return the order with these facts in its form, to be stored until it is approved."""
+        bound = form.model_copy(update=facts)
+        return replace(self, body=bound.model_dump_json().encode())
 
 
 CarryOut = Callable[[Order], Awaitable[Response]]

@@ -115,6 +115,7 @@ class Swaps:
     rendering: JsonRendering
     refresh_prices: RefreshPrices
     store_swaps: StoreSwaps
+    hints: PostgresHints
     set_refund_address: SetRefundAddress
     swaps: SwapEndpoints
     history: HistoryEndpoints
@@ -178,6 +179,7 @@ class SwapsBuilding:
             store_swaps=StoreSwaps(
                 PostgresReadModel(self._engine, consumer="api"), self._rendering
             ),
+            hints=self._hints,
             set_refund_address=self._set_refund_address,
             swaps=self._swap_endpoints(idempotency),
             history=self._history_endpoints(transactions),

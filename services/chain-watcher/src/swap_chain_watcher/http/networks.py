@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Final, Self
 
@@ -109,8 +109,7 @@ async def _add_halt(resume_network: ResumeNetwork, order: Order) -> Order:
     present = BoundHalt(at=halt.at, reason=halt.reason)
     if form.halt not in (None, present):
         raise Refused("the network is halted for another reason: see swapctl network list")
-    bound = form.model_copy(update={"halt": present})
-    return replace(order, body=bound.model_dump_json().encode())
+    return order.bound_to(form, halt=present)
 
 
 def _read(order: Order) -> Resume:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import orjson
@@ -135,8 +134,7 @@ class AccountRoutes:
         begun_at = form.begun_at or await self._remove_second_factor.begun_at(email)
         if begun_at is None:
             raise Refused("no account of this email has a second factor")
-        bound = form.model_copy(update={"begun_at": begun_at})
-        return replace(order, body=bound.model_dump_json().encode())
+        return order.bound_to(form, begun_at=begun_at)
 
 
 async def _needs_second(order: Order) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -47,3 +47,9 @@ def page_of(request: Request) -> int:
     text = request.query_params.get("page", "")
     is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
     return max(1, int(text)) if is_number else 1
+
+
+def filtered_link(path: str, filters: Mapping[str, Any], **more: str) -> str:
+    """Return the link to a list with its filters, from the first row on unless told otherwise."""
+    shown = {**filters, "starting_after": "", **more}
+    return f"{path}?{urlencode({k: v for k, v in shown.items() if v}, doseq=True)}"

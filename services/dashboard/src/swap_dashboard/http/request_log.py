@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.visitors import Visitors, to_uuid
 from swap_dashboard.ports import Answered, ApiRefused
 
@@ -46,8 +46,8 @@ class RequestLogPages:
             "records": records,
             "filters": filters,
             "is_filtered": any(filters[name] for name in FILTERS),
-            "first_link": _link(path, filters) if filters["starting_after"] else None,
-            "next_link": _link(path, filters, starting_after=records[-1]["id"])
+            "first_link": filtered_link(path, filters) if filters["starting_after"] else None,
+            "next_link": filtered_link(path, filters, starting_after=records[-1]["id"])
             if answered.has_more
             else None,
         }
@@ -77,10 +77,3 @@ def _query_of(filters: Mapping[str, str]) -> Mapping[str, Any]:
         "failed_only": "true" if filters["failed"] else "",
     }
     return {"page_size": PAGE_SIZE, **{name: value for name, value in named.items() if value}}
-
-
-def _link(path: str, filters: Mapping[str, str], *, starting_after: str = "") -> str:
-    named = {name: filters[name] for name in FILTERS if filters[name]}
-    if starting_after:
-        named["starting_after"] = starting_after
-    return f"{path}?{urlencode(named)}" if named else path

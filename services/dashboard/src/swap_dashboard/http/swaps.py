@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
@@ -16,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.domain.search import SearchKind, classify
 from swap_dashboard.http import swap_view
 from swap_dashboard.http.layout import Layout
+from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.pay_view import explorer_link, qr_code
 from swap_dashboard.http.rendering import STATUS_ORDER
 from swap_dashboard.http.swap_events import last_event_id, timeline_of, until_away
@@ -66,8 +66,8 @@ class SwapPages:
             "filters": filters,
             "status_order": STATUS_ORDER,
             "next_link": _next_page_link(path, filters, swaps) if answered.has_more else None,
-            "first_link": _link(path, filters) if filters["starting_after"] else None,
-            "export_link": _link(f"{path}.csv", filters),
+            "first_link": filtered_link(path, filters) if filters["starting_after"] else None,
+            "export_link": filtered_link(f"{path}.csv", filters),
             "export_max": ROWS_MAX,
             "is_filtered": any(filters[name] for name in ("q", "status", "since", "until")),
         }
@@ -219,9 +219,4 @@ def _nothing_if_misspelled(error: ApiRefused) -> Answered:
 def _next_page_link(
     path: str, filters: Mapping[str, Any], swaps: Sequence[Mapping[str, Any]]
 ) -> str:
-    return _link(path, filters, starting_after=swaps[-1]["id"])
-
-
-def _link(path: str, filters: Mapping[str, Any], **more: str) -> str:
-    shown = {**filters, "starting_after": "", **more}
-    return f"{path}?{urlencode({k: v for k, v in shown.items() if v}, doseq=True)}"
+    return filtered_link(path, filters, starting_after=swaps[-1]["id"])

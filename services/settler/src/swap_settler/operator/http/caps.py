@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -125,8 +124,7 @@ class CapAdmin:
         )
         if form.present not in (None, present):
             raise Refused(CAP_CHANGED)
-        bound = form.model_copy(update={"present": present})
-        return replace(order, body=bound.model_dump_json().encode())
+        return order.bound_to(form, present=present)
 
     async def list_queued(self, _: Request) -> Response:
         """Answer `GET /admin/payouts/queue`."""

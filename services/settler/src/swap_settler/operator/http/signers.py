@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field, StringConstraints
@@ -85,8 +84,7 @@ class SignerAdmin:
         if form.halts is not None:
             return order
         halts = await self._resume_signers.halts(order.target["network"], address=form.address)
-        bound = form.model_copy(update={"halts": halts})
-        return replace(order, body=bound.model_dump_json().encode())
+        return order.bound_to(form, halts=halts)
 
     def _shown(self, signer: Signer) -> dict[str, Any]:
         halted, resumed, oldest = signer.halted, signer.resumed, signer.oldest_slot_at

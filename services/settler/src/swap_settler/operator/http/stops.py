@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import AwareDatetime, model_validator
@@ -96,8 +95,7 @@ class StopAdmin:
         stop = next((one for one in stops if one.network == form.where), None)
         if stop is None:
             raise Refused(f"nothing is stopped: {form.where}")
-        bound = form.model_copy(update={"stopped_at": stop.at})
-        return replace(order, body=bound.model_dump_json().encode())
+        return order.bound_to(form, stopped_at=stop.at)
 
     async def _shown(self, **details: bool) -> Response:
         stops = await self._stop_payouts.list_all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,7 +12,14 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, read_form, read_id
+from swap_settler.forms import (
+    Form,
+    OrderForm,
+    WrongForm,
+    answers_wrong_forms,
+    read_form,
+    read_id,
+)
 from swap_settler.recovery.decide.recovery import (
     UNKNOWN,
     Forgotten,
@@ -110,8 +116,8 @@ class RecoveryAdmin:
     async def release(self, order: Order) -> Response:
         """Answer `POST /admin/recovery/retained/{id}/release`."""
         id, form = read_id(order, of=HOLD), read_form(order, ReleaseForm)
-        if form.hold not in (None, _bound(await self._finish_recovery.find_hold(id))):
-            raise Refused(f"hold {id} is another one than was ordered: swapctl recovery status")
+        if form.hold is not None:
+            await self._find_bound(id, form)
         await self._finish_recovery.release(id, by=order.by, reason=form.reason)
         return JSONResponse({"released": id})
 
@@ -120,34 +126,42 @@ class RecoveryAdmin:
 
         :raises Refused: when it is not open, or more is known than the order names.
         """
-        try:
-            id, form = read_id(order, of=RECOVERY), read_form(order, FinishForm)
-        except WrongForm as error:
-            raise Refused(str(error)) from error
+        id, form = _read(order, FinishForm, of=RECOVERY)
         found = await self._finish_recovery.require_open(id, evidence=form.evidence)
-        bound = form.model_copy(update={"evidence": found.evidence})
-        return replace(order, body=bound.model_dump_json().encode())
+        return order.bound_to(form, evidence=found.evidence)
 
     async def add_hold(self, order: Order) -> Order:
         """Bind an order that is stored to the hold that it releases.
 
         :raises Refused: when it is not held.
         """
-        try:
-            id, form = read_id(order, of=HOLD), read_form(order, ReleaseForm)
-        except WrongForm as error:
-            raise Refused(str(error)) from error
-        hold = _bound(await self._finish_recovery.find_hold(id))
+        id, form = _read(order, ReleaseForm, of=HOLD)
+        return order.bound_to(form, hold=await self._find_bound(id, form))
+
+    async def _find_bound(self, id: int, form: ReleaseForm) -> BoundHold:
+        """
+        :raises Refused: when it is not held, or is another one than the order names.
+        """
+        found = await self._finish_recovery.find_hold(id)
+        hold = BoundHold(
+            kind=found.kind,
+            network=found.network,
+            swap_id=found.swap_id,
+            deposit_id=found.deposit_id,
+        )
         if form.hold not in (None, hold):
             raise Refused(f"hold {id} is another one than was ordered: swapctl recovery status")
-        bound = form.model_copy(update={"hold": hold})
-        return replace(order, body=bound.model_dump_json().encode())
+        return hold
 
 
-def _bound(hold: RetainedHold) -> BoundHold:
-    return BoundHold(
-        kind=hold.kind, network=hold.network, swap_id=hold.swap_id, deposit_id=hold.deposit_id
-    )
+def _read(order: Order, form: type[Form], *, of: str) -> tuple[int, Form]:
+    """
+    :raises Refused: when the order has another form: it is not stored.
+    """
+    try:
+        return read_id(order, of=of), read_form(order, form)
+    except WrongForm as error:
+        raise Refused(str(error)) from error
 
 
 def _shown(recovery: Recovery, held: int) -> dict[str, Any]:
