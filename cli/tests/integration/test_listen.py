@@ -77,6 +77,14 @@ class Listening:
                     return line
         raise AssertionError("".join(self.lines))
 
+    async def posted(self, number: int) -> None:
+        """Wait until it says of so many more messages what was answered.
+
+        The receiver knows of a message before the command has its answer.
+        """
+        for _ in range(number):
+            await self.until("  msg_")
+
     async def end(self) -> tuple[int, dict[str, object]]:
         """Press Ctrl-C; return the exit code and the summary."""
         self.process.send_signal(signal.SIGINT)
@@ -151,6 +159,7 @@ async def test_what_happens_is_forwarded_in_order_with_a_valid_signature(
         await sink.until(2)
         await change(api, *steps_of(app, 3, swap_id=swap_id))
         received = await sink.until(3)
+        await run.posted(3)
         code, summary = await run.end()
 
     assert numbers(received) == [1, 2, 3]
@@ -167,6 +176,7 @@ async def test_what_was_stored_meanwhile_is_forwarded_after_a_restart(api: Api, 
         await run.until(START)
         await change(api, *steps_of(app, 1))
         await sink.until(1)
+        await run.posted(1)
         _, summary = await run.end()
     await change(api, *steps_of(app, 2), *steps_of(app, 3))
 
