@@ -27,7 +27,7 @@ class OrderForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    # Older clients send a name. It is ignored: the token says who orders.
+    # Older clients send a name. It is ignored: the token identifies the operator.
     by: Any = None
     reason: str = Field(min_length=1, max_length=2000)
 

@@ -11,7 +11,7 @@ from swap_runtime.settings import Group, ServiceGroup, SharedSettings
 
 
 class KmsGroup(Group):
-    """AWS KMS, for those signers whose keys are there."""
+    """AWS KMS, for signers with keys there."""
 
     region: str = ""
     url: str = Field(default="", description="Where it answers; that of the region by default")

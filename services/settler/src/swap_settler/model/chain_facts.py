@@ -21,8 +21,8 @@ class FactState(StrEnum):
 class DepositFact:
     """A movement of value to an address of the service.
 
-    The deposit is as it would be if nothing was known of it; what was decided about it before is
-    taken over by whoever applies the fact.
+    The deposit is built from the fact alone. Earlier decisions about it are added when the fact is
+    applied.
     """
 
     state: FactState
@@ -51,7 +51,7 @@ BALANCE_MAX: Final = 2**128  # no token of a catalogue has as many base units in
 
 @dataclass(frozen=True, slots=True)
 class SweptFact:
-    """The factory's log, as far as it got."""
+    """The factory's log and its state."""
 
     id: UUID
     version: int
@@ -67,5 +67,5 @@ class SweptFact:
 
     @property
     def is_quarantined(self) -> bool:
-        """Whether nobody can have had as much: it is recorded, and never booked."""
+        """Whether the amount exceeds any possible balance: it is recorded, and never booked."""
         return self.base_units > BALANCE_MAX

@@ -14,7 +14,7 @@ from swap_settler.model.targets import DepositTarget
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """Every signer of a network stops until a person has looked."""
+    """Every signer of a network stops until an operator resumes it."""
 
     network: str
     reason: str
@@ -35,9 +35,9 @@ class Changes:
     deposits: tuple[Deposit, ...] = ()
     intents: tuple[Intent, ...] = ()
     ledger: tuple[LedgerTransaction, ...] = ()
-    # What the fact asks for by itself; `work_due` says what the whole batch leaves to do.
-    refunds_due: tuple[Leg, ...] = ()  # legs of the swap whose refund can be worked out now
-    is_requote_due: bool = False  # the quoter is to be asked about what the swap holds now
+    # What this fact makes due; `work_due` derives what the whole batch leaves to do.
+    refunds_due: tuple[Leg, ...] = ()  # legs of the swap with a refund that can be computed now
+    is_requote_due: bool = False  # the swap's present sum needs a quote
     target: DepositTarget | None = None  # the deposit address of a swap that begins
     halt: Halt | None = None
     trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves

@@ -41,7 +41,7 @@ CLAIMS = counter("settler_claims", "What became of balances that operators paid"
 
 
 def changed(changes: Sequence[Changes]) -> None:
-    """Tell what a committed batch did."""
+    """Log and count what a committed batch did."""
     for change in changes:
         for deposit in change.deposits:
             _deposit_changed(deposit)
@@ -95,7 +95,7 @@ def _deposit_changed(deposit: Deposit) -> None:
     DEPOSITS.labels(deposit.state.value).inc()
     if deposit.swap_id is None and deposit.method is not Method.FUNDING and deposit.is_booked:
         is_quarantined = deposit.state is DepositState.QUARANTINED
-        # Its swap may only be on its way; what nobody asks for is listed as unmatched.
+        # Its swap may not have arrived yet; an unsolicited deposit is listed as unmatched.
         say = log.warning if is_quarantined else log.info
         say(
             "movement without a swap",

@@ -32,7 +32,7 @@ class OpenedDeposits:
 @dataclass(frozen=True, slots=True)
 class OpenedPayouts:
     fresh: frozenset[UUID]
-    owners: Mapping[PaymentKey, UUID]  # the swaps whose live intents have these ids
+    owners: Mapping[PaymentKey, UUID]  # the swaps with live intents with these ids
     standalone_intents: Mapping[PaymentKey, UUID]  # the live intents of no swap
 
 
@@ -47,7 +47,7 @@ class Work(Protocol):
     """One open transaction. Nothing outside the database is called while it lasts.
 
     A batch of messages begins with one of the `open` methods: one round trip marks the messages,
-    holds what they are about, and loads it. Only the answer says which were seen before, so the
+    holds what they are about, and loads it. Only the answer shows which were seen before, so the
     locks of those are held as well. Every other lock has a method that is called at most once, in
     this order: keys, swaps with their intents, inventory; `flush` locks accounts last.
     """
@@ -73,7 +73,7 @@ class Work(Protocol):
     async def open_payouts(
         self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]
     ) -> OpenedPayouts:
-        """Find whose payments have these ids at the Treasury. Locks nothing but the messages."""
+        """Find the payments with these ids at the Treasury. Locks nothing but the messages."""
         ...
 
     async def open_requests(

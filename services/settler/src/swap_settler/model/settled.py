@@ -54,6 +54,6 @@ def changes_of(before: Swap, done: SettledStep) -> Changes:
 
 
 def _needs_new_quote(before: Swap, swap: Swap) -> bool:
-    """Whether the swap needs a quote for an amount that the quoter was not asked about."""
+    """Whether the swap needs a quote for an amount without one."""
     is_the_same = before.credited_base_units == swap.credited_base_units
     return swap.asks_for_another_quote and not (is_the_same and before.asks_for_another_quote)

@@ -63,7 +63,7 @@ class FailReason(StrEnum):
     REJECTED_BY_POLICY = "rejected_by_policy"
 
 
-SWEPT_WITHOUT_SWAP: Final = "swept_for_nobody"  # why what came from nobody's address is kept
+SWEPT_WITHOUT_SWAP: Final = "swept_for_nobody"  # why a deposit without a swap is quarantined
 Leg = UUID | None  # a deposit that stands on its own; None is the swap's main leg
 
 
@@ -98,7 +98,7 @@ class Deposit:
     quarantine_reason: str | None
     received_at: datetime
     attached_at: datetime | None = None  # it counts from then: earlier, it would suit any quote
-    came_after: datetime | None = None  # of coins whose block is not known: before all it may be
+    came_after: datetime | None = None  # of coins from an unknown block: before all possible blocks
 
     @property
     def came_at(self) -> datetime:
@@ -161,7 +161,7 @@ class Intent:
     call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call
     not_after: datetime | None = None  # nothing is signed for it from then on
     dead_proof: str | None = None  # JSON; what is stored adds every slot, and what consumed it
-    app_id: UUID | None = None  # of a partner's fee: whose
+    app_id: UUID | None = None  # of a partner's fee: the app
     attempts: frozenset[str] = frozenset()  # hashes of what was signed to pay it; never saved here
     has_open_attempt: bool = False  # one of them may pay it, or has: its nonce is not dead
 
@@ -234,7 +234,7 @@ class QuoteTerms:
 
     @property
     def swapped_base_units(self) -> int:
-        """What buys the payout: what was asked for without what buys a refuel."""
+        """What buys the payout: the requested amount less the price of a refuel."""
         charged = self.spent_on_refuel if self.refuel is None else self.refuel.charged_base_units
         return self.requested_base_units - charged
 
@@ -334,7 +334,7 @@ class Swap:
 
     @property
     def booked(self) -> tuple[Deposit, ...]:
-        """The deposits whose value stands on the main leg, also while a reorg has taken one."""
+        """The deposits with value on the main leg, including those that a reorg removed."""
         return tuple(d for d in self.deposits.values() if d.is_booked and d.main_base_units)
 
     @property

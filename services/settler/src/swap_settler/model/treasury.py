@@ -20,7 +20,7 @@ class DueSweep:
     sequence_number: int
     base_units: int  # what the ledger has there, and no sweep that was seen has taken
     is_out: bool  # a sweep of it is on its way
-    decimals: int | None  # of the swap's source token; None for another, which nobody has priced
+    decimals: int | None  # of the swap's source token; None for another, which has no price
     token_usd_e18: int
     native_usd_e18: int
     is_ordered: bool = False  # by an operator, whatever it is worth
@@ -61,7 +61,7 @@ class Unbooked:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """The Treasury's log, as far as it got."""
+    """The Treasury's log and its state."""
 
     id: UUID
     version: int

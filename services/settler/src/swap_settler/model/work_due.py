@@ -1,7 +1,7 @@
 """What remains to be done after a batch, derived from where its facts have left each swap. Pure.
 
-Several facts of one batch may concern one swap. What each fact asked for counts only if the swap
-still needs it after the last of them; and what one of them asked for is never lost to a later one.
+Several facts of one batch may concern one swap. Work that a fact made due counts only if the swap
+still needs it after the last of them. A later fact never discards work of an earlier one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RefundDue:
 @dataclass(frozen=True, slots=True)
 class WorkDue:
     refunds: tuple[RefundDue, ...]
-    requotes: tuple[UUID, ...]  # swaps whose sum has changed since the quoter was asked
+    requotes: tuple[UUID, ...]  # swaps with a sum that has changed since the last quote
     completions: Mapping[UUID, datetime]
 
 

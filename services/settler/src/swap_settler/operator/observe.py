@@ -48,17 +48,17 @@ OLDEST_REFUND = gauge(
     "settler_refunds_pending_oldest_seconds", "Age of the oldest of them", ["network"]
 )
 HELD = gauge("settler_held_base_units", "What the ledger has in the Treasury", ["network", "token"])
-# Alert: more than is held. What is somebody's is not covered.
+# Alert: more than is held. A liability is not covered.
 OWED = gauge(
     "settler_owed_base_units", "What of an asset is somebody's, in the ledger", ["network", "token"]
 )
-# Alert: less than is owed. The chain has less than what is somebody's.
+# Alert: less than is owed. The chain has less than the liabilities.
 TREASURY = gauge(
     "settler_treasury_base_units",
     "What the Treasury had at the last final block",
     ["network", "token"],
 )
-# Alert: any. The ledger or what it says of the chains is wrong.
+# Alert: any. The ledger, or its state of the chains, is wrong.
 BROKEN_INVARIANTS = gauge(
     "settler_invariant_broken_rows", "Rows that break an invariant, 50 at most", ["invariant"]
 )
@@ -71,7 +71,7 @@ INVARIANTS_CHECKED = gauge(
     "settler_invariants_checked_timestamp_seconds",
     "When this process checked them last; 0: it does not",
 )
-# Alert: any. Somebody has a key of ours.
+# Alert: any. An attacker may have a signer's key.
 EXTERNAL_NONCES = counter(
     "settler_foreign_nonces", "Nonces of ours that were proven to be used by others", ["network"]
 )

@@ -81,7 +81,7 @@ def _add_lanes(
     swap_messages: SwapMessages,
     screening: Screening,
 ) -> None:
-    """Add a lane for every signer of the catalogue whose key this process was given.
+    """Add a lane for every signer of the catalogue with a key in this process.
 
     :raises ValueError: when a retired signer is none of the catalogue's.
     """

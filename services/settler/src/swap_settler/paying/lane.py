@@ -35,7 +35,7 @@ NAME = "settler"
 
 
 class Lane:
-    """The use cases of one lane, for one term: what one holder remembers is nothing to the next."""
+    """The use cases of one lane, for one term: the next holder starts without this state."""
 
     def __init__(
         self,

@@ -26,11 +26,11 @@ OLDEST_UNPAID = gauge(
     "settler_oldest_unpaid_seconds", "Age of the oldest payment that is not final", ["network"]
 )
 PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
-# Alert: any. The chain has less than the ledger says.
+# Alert: any. The chain has less than the ledger.
 SIGNER_SHORT = counter(
     "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
 )
-# Alert: any. A node is wrong or lies.
+# Alert: any. A node reports falsely.
 NODES_DIFFER = counter(
     "settler_nodes_differ", "Failed transactions that other nodes tell otherwise", ["network"]
 )
@@ -57,7 +57,7 @@ SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", [
 UNKNOWN_OPERATORS = gauge(
     "settler_unknown_operators", "Operators of contracts that are no signers", ["network"]
 )
-# Alert: any. Nobody notices that such a contract got another owner, who can empty it.
+# Alert: any. A change of such a contract's owner, who can empty it, is not detected.
 WITHOUT_OWNER = gauge(
     "settler_contracts_without_owner",
     "Contracts of a live network that the catalogue names no owner of: their roles are not checked",
@@ -67,7 +67,7 @@ WITHOUT_OWNER = gauge(
 
 @contextmanager
 def sending(network: str, swaps: Mapping[str, Collection[UUID]]) -> Iterator[None]:
-    """Record a span of each swap whose payment is sent inside; they are given by transaction."""
+    """Record a span of each swap with a payment that is sent inside, by transaction."""
     if not tracing.is_on():
         yield
         return
@@ -169,7 +169,7 @@ def replaced(network: str, nonce: int, *, is_cancel: bool, fees: Fees) -> None:
 
 
 def at_fee_cap(network: str, nonce: int, cap: int) -> None:
-    """A person decides whether the cap is too low for the times, or the wait is fine."""
+    """An operator decides whether the cap is too low or the wait is acceptable."""
     log.error("stuck transaction at the fee cap", network=network, nonce=nonce, cap=cap)
     REPLACED.labels(network, "at_cap").inc()
 

@@ -33,7 +33,7 @@ def build(
     """Register each start of the database before anything works, and while it does.
 
     :param proofs: what two providers report alike.
-    :param ends_hold: says why an order that ends a hold waits for a second operator.
+    :param ends_hold: returns why an order that ends a hold waits for a second operator.
     """
     signers = {name: one.signers for name, one in networks.items()}
     watch_incarnation = WatchIncarnation(

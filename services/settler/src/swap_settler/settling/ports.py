@@ -18,7 +18,7 @@ from swap_settler.settling.decide.requotes import Refused
 
 @dataclass(frozen=True, slots=True)
 class DueRefund:
-    """A leg whose refund is to be worked out."""
+    """A leg with a refund to be computed."""
 
     id: int
     swap_id: UUID
@@ -30,7 +30,7 @@ class DataFee(Protocol):
     async def upper_bound(self) -> int:
         """Return the most that a rollup charges now for the bytes of one transaction.
 
-        :raises ChainError: when no node tells it.
+        :raises ChainError: when no node reports it.
         """
         ...
 
@@ -52,7 +52,7 @@ class DueRequote:
 
 
 class DueRequotes(Protocol):
-    """The swaps whose requote waits. Locks nothing."""
+    """The swaps with a due requote. Locks nothing."""
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
         """Return the swaps to ask about now, the longest due first."""
@@ -107,7 +107,7 @@ class ExpiryWork(Work, Protocol):
     """A transaction that ends swaps after their deadline."""
 
     async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
-        """Load swaps whose deadline passed on our clock and on the source network.
+        """Load swaps with a deadline that passed on the service's clock and on the source network.
 
         Every message of the watcher up to that block has been processed, and no deposit is open.
         Locked swaps are left to the next round.
@@ -148,9 +148,9 @@ class CompletionWork(Work, Protocol):
         ...
 
     async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
-        """Return the swaps whose refuel the chain may know as paid, and the ledger does not."""
+        """Return the swaps with a refuel that the chain may have paid, but the ledger has not."""
         ...
 
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
-        """Forget that these wait for their refuel: it is decided about in this transaction."""
+        """Delete that these wait for their refuel: this transaction decides about it."""
         ...

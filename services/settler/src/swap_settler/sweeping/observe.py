@@ -52,7 +52,7 @@ def sweeps_ordered(network: str, ordered: int, *, waiting: int) -> None:
 
 
 def sweeps_unpriced(network: str, due: Sequence[DueSweep]) -> None:
-    """Tell what stands where another token was asked for: a person has it swept."""
+    """Log a token that is not the requested one: an operator orders its sweep."""
     for one in due:
         SWEEPS_UNPRICED.labels(network).inc()
         log.warning(

@@ -1,6 +1,6 @@
 """What becomes of a signature that deposits: sent once, deposited, or ended. Pure.
 
-One signature is relayed once: an intent of its own carries it, and a swap has one that lives.
+One signature is relayed once, by a separate intent, and a swap has one live intent of that kind.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def finished(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
 
 
 def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactState) -> Swap:
-    """Return the swap with what a deposit says about the signature that made it, if one did.
+    """Return the swap with the state of the signature that made its deposit, if one did.
 
-    Who signed owned the money: a refund goes there, unless somebody said otherwise.
+    The signer owned the money: a refund goes there, unless the swap has another refund address.
     """
     relay, known = swap.relay, swap.authorization
     if relay is None or known is None or deposit.transaction_hash not in relay.attempts:
@@ -123,7 +123,7 @@ def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactSt
 def without_idle_relay(done: SettledStep) -> SettledStep:
     """Return it without a signature that nothing was signed for, once the swap has its money.
 
-    It would take the money a second time. A part of it does not do: anybody can send that.
+    It would take the money a second time. A part is not enough: anyone can send a part.
     """
     swap, relay = done.swap, done.swap.relay
     if relay is None or not relay.is_revocable:

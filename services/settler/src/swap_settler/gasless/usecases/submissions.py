@@ -21,7 +21,7 @@ def to_submitted_signature(
 ) -> SubmittedSignature:
     """Build the Paymaster's call from the swap alone, and hold what was signed against it.
 
-    :raises Unprocessable: when it is not what this swap asks its signer for.
+    :raises Unprocessable: when it is not the signature that this swap requires.
     """
     try:
         typed_data: Any = json.loads(body.typed_data)

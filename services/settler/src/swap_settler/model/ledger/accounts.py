@@ -24,7 +24,7 @@ class AccountKind(StrEnum):
     REFUEL_IN_FLIGHT = "refuel_in_flight"
     SUSPENSE = "suspense"
     CLAIMABLE = "claimable"
-    PARTNER_FEE = "partner_fee"  # an app's own, of swaps whose output is final
+    PARTNER_FEE = "partner_fee"  # an app's, of swaps with a final output
 
 
 # Balances of these accounts are owed to others.
@@ -81,7 +81,7 @@ class Posting:
 class LedgerTransaction:
     """A booking that happens once: `dedupe_key` is unique for ever.
 
-    `network` and `effective_block` name the one chain whose custody it moves, and its block.
+    `network` and `effective_block` name the chain with the moved custody, and its block.
     """
 
     kind: str

@@ -26,7 +26,7 @@ class Inventory:
 
 
 def assets_moved(transactions: Iterable[LedgerTransaction]) -> set[AssetKey]:
-    """Return the assets whose inventory the bookings may move."""
+    """Return the assets with an inventory that the bookings may move."""
     return {
         (posting.account.network, posting.account.token)
         for transaction in transactions

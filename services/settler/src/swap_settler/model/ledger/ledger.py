@@ -55,7 +55,7 @@ def _booked_all(
     network: str | None = None,
     block: int | None = None,
 ) -> LedgerTransaction:
-    """Book moves of which none is zero: Postgres refuses one that is."""
+    """Book moves without zero amounts: Postgres refuses a zero."""
     postings = tuple(Posting(account, units) for account, units in moves)
     return LedgerTransaction(kind, f"{kind}/{key}", swap_id, network, block, postings)
 
@@ -232,7 +232,7 @@ def claim_reversed(swap: Swap, deposit: Deposit, leg: Leg, *, version: int) -> L
 
 
 def returned(swap: Swap, deposit: Deposit, base_units: int) -> LedgerTransaction:
-    """What its swap does not take of a deposit is claimable on a leg of its own."""
+    """The part of a deposit that its swap does not use is claimable on a separate leg."""
     return _booked(
         "returned",
         f"{deposit.id}/{deposit.version}/{swap.sequence}",
@@ -377,7 +377,7 @@ def payout_unexplained(
     block_number: int,
     treasury: str,
 ) -> LedgerTransaction:
-    """The Treasury paid what no attempt of ours ordered."""
+    """The Treasury made a payment that no attempt ordered."""
     return _booked(
         "payout_unexplained",
         f"{network}/{paid_id}/{transaction_hash}",
@@ -408,7 +408,7 @@ def gas_spent(
 def signer_topped_up(
     *, network: str, signer: str, native: str, base_units: int, block_number: int
 ) -> LedgerTransaction:
-    """Its balance rose by what no transaction of ours explains: the owner's money."""
+    """Its balance rose, and no transaction of the service explains it: the owner's money."""
     return _booked(
         "topped_up",
         f"{network}/{signer}/{block_number}",
@@ -540,10 +540,10 @@ def book_external_spending(
     booked: int,
     block_number: int,
 ) -> LedgerTransaction:
-    """Gas and value that left by a transaction we did not sign: our loss.
+    """Gas and value spent by an external transaction: a loss of the service.
 
-    :param booked: what the ledger has of the signer. What was topped up while the nonce was not
-        explained it does not have yet: beyond it, the owner's money was spent.
+    :param booked: what the ledger has of the signer. Top-ups while the nonce was unexplained are
+        not booked yet: any amount beyond it was the owner's money.
     """
     held = min(base_units, booked)
     return _booked(
@@ -560,7 +560,7 @@ def book_external_spending(
 def forgotten_spent(
     *, network: str, signer: str, native: str, base_units: int, block_number: int
 ) -> LedgerTransaction:
-    """Gas that transactions took which a restored ledger has forgotten: nothing says for what."""
+    """Gas of transactions that a restored ledger has forgotten: their purpose is unknown."""
     return _booked_all(
         "forgotten_spent",
         f"{network}/{signer}/{block_number}",
@@ -572,7 +572,7 @@ def forgotten_spent(
 
 
 def book_reconciled_payout(payout: PayoutFact, treasury: str) -> LedgerTransaction:
-    """What the Treasury paid and nothing explained was a payment of ours, booked as its own."""
+    """An unexplained payment of the Treasury was a payment of an intent, and is booked as such."""
     network, token = payout.network, payout.token
     return _booked_all(
         "payout_explained",

@@ -138,7 +138,7 @@ class MessageMapper:
         self, body: DepositChanged, *, received_at: datetime, numbers: Mapping[Place, int] = NOWHERE
     ) -> DepositFact:
         """
-        :param numbers: whose deposit address it is, for those that are one.
+        :param numbers: the swap's number of each address that is a deposit address.
         :raises UnknownNetwork: when the catalogue does not name it.
         """
         network = self._catalogue.network(body.network)
@@ -207,7 +207,7 @@ class MessageMapper:
     def swept(self, body: DepositChanged) -> SweptFact | None:
         """Return what was swept; None for a token that is not in the ledger.
 
-        Anybody may have anything swept, also a token that tells what it likes.
+        Anyone may sweep any token, including one that emits false logs.
         """
         if self.treasury(body.network, body.token) is None:
             return None
@@ -228,7 +228,7 @@ class MessageMapper:
         )
 
     def target(self, body: SwapRequested) -> DepositTarget | None:
-        """Return the deposit address of a swap that asked for one.
+        """Return the deposit address of a swap that requested one.
 
         :raises Unprocessable: when its network has none.
         """
@@ -271,7 +271,7 @@ class MessageMapper:
 
 
 def _sequence_number(body: DepositChanged) -> int | None:
-    """Return which swap it says it is for: as the Depository told it, else as its memo does."""
+    """Return the swap that it names: by the Depository's log, else by its memo."""
     if body.sequence_number is not None or body.memo is None:
         return body.sequence_number
     return memo_number(bytes.fromhex(body.memo.removeprefix("0x")))

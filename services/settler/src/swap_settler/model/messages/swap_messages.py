@@ -180,7 +180,9 @@ def _input(swap: Swap, deposit: Deposit) -> Fields:
 
 
 def _payer(swap: Swap, deposit: Deposit) -> str | None:
-    """Return whose money came: of a gasless deposit who signed, not who sent the transaction."""
+    """Return the owner of the money: of a gasless deposit the signer, not the sender of the
+    transaction.
+    """
     known = swap.authorization
     is_his = known is not None and _is_relayed(swap, deposit)
     return known.signer if known is not None and is_his else deposit.from_address

@@ -16,7 +16,7 @@ from swap_settler.model.store.rows import account_row, inventory_row, ledger_tra
 def book(connection: Transaction, entries: Sequence[LedgerTransaction]) -> None:
     """Write the bookings, one statement per table; Postgres refuses what does not balance.
 
-    Nobody waits for it: an account is named by its place among those that are locked.
+    No statement waits for its id: an account is named by its position among the locked accounts.
     """
     moved: Counter[Account] = Counter()
     for posting in (posting for entry in entries for posting in entry.postings):

@@ -1,10 +1,10 @@
-"""What wakes the settler's loops, once whoever says so has committed."""
+"""The channels that wake the settler's loops after a commit."""
 
 from __future__ import annotations
 
 from typing import Final
 
-REQUOTE_DUE: Final = "requote_due"  # whoever asks the quoter
+REQUOTE_DUE: Final = "requote_due"  # the task that requests quotes
 
 
 def lane_channel(network: str) -> str:

@@ -35,7 +35,7 @@ coalesce((SELECT sum(upper(gap) - lower(gap)) FROM (
 def stopped(*, since: str, networks: str, halts: str) -> str:
     """Return SQL: how long nothing could be signed, on the networks named or everywhere.
 
-    :param halts: the networks whose halts count.
+    :param halts: the networks with halts that count.
     """
     periods = f"{_STOPS} UNION ALL {_HALTS}".format(since=since, networks=networks, halts=halts)
     return _TOGETHER.format(since=since, periods=periods)

@@ -8,7 +8,7 @@ from typing import Final
 from swap_runtime.postgres.database import Transaction
 from swap_runtime.postgres.sql import sql
 
-# Whoever counts and whoever gives back hold the caps in one order.
+# Counting and giving back lock the caps in the same order.
 LOCK_COUNTED: Final = sql("""
 SELECT cap.id AS counted_cap FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
     SELECT cap_id FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))))

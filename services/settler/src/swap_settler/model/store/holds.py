@@ -21,13 +21,13 @@ CASE WHEN hold.before IS NULL THEN true
         AND least(brought.came_after, brought.block_time) < hold.before) END"""
 
 
-# What an ended recovery found to be paid and the ledger has not, or cannot tell.
+# Payments that an ended recovery found to be paid or could not prove, and that the ledger lacks.
 _HAS_RETAINED: Final = "EXISTS (SELECT FROM retained_hold WHERE released_at IS NULL)"
 
 
 def _retained_swap(id: str) -> str:
-    """Return SQL: whether a swap is held after the recovery: for a payment of its own, or for a
-    deposit that was attached to it.
+    """Return SQL: whether a swap is held after the recovery, for its own payment or for an attached
+    deposit.
     """
     return f"""
 EXISTS (SELECT FROM retained_hold AS retained WHERE retained.released_at IS NULL
@@ -35,7 +35,7 @@ EXISTS (SELECT FROM retained_hold AS retained WHERE retained.released_at IS NULL
         WHERE of_it.id = retained.deposit_id AND of_it.swap_id = {id})))"""
 
 
-# The first part of each is asked once per statement: without a hold nothing else is looked at.
+# The first part of each runs once per statement: without a hold nothing else is read.
 HELD: Final = f"""
 (intent.kind IN {PAYMENTS} AND (EXISTS (SELECT FROM recovery_hold)
     AND EXISTS (SELECT FROM recovery_hold AS hold

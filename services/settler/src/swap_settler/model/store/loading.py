@@ -15,7 +15,7 @@ from swap_settler.model.swap import Deposit, Intent, Swap
 
 
 def questions(by: Loading, values: Mapping[str, Any]) -> Sequence[Question]:
-    """Return what is to be asked together, so that `to_swaps` can read the answers."""
+    """Return the queries of one round trip; `to_swaps` reads their rows."""
     return [(statement, values) for statement in by]
 
 

@@ -140,7 +140,8 @@ ON CONFLICT (swap_id, submission) DO UPDATE SET
     status = excluded.status, detail = excluded.detail,
     transaction_hash = excluded.transaction_hash
 """)
-# What signed bytes may still pay is nobody's to end, and would be found before all others for ever.
+# A payment that signed bytes may still make must not be ended. It would also always be found before
+# all others.
 MAY_BE_OUT: Final = """
 EXISTS (SELECT FROM slot_intent AS carried CROSS JOIN LATERAL (
         SELECT FROM nonce_slot AS slot JOIN attempt USING (network, signer, nonce)
@@ -178,7 +179,7 @@ WHERE slot_intent.intent_id = ANY(CAST(:ids AS uuid[])) AND slot.closed_at IS NU
     AND NOT EXISTS (SELECT FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
         = (slot.network, slot.signer, slot.nonce))
 """)
-# What an intent died of is looked up by whoever asks where money went: it is kept whole.
+# The reason is stored in full, because it explains later where the money went.
 PROVE_DEAD: Final = sql("""
 UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesce((
     SELECT jsonb_agg(jsonb_build_object(
@@ -198,8 +199,8 @@ UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesc
     WHERE slot_intent.intent_id = intent.id), '[]'))
 WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
-# Made or found, and locked, in the order of what they are; the balance moves in a later
-# statement, because a row to be inserted is checked before the conflict is seen.
+# Accounts are inserted or found, and locked, in the order of their columns. A later statement moves
+# the balance, because an inserted row is checked before the conflict is detected.
 LOCK_ACCOUNTS: Final = sql("""
 INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address, app_id)
 SELECT kind, network, token, swap_id, deposit_id, holder, address, app_id
@@ -223,10 +224,10 @@ _OWNERS: Final = ("swap_id", "deposit_id", "address", "app_id")  # as they stand
 
 
 def _owned_by(n: int) -> str:
-    """Return the look for an account whose first owner is the nth of them; past the last: none.
+    """Return the lookup of an account by its nth owner column, if the earlier ones are NULL.
 
-    That one is compared with `=` and those before it are NULL, as the index can be asked: whether
-    two values, or two NULLs, are the same it cannot.
+    That one is compared with `=` and those before it with IS NULL, so that the index is used. It
+    cannot be used for IS NOT DISTINCT FROM.
     """
     none = (f"wanted.{one} IS NULL AND account.{one} IS NULL" for one in _OWNERS[:n])
     first = (f"account.{one} = wanted.{one}" for one in _OWNERS[n : n + 1])
@@ -236,8 +237,8 @@ def _owned_by(n: int) -> str:
         = (wanted.kind, wanted.network, wanted.token) AND {" AND ".join((*none, *first, *rest))}"""
 
 
-# Of accounts that are locked: nobody waits for what they are called here. One that is not found is
-# NULL, which no posting may have, so that none takes the place of another.
+# For locked accounts: no statement waits for their ids. One that is not found is NULL, which no
+# posting may have, so that none takes the place of another.
 BOOK: Final = sql(f"""
 WITH locked AS MATERIALIZED (
     SELECT array_agg(found.id ORDER BY wanted.n) AS ids FROM unnest(
@@ -264,7 +265,7 @@ FROM unnest(CAST(:network AS text[]), CAST(:token AS text[]), CAST(:held AS nume
     CAST(:owed AS numeric[]), CAST(:version AS int[])) AS new(network, token, held, owed, version)
 WHERE (inventory.network, inventory.token) = (new.network, new.token)
 """)
-# A further reason is kept beside the first; a person lifts them together.
+# A further reason is stored beside the first; an operator lifts them together.
 HALT_REASONS_MAX: Final = 4000  # characters; later ones are logged only
 HALT_SIGNERS: Final = sql(f"""
 UPDATE signer SET halted_at = coalesce(halted_at, now()),

@@ -28,7 +28,7 @@ SELECT id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_
        app_id
 FROM intent
 """
-# Each payment asks for its own: joined, all that was ever signed might be read.
+# Each payment reads its own rows: a join might scan all signed transactions.
 _ATTEMPTS: Final = """
 SELECT signed.* FROM {of} AS payment CROSS JOIN LATERAL (
     SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL OR coalesce((
@@ -53,8 +53,8 @@ class Loading(NamedTuple):
 
 def _loading(ids: str) -> Loading:
     """
-    :param ids: the array of the swaps. Each statement works it out anew, so that nothing may
-        change it from the first one on.
+    :param ids: the array of the swaps. Each statement computes it again, so it must not change
+        after the first one.
     """
     live = f"swap_id = ANY({ids}) AND state <> 'dead'"
     return Loading(
@@ -77,7 +77,7 @@ ORDER BY swap_id, submission DESC
 BY_ID: Final = _loading("CAST(:ids AS uuid[])")
 # Of locked keys: no swap is created with them and no deposit of them is attached meanwhile. A swap
 # that has one of the deposits is loaded too, whatever its message names: it was attached, or a node
-# lied.
+# reported falsely.
 _OF_KEYS: Final = """ARRAY(
     SELECT id FROM swap WHERE match_key = ANY(CAST(:keys AS text[])) UNION ALL
     SELECT swap_id FROM deposit
@@ -128,8 +128,8 @@ EXISTS (SELECT FROM parked
                 WHERE position(convert_to(named.part, 'UTF8') IN parked.value) > 0)
             END)
 """
-# A deposit address is looked at up to the deadline: the watcher has taken it up, with what came
-# before, and has counted its coins at a later block, which it cannot do without their state.
+# A deposit address must be counted up to the deadline. The watcher follows it, with earlier
+# deposits, and has counted its coins at a later block.
 IS_WATCHED_TO_ITS_END: Final = """
 (swap.method <> 'deposit_address' OR EXISTS (
     SELECT FROM deposit_address AS own CROSS JOIN LATERAL (
@@ -138,7 +138,7 @@ IS_WATCHED_TO_ITS_END: Final = """
     WHERE own.swap_id = swap.id
         AND (swap.source_token <> :native OR target.counted_time > swap.expires_at)))
 """
-# The watcher's block time, on networks whose messages up to there are all processed.
+# The watcher's block time, on networks where all messages up to there are processed.
 LOCK_EXPIRING: Final = sql(f"""
 WITH mark AS MATERIALIZED (
     SELECT coalesce(max(xid), '0') AS xid, coalesce(max(id), 0) AS id FROM watermark
@@ -173,8 +173,8 @@ WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < pr
     AND convert_to(swap.id::text, 'UTF8') NOT IN (SELECT key FROM unread_request)
 ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
 """)
-# Each asks for its own: together they might read all that ever came for nobody. So might each, of
-# another index of that: by id it is asked of what is found, and the order of keys is one index's.
+# Each reads its own rows: a join might scan all deposits without a swap. With another index each
+# might do so too. So the id is compared only on found rows, and one index gives the order of keys.
 UNMATCHED: Final = sql(f"""
 SELECT found.* FROM unnest(CAST(:ids AS uuid[])) AS wanted(deposit_id) CROSS JOIN LATERAL (
     {DEPOSIT} WHERE id = wanted.deposit_id) AS found

@@ -41,7 +41,7 @@ ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.stat
 WHERE known.version < excluded.version
 RETURNING id
 """)
-# A transaction of ours that swept something is in a block, with all that it was to sweep.
+# A transaction of the service is in a block, and swept everything that it was to sweep.
 SWEEPS_MINED: Final = sql("""
 UPDATE intent SET state = CASE WHEN reported.is_mined THEN 'mined' ELSE 'broadcast' END,
     transaction_hash = CASE WHEN reported.is_mined THEN reported.transaction_hash END,
@@ -94,7 +94,8 @@ UPDATE swept SET is_booked = true, is_nobodys = new.is_nobodys
 FROM unnest(CAST(:id AS uuid[]), CAST(:is_nobodys AS boolean[])) AS new(id, is_nobodys)
 WHERE swept.id = new.id
 """)
-# A swap has the address now: what was nobody's is booked as swept once it is credited.
+# A swap has the address now: a sweep that was booked without a swap counts as its own once it is
+# credited.
 TAKE_OVER: Final = sql("""
 UPDATE swept SET is_booked = false, is_nobodys = false
 FROM unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS now(network, address)
@@ -209,9 +210,7 @@ class PostgresSweepWork:
         self._add_due(gone)
 
     async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
-        """Load the final sweeps that the ledger does not have and that nothing is missing of;
-        those somebody holds are left.
-        """
+        """Load the complete final sweeps that are not booked; locked ones are skipped."""
         values = {"network": network, "limit": limit}
         rows = await self._connection.execute(UNBOOKED, values)
         return [_to_unbooked(row) for row in rows]
@@ -234,22 +233,22 @@ class PostgresSweepWork:
         return [_to_unbooked(row) for row in rows]
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
-        """Keep that sweeps are booked, and whether as nobody's."""
+        """Store that sweeps are booked, and whether without a swap."""
         rows = [{"id": id, "is_nobodys": has_no_swap} for id, has_no_swap in booked.items()]
         self._connection.post(MARK_BOOKED, columns(rows))
 
     async def confirm_sweeps(self, network: str) -> None:
-        """Mark our sweeps confirmed that are final, and whose bookings are made."""
+        """Mark the service's sweeps as confirmed when they are final and booked."""
         self._connection.post(CONFIRM_SWEEPS, {"network": network})
 
     async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
-        """Load what is due at deposit addresses; what somebody else holds is left."""
+        """Load what is due at deposit addresses; locked rows are skipped."""
         values = {"network": network, "limit": limit}
         rows = await self._connection.execute(LOCK_DUE, values)
         return [_to_due(row) for row in rows]
 
     async def order_sweeps(self, ordered: Mapping[UUID, DueSweep]) -> None:
-        """Say what intents are to empty, and forget that it is due. After the flush of them."""
+        """Store what intents empty, and delete that it is due. After the flush of them."""
         if not ordered:
             return
         rows = [
@@ -267,7 +266,7 @@ class PostgresSweepWork:
     async def settle_sweeps_due(
         self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
     ) -> None:
-        """Forget what is not due any more, and let wait what is not worth it now."""
+        """Delete what is no longer due, and postpone what is below its cost now."""
         if done:
             self._connection.post(DROP_DUE, _places(done))
         if again:

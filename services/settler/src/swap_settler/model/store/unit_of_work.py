@@ -44,12 +44,12 @@ from swap_settler.model.store.treasury_withdrawals import PostgresWithdrawalWork
 from swap_settler.model.swap import Deposit, Intent, IntentState, Swap
 from swap_settler.model.work_due import WorkDue, work_due
 
-CONSUMER: Final = "settler"  # whose inbox marks a message as done: the service's own
+CONSUMER: Final = "settler"  # the service with the inbox that marks a message as done: its own
 
 
 class PostgresWork(PostgresSweepWork, PostgresWithdrawalWork):
-    """Each statement sees what was committed before it began, so what is read after the keys are
-    held is what whoever held them has left.
+    """Each statement reads what was committed before it began. So reads after the lock on the keys
+    include the changes of its previous holder.
     """
 
     def __init__(self, connection: Transaction, consumer: str) -> None:

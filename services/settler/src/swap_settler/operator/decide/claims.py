@@ -1,6 +1,6 @@
 """What waits for its owner, paid by an operator's order to an address that was given. Pure.
 
-The whole balance is paid, and nobody is charged for the gas: it was kept, not used.
+The whole balance is paid without a charge for gas: the service held the money and did not use it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from swap_settler.model.worth import worth
 
 
 class NotClaimable(Exception):
-    """What an operator asked to be paid cannot be paid now; its words say why."""
+    """The payment that an operator ordered cannot be made now; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claimable:
-    """A balance that waits for its owner: a swap's, on one of its legs, or nobody's deposit."""
+    """A balance that waits for its owner: a swap's, on one of its legs, or a deposit without a
+    swap.
+    """
 
     id: int
     network: str
@@ -40,7 +42,7 @@ class Claimable:
 def pay(what: Claimable, swap: Swap, *, to_address: str, at: datetime, paid_id: int) -> Changes:
     """Return what it changes that a balance of a swap is to be paid.
 
-    :param paid_id: what the Treasury accepts once for this balance, whoever it goes to.
+    :param paid_id: the id that the Treasury accepts once for this balance, for any recipient.
     :raises NotClaimable: when it is paid already, or on its way back.
     """
     if any(_is_same(i, what) for i in swap.intents.values()):

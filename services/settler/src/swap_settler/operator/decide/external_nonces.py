@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OpenNonce:
-    """One that was handed out and that nothing of ours has consumed, as far as we know."""
+    """An allocated nonce that no known transaction of the service has consumed."""
 
     nonce: int
     attempts: tuple[str, ...]  # what was signed for it
-    mined: int  # payments on it that a block has, as far as we heard
+    mined: int  # payments on it that a block has, by the received facts
     paid_ids: tuple[int, ...]  # of those that wait: what the Treasury accepts once

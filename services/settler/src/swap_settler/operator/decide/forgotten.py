@@ -60,10 +60,10 @@ def leave_out_later(
 ) -> Changes:
     """Return what it changes that the last deposits came after the main leg was paid back.
 
-    Replayed together, they stand on the main leg. As long as the rest covers what was paid, the
-    last one is put on a leg of its own.
+    Replayed together, they stand on the main leg. As long as the rest covers the payment, the last
+    deposit is put on a separate leg.
 
-    :param paid_alone: deposits of which a payment of their own was found: these came last.
+    :param paid_alone: deposits with a separate payment that was found: these came last.
     """
     if swap.status is Status.FAILED:
         return NOTHING  # all of it is claimable already

@@ -45,7 +45,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """An address that an operator lets nobody pay."""
+    """An address that must not be paid, by an operator's order."""
 
     address: str  # lower case
     network: str | None  # None: on all

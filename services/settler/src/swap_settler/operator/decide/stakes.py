@@ -1,7 +1,7 @@
 """What an order puts at stake, and when a second operator has to approve it. Pure.
 
-What is at stake is what the order lets leave: the amount that is paid, what a cap allows, or, where
-a stop is lifted, everything that the Treasuries behind it hold.
+The stake is the value that the order lets leave. It is the amount that is paid, or what a cap
+allows. For a lifted stop it is the balance of all Treasuries behind it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an operator asks a settler, below `/admin` on the internal port."""
+"""The operators' routes of a settler, below `/admin` on the internal port."""
 
 from __future__ import annotations
 

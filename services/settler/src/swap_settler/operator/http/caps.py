@@ -77,7 +77,7 @@ class CapAdmin:
     async def set(self, order: Order) -> Response:
         """Answer `POST /admin/caps`."""
         form = read_form(order, NewCap)
-        # Another operator may lower it after this order was weighed.
+        # Another operator may lower it after the stake of this order was computed.
         is_free = (
             order.is_approved or await self._weigh_orders.of_limit(form.name, form.limit) is None
         )

@@ -1,4 +1,4 @@
-"""What an operator says of payments that were not signed here, below `/admin`."""
+"""The operators' routes for payments that were not signed here, below `/admin`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which orders wait for a second operator: each order's body, weighed.
+"""Which orders wait for a second operator: the stake of each order's body.
 
-A body that is wrong needs nobody's approval: the order itself is refused.
+An invalid body needs no approval: the order itself is refused.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SecondOperator:
 
     @weighs_no_wrong_forms
     async def lifts_block(self, order: Order) -> str | None:
-        """Weigh what may be paid to the addresses afterwards, as a stop that is lifted there."""
+        """Return the stake of payments to the addresses afterwards, as of a lifted stop."""
         form = read_form(order, AddressForm)
         return await self._weigh_orders.of_stop(form.network or EVERYWHERE)
 
@@ -65,5 +65,5 @@ class SecondOperator:
         return await self._weigh_orders.of_stop(order.target["network"])
 
     async def ends_hold(self, _: Order) -> str | None:
-        """Weigh what a recovery holds, as a stop of every network."""
+        """Return the stake of what a recovery holds, as of a stop of every network."""
         return await self._weigh_orders.of_everything()

@@ -1,4 +1,4 @@
-"""What an operator asks and does about signers, below `/admin` on the internal port."""
+"""The operators' routes about signers, below `/admin` on the internal port."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SignerAdmin:
             {
                 "network": network,
                 "resumed": [signer.address for signer in resumed.signers],
-                # Made already, by what was not signed here: a person tells their swaps' ends.
+                # Made already, by external transactions: an operator reconciles their swaps.
                 "paid_elsewhere": [str(paid_id) for paid_id in resumed.paid_externally],
             }
         )

@@ -31,7 +31,7 @@ UPDATE blocked_address SET lifted_at = now(), lifted_by = :by, lifted_because = 
 WHERE address = ANY(CAST(:addresses AS text[]))
     AND network IS NOT DISTINCT FROM CAST(:network AS text) AND lifted_at IS NULL
 """)
-# Whoever has the list in memory sees that it is another one.
+# Processes with the list in memory detect the change.
 CHANGED: Final = sql("UPDATE blocked_list SET version = version + 1 WHERE id = 1")
 
 

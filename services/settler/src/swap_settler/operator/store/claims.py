@@ -23,7 +23,7 @@ class PostgresClaimWork(PostgresWork):
     """A settler's transaction in which an operator orders what becomes of a claimable balance."""
 
     async def claimable(self, id: int) -> Claimable | None:
-        """Return a balance that waits for its owner. Whoever holds its swap or key, holds it."""
+        """Return a balance that waits for its owner. The lock of its swap or key locks it."""
         row = (await self._connection.execute(CLAIMABLE, {"id": id})).one_or_none()
         if row is None:
             return None

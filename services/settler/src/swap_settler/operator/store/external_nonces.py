@@ -91,14 +91,14 @@ class PostgresExternalNonces:
             )
 
     async def balance(self, signer: Signer, native: str) -> int:
-        """Return what the ledger says that a signer holds."""
+        """Return the signer's balance in the ledger."""
         async with reading(self._engine) as connection:
             values = {"network": signer.network, "address": signer.address, "token": native}
             return int(await connection.scalar(lane_statements.SIGNER_BALANCE, values) or 0)
 
 
 class PostgresExternalNonceWork(PostgresLaneWork):
-    """A transaction that closes nonces which somebody else used, of a signer that is halted."""
+    """A transaction that closes nonces used by external transactions, of a halted signer."""
 
     async def lock_open(self, nonces: Collection[int]) -> bool:
         """Hold these nonces. False if one is closed. After the locks of swaps and intents."""
@@ -120,7 +120,7 @@ class PostgresExternalNonceWork(PostgresLaneWork):
     async def add_external_transactions(
         self, named: Mapping[int, tuple[str, int]], *, by: str, reason: str
     ) -> None:
-        """Keep who said which transaction used each nonce, and what it took."""
+        """Store which operator named the transaction of each nonce, and its loss."""
         rows = [
             {"nonce": nonce, "transaction_hash": h, "lost_base_units": str(lost)}
             for nonce, (h, lost) in named.items()

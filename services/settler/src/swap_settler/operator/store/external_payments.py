@@ -1,4 +1,4 @@
-"""Payments whose ids the Treasury took without us, on Postgres."""
+"""Payments with ids that external transactions spent at the Treasury, on Postgres."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ReconciledEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExternalPayment:
-    """A payment whose id the Treasury took by what was not signed here."""
+    """A payment with an id that an external transaction spent at the Treasury."""
 
     intent_id: UUID
     swap_id: UUID | None
@@ -89,7 +89,7 @@ class ExternalPayment:
 
 
 class PostgresExternalPaymentWork(PostgresWork):
-    """A settler's transaction in which an operator tells the ends of such payments."""
+    """A transaction in which an operator reconciles such payments."""
 
     async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
         """Return the live payments that have these ids at the Treasury. Locks nothing."""
@@ -101,8 +101,8 @@ class PostgresExternalPaymentWork(PostgresWork):
     async def forgotten_payments(
         self, network: str, paid_ids: Collection[int]
     ) -> Sequence[PaymentId]:
-        """Return the payments of swaps, and of deposits without one, that an ended recovery found
-        to have these ids; with all others that were found of the same swaps. Locks nothing.
+        """Return the payments with these ids that an ended recovery found. They are of swaps and of
+        deposits without one, with all others found of the same swaps. Locks nothing.
         """
         values = {"network": network, "paid_ids": [str(paid_id) for paid_id in paid_ids]}
         rows = await self._connection.execute(FORGOTTEN, values)

@@ -42,7 +42,7 @@ STOPS: Final = sql("""
 SELECT network, stopped_at, stopped_because FROM source_stop
 WHERE lifted_at IS NULL ORDER BY network
 """)
-# Whoever lifts it now is waited for, and seen by what follows.
+# This waits for a concurrent lift, and the following statements read it.
 HOLD: Final = sql("""
 SELECT id FROM source_stop WHERE network = :network AND lifted_at IS NULL FOR UPDATE
 """)

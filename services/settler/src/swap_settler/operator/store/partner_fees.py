@@ -19,7 +19,7 @@ ASSET: Final = sql("SELECT network, token FROM account WHERE id = :id AND kind =
 LOCK_FEE: Final = sql(f"""
 {FEE} WHERE id = :id AND kind = 'partner_fee' AND balance <> 0 FOR UPDATE
 """)
-# A statement of its own, after the lock: within the locking one it would see what was before it.
+# A separate statement, after the lock: the locking statement itself would read the state before it.
 PAID: Final = sql("""
 SELECT coalesce(sum(base_units), 0) AS paid, count(*) FILTER (WHERE state <> 'confirmed') AS unpaid
 FROM intent WHERE kind = 'partner_fee' AND state <> 'dead'

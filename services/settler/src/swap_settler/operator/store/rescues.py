@@ -54,7 +54,7 @@ class UnmatchedDeposit:
 
 @dataclass(frozen=True, slots=True)
 class ReturnOrder:
-    """An operator's word to whom a token that no catalogue knows goes back."""
+    """An operator's decision who gets back a token that is in no catalogue."""
 
     token: str
     from_address: str
@@ -75,7 +75,7 @@ class PostgresRescues:
     async def deposit_addresses(
         self, network: str, addresses: Collection[str]
     ) -> Mapping[str, int]:
-        """Return the numbers of the swaps whose deposit addresses are among these."""
+        """Return the numbers of the swaps with deposit addresses among these."""
         async with reading(self._engine) as connection:
             values = {"network": network, "addresses": list(addresses)}
             rows = await connection.execute(ADDRESSES, values)

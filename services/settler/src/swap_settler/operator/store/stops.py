@@ -64,8 +64,8 @@ class PostgresStops:
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
         """Switch on: what reads it from now on signs no more. False if it was on.
 
-        A stop that is ordered again begins anew, so that an order to lift the earlier one ends
-        nothing; who stopped first, and why, stays.
+        A stop that is ordered again gets a new beginning, so that an order to lift the earlier one
+        has no effect. The first operator and reason stay.
         """
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}

@@ -1,4 +1,4 @@
-"""What an operator has swept that no swap asked for, on Postgres."""
+"""Sweeps of unsolicited tokens that an operator ordered, on Postgres."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from swap_settler.settling.usecases.settle_deposits import key_of
 
 @dataclass(frozen=True, slots=True)
 class AttachOrder:
-    """What an operator says: which balance, as it was listed, is which swap's, and why."""
+    """The operator's order: the listed balance, the swap that it belongs to, and the reason."""
 
     claimable_id: int
     base_units: int  # as listed: another balance than the one looked at is not attached
@@ -31,7 +31,7 @@ class AttachOrder:
 
 
 class AttachClaimable:
-    """Give a swap what waits in suspense, under the locks of whoever else could use it."""
+    """Give a swap a balance in suspense, under the locks of every other use of it."""
 
     def __init__(
         self, unit_of_work: PostgresClaimUnitOfWork, *, clock: Clock, swap_messages: SwapMessages

@@ -1,4 +1,4 @@
-"""Closes nonces that somebody else used, and lets what waited on them have another."""
+"""Closes nonces consumed by external transactions and reassigns their payments."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class CloseExternalNonces:
     """An operator names the transactions; the chain has to prove each.
 
     A payment is free then to be tried on another nonce, once: its id at the Treasury is the same.
-    One that the Treasury has paid already is left as it is, for a person.
-    Only for a signer that is halted, so that nothing is signed meanwhile, and in one transaction.
+    One that the Treasury has paid already stays unchanged, for an operator. Only for a signer that
+    is halted, so that nothing is signed meanwhile, and in one transaction.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class CloseExternalNonces:
             changes = await self._freed(work, owners, failures, proven.paid)
             changes += [Changes(ledger=tuple(lost))] if lost else []
             await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
-            # The signer last, as whoever hands out nonces has it.
+            # The signer last, in the lock order of nonce allocation.
             if not await work.lock_halted(signer):
                 raise Refused(CHANGED)
             if proven.unassigned:
@@ -160,9 +160,10 @@ class CloseExternalNonces:
         failures: Mapping[UUID, int],
         paid: frozenset[int],
     ) -> list[Changes]:
-        """Let each wait for another nonce; end what a reorg took, and what must be signed anew.
+        """Let each wait for another nonce; end payments that a reorg made void or that need a new
+        signature.
 
-        What is paid has left, whoever sent it: nothing may give it up for having waited too long.
+        A paid one was sent, by any sender: no timeout may abandon it.
         """
         gone = {i for i in failures if _is_paid(owners[i], i, paid)}
         over = {i for i in failures if _is_over(owners[i], i)} - gone
@@ -180,7 +181,7 @@ class CloseExternalNonces:
     def _end(self, swap: Swap, intent_id: UUID, failures: int) -> Changes:
         now = self._clock()
         if swap.intents[intent_id].kind is IntentKind.GASLESS:
-            # It was good when it came: who signed may sign anew.
+            # It was valid when it arrived: the user may sign again.
             trigger = AuthorizationTrigger.WINDOW_CLOSED
             return ended(swap, intent_id, trigger, at=now, because=BECAUSE)
         return abandon_payment(swap, intent_id, at=now, because=BECAUSE, failures=failures)

@@ -12,7 +12,7 @@ from swap_settler.operator.store.losses import PostgresLosses
 
 
 class GuardLosses:
-    """Stop the payments for what came from a network, until a person lets them go on."""
+    """Stop the payments for deposits of a network, until an operator resumes them."""
 
     def __init__(
         self, losses: PostgresLosses, *, budgets: Mapping[str, int], span: timedelta

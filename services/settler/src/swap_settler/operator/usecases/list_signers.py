@@ -1,4 +1,4 @@
-"""Says how each signer is doing: for operators, and for the gauge."""
+"""Lists the state of each signer: for operators, and for the gauge."""
 
 from __future__ import annotations
 

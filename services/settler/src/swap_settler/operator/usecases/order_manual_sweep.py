@@ -1,4 +1,4 @@
-"""What stands at a deposit address and no swap asked for is swept when an operator says so."""
+"""An unsolicited token at a deposit address is swept by an operator's order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swap_settler.operator.store.sweep_orders import PostgresSweepOrders
 
 @dataclass(frozen=True, slots=True)
 class SweepOrder:
-    """What is to be swept from where: nobody else would pay the gas for it."""
+    """The token and address to sweep: it is not swept automatically, because of its gas."""
 
     network: str
     address: str

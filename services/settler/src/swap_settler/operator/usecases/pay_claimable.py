@@ -28,7 +28,7 @@ from swap_settler.settling.usecases.settle_deposits import key_of
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What an operator says: which balance, as it was listed, to whom, and why."""
+    """The operator's order: the listed balance, the recipient, and the reason."""
 
     claimable_id: int
     base_units: int  # as listed: another balance than the one looked at is not paid
@@ -38,7 +38,7 @@ class Order:
 
 
 class PayClaimable:
-    """Write the intent under the lock of whoever else could use the money; the lane sends it."""
+    """Write the intent under the lock of every other use of the money; the lane sends it."""
 
     def __init__(
         self,

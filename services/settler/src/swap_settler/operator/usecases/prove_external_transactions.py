@@ -33,14 +33,14 @@ class Proven:
     final: Block
     assigned: tuple[ExternalNonce, ...]
     unassigned: tuple[ExternalNonce, ...]  # the next nonces, which nothing here was on
-    paid: frozenset[int] = frozenset()  # ids that the Treasury has taken: to be freed by nobody
+    paid: frozenset[int] = frozenset()  # ids that the Treasury has spent: never released
 
 
 class ProveExternalTransactions:
     """Prove it of transactions that an operator names.
 
-    Each is from the signer, in a final block, and of no attempt of ours. Two transactions of one
-    nonce are in no chain together: what we signed for it can pay nothing any more.
+    Each is from the signer, in a final block, and none of the lane's attempts. Two transactions of
+    one nonce are in no chain together: what we signed for it can pay nothing any more.
     """
 
     def __init__(self, nonces: PostgresExternalNonces, *, treasuries: Mapping[str, str]) -> None:
@@ -67,7 +67,7 @@ class ProveExternalTransactions:
         fresh = {n: one for n, one in named.items() if consumed.get(n) != one.transaction_hash}
         slots = {slot.nonce: slot for slot in await self._nonces.open_below(signer, used)}
         _check_assigned(signer, fresh, slots)
-        # A node that lags tells less at its head than another at a final block.
+        # A lagging node reports less at its head than another at a final block.
         await self._check_all_named(chain, signer, fresh, slots, there=max(there, used))
         dead = [slots[n] for n in fresh if n in slots]
         newest = max(final, head, key=lambda block: block.number)
@@ -115,7 +115,7 @@ class ProveExternalTransactions:
         final: Block,
         newest: Block,
     ) -> frozenset[int]:
-        """Return the ids that somebody with our key has paid for us, for good.
+        """Return the ids that an external holder of the key has paid, in final blocks.
 
         They must not be paid, or sent back, once more; what else was on their nonces may be.
         """

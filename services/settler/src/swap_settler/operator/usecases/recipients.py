@@ -10,7 +10,7 @@ from swap_runtime.errors import Refused
 def recipient_of(catalogue: Catalogue, network_name: str, address: str) -> str:
     """Return the address as it is written everywhere.
 
-    :raises Refused: when nobody can get money there.
+    :raises Refused: when money to this address would be lost.
     """
     network = catalogue.network(network_name)
     try:

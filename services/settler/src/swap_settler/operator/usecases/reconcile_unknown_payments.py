@@ -42,7 +42,7 @@ from swap_settler.settling.decide.payouts import (
 )
 from swap_settler.settling.usecases.settle_deposits import key_of
 
-# What fails is claimable by an id of its own; what these pay has no other id than theirs.
+# A failed payout is claimable by another id; these payments have only their own id.
 NOTHING_WAITS: Final = (
     "none of our payments that wait has an id that it took; a forgotten one is explained once its "
     "recovery has ended"
@@ -70,9 +70,9 @@ class Found:
 class ReconcileUnknownPayments:
     """An operator names the transaction; the chain has to prove what it paid.
 
-    A payment that it made as ordered is made. One whose id it spent on something else can never
-    be made by that id: it fails, and its money is claimable. Where its own recipient got another
-    sum, or what it pays has no other id, it is left for people to settle, and no lane tries it.
+    A payment that it made as ordered is made. If the id was spent on another payment, the payment
+    can never be made by that id: it fails, and its money is claimable. If its own recipient got
+    another sum, or if it has no other id, operators settle it manually. No lane sends it.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class ReconcileUnknownPayments:
     ) -> Sequence[ExternalPayment]:
         """Return the payments that it ended.
 
-        :raises Refused: when the chain does not prove it, the ledger has not heard of it yet, or
-            a payment may still be made here.
+        :raises Refused: when the chain does not prove it, the ledger does not have it yet, or a
+            payment may still be made here.
         :raises Unavailable: when no node answers.
         """
         chain = self._chains.get(network)
@@ -175,7 +175,7 @@ class ReconcileUnknownPayments:
 
     def _require(self, found: Found, final_ids: frozenset[int]) -> None:
         """
-        :raises Refused: when nobody may tell its end, or not yet.
+        :raises Refused: when it may not be reconciled, or not yet.
         """
         intent, log = found.intent, found.log
         if intent.has_open_attempt or intent.state is IntentState.MINED:
@@ -204,8 +204,8 @@ class ReconcileUnknownPayments:
 
 async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Block) -> None:
     """
-    :raises Refused: when a node tells it otherwise.
-    :raises Unavailable: when none tells it.
+    :raises Refused: when a node contradicts it.
+    :raises Unavailable: when no node reports it.
     """
     node_receipts = (await chain.receipts_of_each_node([one.transaction_hash]))[
         one.transaction_hash
@@ -242,7 +242,7 @@ async def _locked(
 def _found(
     batch_state: BatchState, intent_id: UUID, swap_id: UUID | None, logs: Mapping[int, PayoutFact]
 ) -> Found | None:
-    """Return it as it is by now; None for one whose end is told, or that died meanwhile."""
+    """Return its present state; None for one that is reconciled or dead."""
     swap = None if swap_id is None else batch_state.swaps[swap_id]
     intent = (batch_state.standalone_intents if swap is None else swap.intents).get(intent_id)
     if intent is None or intent.state is IntentState.CONFIRMED:

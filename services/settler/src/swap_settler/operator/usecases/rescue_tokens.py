@@ -1,4 +1,4 @@
-"""Tokens that came to an address of ours and that no swap has: where they are, and the way back."""
+"""Unsolicited tokens at addresses of the service: where they are, and how they are returned."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ BY_OWNER: Final = "the owner of the Treasury sends the calls in turn; nobody els
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Where what no catalogue knows goes back to, who says so and why: one token of one sender."""
+    """The recipient of a token that is in no catalogue, the operator and the reason: one token of
+    one sender.
+    """
 
     to_address: str
     by: str
@@ -48,9 +50,10 @@ class Return:
 class RescueTokens:
     """Look a transaction up, and say of each token that it brought us how its owner gets it.
 
-    A token that no catalogue knows is in no ledger: no lane pays it, its contract may do anything.
-    The owner of the Treasury returns it by the calls that are told here, once an operator has said
-    to whom. Who did and why is kept, and told to whoever asks again.
+    A token outside the catalogue is in no ledger: no lane pays it, because its contract may do
+    anything. The owner of the Treasury returns it by the calls that are listed here, after an
+    operator has named the recipient. The operator and the reason are stored and returned to later
+    requests.
     """
 
     def __init__(
@@ -64,9 +67,9 @@ class RescueTokens:
         self, network_name: str, transaction_hash: str, *, back: Return | None = None
     ) -> Sequence[Record]:
         """
-        :param back: for what no catalogue knows.
-        :raises Refused: when it brought nothing, there is nothing to return yet, it is not said
-            whose, or nobody can get money there.
+        :param back: for tokens outside the catalogue.
+        :raises Refused: when it brought nothing, there is nothing to return yet, no recipient is
+            named, or money there would be lost.
         :raises Unavailable: when no node answers.
         """
         network = self._catalogue.networks.get(network_name)

@@ -1,4 +1,4 @@
-"""Lets halted signers go on, when a person has understood why they stopped."""
+"""Resumes halted signers after an operator has found the cause."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Resumed:
     """Which signers go on, and which payments were made already by what was not signed here."""
 
     signers: Sequence[Signer]
-    paid_externally: Sequence[int]  # their ids at the Treasury: they wait for a person
+    paid_externally: Sequence[int]  # their ids at the Treasury: they wait for an operator
 
 
 class ResumeSigners:
     """Clear the marks of a network's halted signers, or of one of them.
 
-    A signer whose key the chain saw used without us stays halted until a person has named what
-    used it: the nonces we would hand out are consumed already, and payments on them could neither
-    be made nor be proven dead.
+    If an external transaction used a signer's key, the signer stays halted until an operator has
+    named it. The next nonces are consumed already. Payments on them could neither be made nor be
+    proven dead.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ResumeSigners:
         :param used_by: transactions that were not signed here and used nonces of theirs.
         :param halts: as `halts` returned them when this was ordered; None to lift any.
         :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
-        :raises Unavailable: when no node tells where the chain is.
+        :raises Unavailable: when no node reports the chain's head.
         """
         halted = await self._halted(network, address)
         _require_same(halted, halts)

@@ -18,7 +18,7 @@ class ShowBalances:
         return sorted(found, key=lambda cover: (cover.network, cover.token))
 
     async def unsettled(self) -> Sequence[Backlog]:
-        """Return the deposits whose swaps have no end yet, by source network."""
+        """Return the deposits of open swaps, by source network."""
         return await self._backlogs.unsettled()
 
     async def refunds(self) -> Sequence[Backlog]:

@@ -12,7 +12,7 @@ from swap_settler.operator.store.stops import PostgresStops
 
 
 class StopPayouts:
-    """Switch on and off, and tell what is on. What was signed before is still sent."""
+    """Order stops, lift them, and list them. What was signed before is still sent."""
 
     def __init__(self, stops: PostgresStops, *, networks: Collection[str]) -> None:
         self._stops = stops
@@ -30,7 +30,7 @@ class StopPayouts:
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
         """Return whether nothing is signed from now on; False: a round that hangs is not over yet.
 
-        Asked twice, the first counts.
+        If it is ordered twice, the first counts.
 
         :raises Refused: for a network that the catalogue does not name.
         """

@@ -1,4 +1,4 @@
-"""Says which orders wait until a second operator approves them, by what they put at stake."""
+"""Decides which orders wait for a second operator's approval, by their stake."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WeighOrders:
         return await self._of_balance(await self._stakes.claimable(id), base_units)
 
     async def of_fee(self, id: int, *, base_units: int) -> str | None:
-        """Return it for all that is owed: in parts, none of them might be above the amount."""
+        """Return it for the whole debt: parts of it might each be below the amount."""
         return await self._of_balance(await self._stakes.partner_fee(id), base_units)
 
     async def of_payment(self, id: UUID) -> str | None:

@@ -37,7 +37,7 @@ class Chain:
     def of(
         cls, network: Network, urls: tuple[str, ...], key: Key, session: aiohttp.ClientSession
     ) -> Chain:
-        # A payout asks for its trial, the fees and who runs code at once.
+        # A payout requests its simulation, the fees and the recipients' code at once.
         rpc = open_rpc(network, urls, session, coalesces_requests=True)
         sender = EvmSender(rpc, chain_id=network.chain_id, key=key)
         proofs = open_reader(network, open_rpc(network, urls, session), needs_two=True)
@@ -70,7 +70,7 @@ async def check_contracts(rpc: Rpc, network: Network, operator: str) -> Sequence
 
 
 def roles_of(network: Network, operator: str) -> ContractRoles:
-    """Return what the catalogue says about who governs the contracts of a network."""
+    """Return the owners and roles of a network's contracts in the catalogue."""
     contracts, owners = network.contracts, network.contracts.owners
 
     def governed(name: str, address: str | None, owner: str | None) -> GovernedContract | None:
@@ -115,7 +115,7 @@ def open_rpc(
     *,
     coalesces_requests: bool = False,
 ) -> Rpc:
-    """Return what asks a network's nodes: the private ones, where some are set."""
+    """Return the client of a network's nodes: the private ones, where some are set."""
     return Rpc.to_urls(
         network.name,
         urls or network.public_nodes,

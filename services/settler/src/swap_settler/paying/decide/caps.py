@@ -1,4 +1,5 @@
-"""How much may leave in a while, and whose turn it is. Pure: the lane has locked and read the caps.
+"""How much may leave in a time span, and which payment is next. Pure: the lane has locked and read
+the caps.
 
 A payment leaves when every cap that it falls under has room for it. One that a cap refuses waits in
 that cap's queue, the oldest first, and no later one under the same cap goes before it. One that is
@@ -26,7 +27,7 @@ class Cap:
     id: int
     units: int | None  # None: it was lifted
     spent: int  # in the span that ends now
-    queue_head: QueuePosition | None  # the oldest that waits for it and is not asked about now
+    queue_head: QueuePosition | None  # the oldest in its queue, without the present payments
 
     def fits(self, amount: int | None, spent_now: int) -> bool:
         if self.units is None:
@@ -43,7 +44,7 @@ class CapRequest:
 
     intent_id: UUID
     created_at: datetime
-    amounts: Mapping[int, int | None]  # None: nothing says what it is worth
+    amounts: Mapping[int, int | None]  # None: it has no price
     has_pass: bool
 
     @property
@@ -128,7 +129,7 @@ def beyond_limit(
 
 
 def queue_length(payments: Sequence[Payment]) -> int:
-    """Count what waits for its turn, as far as it is looked at; the too large wait beside it."""
+    """Count the loaded payments of each queue; those above the whole cap wait beside it."""
     return sum(payment.is_queued and not payment.is_too_large for payment in payments)
 
 

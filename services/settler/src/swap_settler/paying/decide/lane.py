@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 BATCH_BASE_GAS: Final = 60_000  # intrinsic cost, roles, the guard against re-entering
-# About twice what evm/gas.json measures: what a wallet with code may take to know its signature.
+# About twice what evm/gas.json measures: what a wallet with code may need to verify its signature.
 RELAY_GAS: Final = 350_000
 NO_OP_GAS: Final = 21_000  # a plain transfer
 LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
@@ -26,7 +26,7 @@ MARGIN_PERCENT: Final = 30  # on what a call was seen to take: the state may cha
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """The Treasury's arguments for one intent, and what the lane knows of it."""
+    """The Treasury's arguments for one intent, and the lane's state of it."""
 
     intent_id: UUID
     swap_id: UUID | None
@@ -38,11 +38,11 @@ class Payment:
     goes_alone: bool
     payer: str | None = None  # of a gasless deposit: who signed
     call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call, `to_address`
-    sweep_of: int | None = None  # of a sweep: the number of the swap whose address is emptied
+    sweep_of: int | None = None  # of a sweep: the number of the swap with the address
     created_at: datetime = LONG_AGO
     is_queued: bool = False  # it waits for the Treasury's own limit
     recipient_reverts: int = 0  # payments to it that reverted when they were mined, in a day
-    is_too_large: bool = False  # there, when it was looked at last: for all that it would ever pay
+    is_too_large: bool = False  # there, when it was last read: for the whole limit
 
     @property
     def is_relay(self) -> bool:
@@ -57,8 +57,8 @@ Group = tuple[Payment, ...]
 class Slot:
     """A nonce that was handed out, with the payments it carries.
 
-    No live payment is left on it when every one was taken back before anything was signed: then
-    it is filled with a no-op, or every later nonce would wait for it.
+    It has no live payment left when every one was put back before a signature. Then it is filled
+    with a no-op, because every later nonce waits for it.
     """
 
     nonce: int
@@ -136,7 +136,7 @@ def group_payments(
     """Share the payments out over at most `slots_max` calls, the longest waiting first.
 
     Payments of one token are neighbours, because the Treasury charges its outflow limit once for
-    neighbours. One that must go alone takes a slot of its own.
+    neighbours. One that must be sent alone takes a separate slot.
     """
     alone = ((payment,) for payment in payments if payment.goes_alone)
     together = [payment for payment in payments if not payment.goes_alone]

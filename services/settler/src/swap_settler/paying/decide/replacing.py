@@ -44,7 +44,7 @@ class Act(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a transaction may wait before more is offered, and before it is given up."""
+    """How long a transaction may wait before it is replaced, and before it is abandoned."""
 
     replace_after: timedelta
     dwell: timedelta

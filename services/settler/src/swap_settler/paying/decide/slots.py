@@ -40,7 +40,7 @@ def swaps_by_transaction(attempts: Sequence[Attempt]) -> Mapping[str, frozenset[
 
 
 def fitting(attempts: Sequence[Attempt], slots: Sequence[Slot]) -> Sequence[Attempt]:
-    """Return the attempts whose slot carries exactly what they were signed for."""
+    """Return the attempts with a slot that contains exactly what they were signed for."""
     carried = {slot.nonce: frozenset(p.intent_id for p in slot.payments) for slot in slots}
     return [a for a in attempts if carried.get(a.transaction.nonce) == a.intents]
 
@@ -63,7 +63,7 @@ class ClosedSlot:
     is_cancel: bool
     receipt: Receipt
     quorum: ReceiptQuorum | None = None  # of what paid nothing
-    is_external: bool = False  # an external transaction, no attempt of ours
+    is_external: bool = False  # an external transaction, none of the lane's attempts
 
     @property
     def paid_nothing(self) -> bool:

@@ -67,10 +67,10 @@ RECOVERING: Final = sql("SELECT EXISTS (SELECT FROM recovery WHERE ended_at IS N
 
 @dataclass(frozen=True, slots=True)
 class Unfenced:
-    """A signer of which forgotten transactions may still be mined."""
+    """A signer with forgotten transactions that may still be mined."""
 
     recovery_id: int
-    end_nonce: int | None  # up to where its nonces have to be consumed; None: the chain is asked
+    end_nonce: int | None  # up to where its nonces must be consumed; None: read it from the chain
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ EXISTS (SELECT FROM source_stop WHERE lifted_at IS NULL)
             ON held.network = came.source_network AND held.lifted_at IS NULL
         WHERE came.id = intent.swap_id)
 """
-# What rests on a network that is halted: on a deposit there, or, what goes back, on the proof that
-# a payment that was tried there is dead.
+# Payments that depend on a halted network: on a deposit there, or, for a refund, on the proof that
+# a payment there is dead.
 _HALTED: Final = """
 EXISTS (SELECT FROM chain_watcher.halted_network)
     AND EXISTS (SELECT FROM swap AS came JOIN chain_watcher.halted_network AS halt
@@ -82,8 +82,8 @@ WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT {SOURCE_STOP
         WHERE deposit.swap_id = intent.swap_id AND parked.state IN ('parked', 'releasing'))
 ORDER BY id FOR UPDATE
 """)
-# Not before the database was compared with the chain: a signer that a volume which was put back has
-# forgotten would look as one that is new.
+# Not before the database was compared with the chain. A signer that a restored volume lacks would
+# look like a new one.
 ADD_SIGNER: Final = sql("""
 INSERT INTO signer (network, address, next_nonce) SELECT :network, :signer, :nonce
 WHERE NOT EXISTS (SELECT FROM recovery_hold AS hold
@@ -104,8 +104,9 @@ NEXT_NONCE: Final = sql(f"""
 SELECT next_nonce FROM signer WHERE (network, address) = (:network, :signer) AND {_MAY_SIGN}
 """)
 # A chain that lost its newest blocks has the old ones still, and a Treasury that replaced another
-# on purpose has the new ones. Among what a signer's first and last slots carried, so that no
-# history makes it slow; so much that neither what is out nor sweeps hide the payments.
+# on purpose has the new ones. Among the payments of a signer's first and last slots, so that a long
+# history does not make it slow. They are enough that neither open payments nor sweeps hide final
+# payments.
 OLDEST_AND_NEWEST_PAID: Final = sql("""
 SELECT made.paid_id FROM signer
 CROSS JOIN LATERAL (
@@ -126,7 +127,7 @@ CROSS JOIN LATERAL (
      ORDER BY last.nonce DESC LIMIT 6)) AS made
 WHERE signer.network = :network
 """)
-# A further reason is kept beside the first: whoever lifts the halt answers for them all.
+# A further reason is stored beside the first: one order lifts the halt for all of them.
 _HALT: Final = f"""
 UPDATE signer SET halted_at = coalesce(halted_at, now()),
     halted_reason = concat_ws('; ', halted_reason, CAST(:reason AS text))
@@ -135,7 +136,7 @@ WHERE (network, address) = (:network, :signer) AND (halted_reason IS NULL
     AND length(halted_reason) < {HALT_REASONS_MAX})
 """
 HALT_SIGNER: Final = sql(_HALT)
-# A person may have named what used them since it was looked.
+# An operator may have named the external transactions since they were loaded.
 HALT_FOR: Final = sql(f"""
 {_HALT} AND EXISTS (SELECT FROM nonce_slot AS slot
     WHERE (slot.network, slot.signer) = (:network, :signer)
@@ -180,8 +181,8 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
             = (slot.network, slot.signer, slot.nonce))
 ORDER BY slot.nonce, intent.token, intent.id
 """)
-# A payment that is held and was not signed leaves its slot for a no-op: later nonces do not wait
-# for the end of the hold. Not carried any more, it can get another slot.
+# A held payment without a signature leaves its slot for a no-op, so that later nonces do not wait
+# for the hold. Not carried any more, it can get another slot.
 PUT_BACK_HELD: Final = sql(f"""
 WITH carried AS MATERIALIZED (
     SELECT of_slot.place, of_slot.intent_id FROM nonce_slot AS slot CROSS JOIN LATERAL (
@@ -235,8 +236,8 @@ UPDATE attempt SET first_sent_at = coalesce(first_sent_at, now() - new.sent_ago)
 FROM unnest(CAST(:hash AS text[]), CAST(:sent_ago AS interval[])) AS new(hash, sent_ago)
 WHERE attempt.transaction_hash = new.hash
 """)
-# Here and below: what an intent has to be is asked of those that are looked up. Asked with the id,
-# an index of what is alive might be read whole, and compared.
+# Here and below: an intent's state is compared after its lookup by id. In one condition, PostgreSQL
+# might scan a whole index of live intents.
 INTENTS_OF: Final = sql("""
 SELECT intent.id, intent.swap_id FROM (
     SELECT network, signer, nonce FROM attempt
@@ -374,7 +375,7 @@ WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT EXISTS (
     WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL)
 ORDER BY id FOR UPDATE
 """)
-# Those also that have a nonce and no bytes: whoever ends them leaves a slot for a no-op.
+# Including those with a nonce and without bytes: ending them leaves a slot for a no-op.
 UNSIGNED_FAILURES: Final = sql(f"""
 SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('reserved', 'assigned') AND NOT EXISTS (
@@ -388,7 +389,7 @@ SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('assigned', 'broadcast')
 ORDER BY id FOR UPDATE
 """)
-# A payment that failed waits for its next try, in a slot of its own.
+# A failed payment waits for its retry, in a separate slot.
 POSTPONE: Final = sql("""
 WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:id AS uuid[])))
 UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
@@ -403,7 +404,7 @@ WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:ids AS uuid[
 UPDATE intent SET due_at = now() + :pause
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)
-# Its only writer is the lane that asks.
+# Its only writer is the lane that reads it.
 SIGNER_BALANCE: Final = sql("""
 SELECT coalesce(sum(balance), 0) FROM account
 WHERE kind = 'custody' AND (network, address, token) = (:network, :address, :token)

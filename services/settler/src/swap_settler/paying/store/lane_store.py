@@ -27,8 +27,8 @@ from swap_settler.paying.store.outflow import admit_payments, queue_for_outflow,
 
 LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
 
-# Beside the oldest and the newest, whose slots may carry sweeps alone. By ids, which are hashes:
-# the first of them are as good as any, and an index has them in order.
+# Beside the oldest and the newest, which may contain only sweeps. By ids, which are hashes: the
+# first of them are as good as any, and an index has them in order.
 FIRST_PAID: Final = sql("""
 SELECT paid_id FROM intent
 WHERE network = :network AND state <> 'dead' AND state = 'confirmed' AND paid_id IS NOT NULL
@@ -129,7 +129,7 @@ class PostgresLaneStore:
     async def due(self, *, limit: int) -> Due:
         """Return the payments that are due, the longest waiting first.
 
-        Of those that stand in line, only what may have its turn.
+        Of the queued payments, only those that may be next.
         """
         async with reading(self._engine) as connection:
             of_network = {"network": self._lane.network}
@@ -170,8 +170,8 @@ class PostgresLaneStore:
     ) -> Sequence[Slot]:
         """Hand out one nonce per group, in order; nothing for a signer that is halted, or stopped.
 
-        A payment that was taken back meanwhile is left out of its group, and so is one that a cap
-        has no room for: it stands in line. Of what was signed already, what fits is stored.
+        A payment that was put back meanwhile is left out of its group. So is one that a cap does
+        not allow: it is queued. Of what was signed already, what fits is stored.
 
         :raises LeaseLost: when another lane has taken over.
         """
@@ -233,7 +233,7 @@ class PostgresLaneStore:
             return bool(await connection.scalar(statements.HAS_UNSIGNED, self._values()))
 
     async def store_attempts(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
-        """Store the attempts whose slot still carries exactly what they were signed for.
+        """Store the attempts with a slot that still contains exactly what they were signed for.
 
         None for a signer that is halted, or stopped.
 
@@ -263,8 +263,8 @@ class PostgresLaneStore:
             connection.post(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
 
     async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
-        """Return what is signed and in no block that was reported: the slot of the lowest nonce,
-        and every later one that carries a payment for a deposit that a reorg took.
+        """Return signed slots that are in no reported block. They are the one with the lowest
+        nonce, and later ones with a payment for a deposit that a reorg removed.
         """
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.OPEN_SIGNED, self._values(lowest=lowest))
@@ -342,7 +342,7 @@ class PostgresLaneStore:
             return bool(await connection.scalar(statements.HALTED, values))
 
     async def ledger_passed(self) -> int | None:
-        """Return the last block of which the ledger has everything, and remember it.
+        """Return the last block that the ledger has completely, and store it.
 
         None while a message of the watcher up to its last final block is not processed.
         """
@@ -355,7 +355,7 @@ class PostgresLaneStore:
         return None if number is None else int(number)
 
     async def signer_balance(self, token: str) -> int:
-        """Return what the ledger says that this lane's signer holds."""
+        """Return the balance of this lane's signer in the ledger."""
         async with reading(self._engine) as connection:
             values = {
                 "network": self._lane.network,

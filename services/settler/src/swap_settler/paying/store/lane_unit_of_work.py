@@ -65,7 +65,7 @@ class PostgresLaneWork(PostgresWork):
         return {row.id: row.failures for row in rows}
 
     async def failures_of_dead(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        """Return how often each failed, of those whose slot was just proven dead."""
+        """Return how often each failed, of those with a slot that was just proven dead."""
         values = {"ids": list(intent_ids)}
         rows = await self._connection.execute(statements.DEAD_FAILURES, values)
         return {row.id: row.failures for row in rows}
@@ -81,7 +81,7 @@ class PostgresLaneWork(PostgresWork):
     async def postpone(
         self, failures: Mapping[UUID, int], pauses: Mapping[UUID, timedelta]
     ) -> None:
-        """Let payments wait for their next try, in a slot of their own."""
+        """Let payments wait for their retry, in a separate slot."""
         rows = [
             {"id": id, "failures": failed, "pause": pauses[id]} for id, failed in failures.items()
         ]

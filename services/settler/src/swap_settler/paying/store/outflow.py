@@ -20,7 +20,7 @@ class OutflowDecision:
     """Which payments leave, at which moment, and what is to be kept about it."""
 
     leave: frozenset[UUID]
-    at: datetime | None = None  # None: no cap was asked
+    at: datetime | None = None  # None: no cap was checked
     requests: Mapping[UUID, CapRequest] = field(default_factory=dict)
     admission: Admission = field(default_factory=Admission)
 

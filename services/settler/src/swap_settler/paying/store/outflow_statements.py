@@ -10,7 +10,7 @@ TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case tha
 # A payment that waits is found by its line; this is only how late one is that fell out of it.
 FALLEN_OUT: Final = "interval '10 minutes'"
 
-# After the payments, before the signer. Whoever counts under a cap holds it.
+# After the payments, before the signer. Counting under a cap locks it.
 LOCK_CAPS: Final = sql("""
 SELECT id AS cap_id, token, app_id, units FROM outflow_cap
 WHERE network = :network ORDER BY id FOR UPDATE
@@ -24,7 +24,7 @@ FROM intent LEFT JOIN swap ON swap.id = intent.swap_id
 WHERE intent.id = ANY(CAST(:ids AS uuid[]))
     AND intent.kind IN ('output', 'refuel', 'refund', 'claim', 'partner_fee')
 """)
-# What may not be paid for now stands in line, and holds up nobody behind it.
+# Payments that must not be made now stay queued, and do not delay later ones.
 USED: Final = sql(f"""
 SELECT cap.id AS cap_id, used.spent, line.created_at, line.intent_id
 FROM outflow_cap AS cap
@@ -94,8 +94,8 @@ PUT_OFF: Final = sql(f"""
 UPDATE intent SET due_at = now() + {FALLEN_OUT}
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)
-# The oldest of each line that its cap has room for, those that an operator let through, and the
-# oldest that the Treasury refused: what it would pay now only a chain knows. What it would never
+# The oldest of each queue that its cap allows, and those that an operator let pass. Also the oldest
+# that the Treasury refused, because only the chain has its present allowance. What it would never
 # pay has no place among those; the smallest of it is tried, for that would be the first to fit.
 HEADS: Final = sql(f"""
 WITH RECURSIVE of_network AS (

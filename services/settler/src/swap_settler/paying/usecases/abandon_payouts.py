@@ -34,7 +34,7 @@ PAID_EXTERNALLY: Final = "the chain has paid what the ledger has not"
 class AbandonPayouts:
     """Count a failure against intents that no attempt can pay any more; retry or end each.
 
-    Only for intents without a committed attempt, or whose every slot is proven dead.
+    Only for intents without a committed attempt, or with every slot proven dead.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class AbandonPayouts:
         observe_changes.changed(changes)
 
     async def reject(self, intents: Owners, *, epoch: int) -> None:
-        """End unsent intents whose recipients must not be paid.
+        """End unsent intents with recipients that must not be paid.
 
         :raises LeaseLost: when another lane has taken over.
         """
@@ -107,7 +107,7 @@ class AbandonPayouts:
 
         :param owners: of the intents, locked.
         :param externally_paid: made by another transaction: neither retried nor abandoned.
-        :param failed_nonces: the nonces whose transactions failed in a block.
+        :param failed_nonces: the nonces of transactions that failed in a block.
         """
         failures = dict(await work.failures_of_dead(list(intents)))
         because = dict.fromkeys(intents, "no transaction of its slot paid it")

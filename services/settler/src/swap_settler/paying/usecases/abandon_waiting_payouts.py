@@ -62,5 +62,5 @@ class AbandonWaitingPayouts:
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
             )
         observe_changes.changed(batch_state.changes)
-        # What was signed meanwhile is not given up, and would be found at once again.
+        # A payment that was signed meanwhile is not abandoned, and would be found again at once.
         return len(batch_state.changes) == self._limit

@@ -71,7 +71,7 @@ class ApplyOutflowLimits:
         return excess
 
     async def queue_refused(self, payments: Sequence[Payment]) -> None:
-        """Let what the Treasury has refused for its limit stand in line."""
+        """Queue payments that the Treasury refused for its limit."""
         if payments:
             tokens = sorted({payment.token for payment in payments})
             await self._queue(payments, await self._capacities(tokens))

@@ -38,11 +38,11 @@ ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 class CloseSlots:
     """Account for one signer at a finalized block.
 
-    A slot whose transaction failed there, with no node reporting otherwise, proves its attempts
-    dead: its payments may be retried on another slot, or abandoned. A rise of the signer's balance
-    that no transaction explains is its owner's top-up. Where a recovery finds less than the
-    ledger, transactions that the restored ledger has forgotten spent it. While the network is
-    halted, its finality is unknown, and the round is skipped.
+    A failed transaction there, with no node reporting otherwise, proves the slot's attempts dead.
+    Its payments may be retried on another slot, or abandoned. A rise of the signer's balance that
+    no transaction explains is its owner's top-up. Where a recovery finds less than the ledger,
+    transactions that the restored ledger has forgotten spent it. While the network is halted, its
+    finality is unknown, and the round is skipped.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class CloseSlots:
         self._last_number = final.number
 
     async def _track_unexplained_nonces(self, nonces: Sequence[int]) -> None:
-        """Halt the signer when consumed nonces stay without exactly one receipt of ours.
+        """Halt the signer when consumed nonces stay without exactly one receipt of an attempt.
 
         Nodes lag or lie, or the key is used by another program.
         """

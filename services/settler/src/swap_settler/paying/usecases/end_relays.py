@@ -20,7 +20,7 @@ from swap_settler.model.swap import Intent, Swap
 from swap_settler.paying.decide.lane import Payment
 from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 
-# What the Paymaster says of a permit whose nonce another one of the signer has used meanwhile.
+# The Paymaster's error for a permit when another one of the signer has used its nonce.
 OVERTAKEN: Final = (
     selector("PermitNotUsed(address,address,uint256)"),
     selector("WrongAllowance(address,address,uint256,uint256)"),
@@ -74,7 +74,7 @@ class EndRelays:
         observe_changes.changed(batch_state.changes)
 
     async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:
-        """Return the relays whose signer does not hold the amount now."""
+        """Return the relays with a signer that does not hold the amount now."""
         held = {relay: Holding(relay.payer, relay.token) for relay in relays if relay.payer}
         if not held:
             return frozenset()

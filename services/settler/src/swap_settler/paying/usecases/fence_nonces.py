@@ -11,9 +11,9 @@ from swap_settler.paying.store.fences import Fence, PostgresFences
 class FenceNonces:
     """Hand out to nothing each nonce that a forgotten transaction may have, once per recovery.
 
-    The lane signs a no-op for each, as for every slot without a payment, and offers more for it
-    until a block has it, or what was forgotten. Payments of newer swaps get later nonces. What was
-    forgotten and mined beyond the fence moves it on.
+    The lane signs a no-op for each, as for every slot without a payment. It raises the fee until a
+    block has the no-op or the forgotten transaction. Payments of newer swaps get later nonces. What
+    was forgotten and mined beyond the fence moves it on.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a lane's transactions call: the Treasury, the factory for sweeps, nobody for a no-op."""
+"""What a lane's transactions call: the Treasury, the factory for sweeps, or nothing for a no-op."""
 
 from __future__ import annotations
 

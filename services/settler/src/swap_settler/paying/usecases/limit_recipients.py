@@ -16,7 +16,7 @@ PAUSE: Final = timedelta(seconds=5)
 
 
 class LimitRecipients:
-    """A recipient can tell a trial from a block, so that only what it did before says anything."""
+    """A recipient can distinguish a simulation from a block, so only its past behaviour counts."""
 
     def __init__(
         self, *, network: str, store: PostgresLaneStore, abandon_payouts: AbandonPayouts

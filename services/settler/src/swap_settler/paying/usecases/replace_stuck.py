@@ -16,7 +16,7 @@ from swap_settler.paying.usecases.mark_sent import MarkSent
 
 
 class ReplaceStuck:
-    """Look at the lowest nonce that is in no block, and at those whose payments must not be made.
+    """Check the lowest nonce that is in no block, and those with payments that must not be made.
 
     A replacement carries the slot's payments or nothing; its bytes are kept before they are sent.
     """

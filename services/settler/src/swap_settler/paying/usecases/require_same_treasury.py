@@ -11,9 +11,9 @@ from swap_settler.paying.usecases.spent_ids import find_spent_ids
 class RequireSameTreasury:
     """Ask the Treasury whether it has paid what the ledger has as paid.
 
-    A Treasury that was deployed anew has forgotten which ids it has paid: it would pay each of them
-    once more. A chain that lost its newest blocks still has older payments. One node that denies
-    them is not believed: where two providers are configured, both have to.
+    A newly deployed Treasury has no record of paid ids: it would pay each of them once more. A
+    chain that lost its newest blocks still has older payments. One node that denies them is not
+    enough: where two providers are configured, both must deny them.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class RequireSameTreasury:
         try:
             has_paid = bool(await find_spent_ids(self._proofs, self._treasury, ids))
         except NodesDiffer:
-            return  # one of them has such payments: a Treasury that was deployed anew has none
+            return  # one of them has such payments: a newly deployed Treasury has none
         if not has_paid:
             raise ChainMismatch(
                 self._chain.network,

@@ -1,10 +1,10 @@
 """The sender lane: from a reserved intent to bytes that every node has.
 
-Sign, then take the nonces and store the bytes in one transaction, then broadcast: a crash before
-the transaction leaves nothing, one after it the same nonces and the same bytes to the next run.
-A slot that carries other payments, or another nonce, than were signed for is signed again and
-stored by a second transaction. A crash between the two leaves a slot without bytes, which the next
-run fills.
+Sign, then take the nonces and store the bytes in one transaction, then broadcast. A crash before
+the transaction leaves nothing. A crash after it leaves the same nonces and bytes to the next run. A
+slot that carries other payments, or another nonce, than were signed for is signed again and stored
+by a second transaction. A crash between the two leaves a slot without bytes, which the next run
+fills.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256
 NOT_NOW: Final = {
     selector("EnforcedPause()"): "treasury paused",
     selector("NotOperator(address)"): "signer is no operator",
-    # The chain knows a payment that the ledger does not: the signer halts as well.
+    # The chain has a payment that the ledger lacks: the signer halts as well.
     ALREADY_PAID: "intent already paid on chain",
 }
 QUEUE_PAUSE: Final = timedelta(seconds=5)
@@ -50,13 +50,13 @@ class Simulation(NamedTuple):
 
     good: list[Group]
     bad: list[tuple[Group, Simulated]]
-    allowances: Mapping[str, Simulated]  # what it says that it would pay, by token
+    allowances: Mapping[str, Simulated]  # the amount that it would pay now, by token
 
 
 class PendingChecks(NamedTuple):
     """What is found out while the payments are tried."""
 
-    clear: Awaitable[Sequence[Payment]]  # those whose recipients may be paid
+    clear: Awaitable[Sequence[Payment]]  # those with recipients that may be paid
     with_code: Awaitable[Collection[str]]  # the recipients that run code
 
 
@@ -124,7 +124,7 @@ class SendPayouts:
         """Return what may be sent now: signed, and stored."""
         due = await self._store.due(limit=self._slots_max * self._payments_max)
         if due.next_nonce is None:
-            return ()  # the chain may know what the ledger does not: nothing is given up either
+            return ()  # the chain may have unknown payments: none is abandoned
         if self._has_unsigned_slots:
             unsigned = await self._store.unsigned_slots(epoch=epoch)
             if unsigned.payable:
@@ -148,7 +148,7 @@ class SendPayouts:
                 return ()
             return await self._assigned(payable[:free], due.next_nonce, await fees, epoch)
         except ChainError:
-            await screening  # who must not be paid is given up also while no node answers
+            await screening  # blocked recipients need no node's answer
             raise
         finally:
             fees.cancel()
@@ -166,7 +166,7 @@ class SendPayouts:
     ) -> Sequence[Attempt]:
         """Take nonces for the groups, with bytes that were signed for the nonces to be expected.
 
-        What is not carried as it was signed is signed for anew; those bytes never leave.
+        Slots that differ from what was signed are signed again; the first bytes are never sent.
         """
         expected = enumerate(groups, start=next_nonce)
         signed = [await self._signed(Slot(nonce, group), fees) for nonce, group in expected]
@@ -178,7 +178,7 @@ class SendPayouts:
         nonces = {attempt.transaction.nonce for attempt in stored}
         others = [slot for slot in slots if slot.nonce not in nonces]
         other_attempts = await self._sign_and_store(others, fees, epoch) if others else ()
-        # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
+        # A slot with payments that were put back meanwhile is checked again: it needs a no-op.
         self._has_unsigned_slots = had_some or len(other_attempts) < len(others)
         return [*stored, *other_attempts]
 
@@ -213,9 +213,9 @@ class SendPayouts:
         return group_payments(payments, slots_max=free, payments_max=self._payments_max)
 
     async def _still_clear(self, slots: Sequence[Slot], epoch: int) -> Sequence[Slot]:
-        """Ask again about whom slots without bytes pay: it may be long since they were handed out.
+        """Screen recipients of slots without bytes again: their allocation may be long ago.
 
-        A slot of somebody who must not be paid comes back without him, for a no-op.
+        A slot of a blocked recipient is returned without its payment, for a no-op.
         """
         payments = [payment for slot in slots for payment in slot.payments]
         clear = {p.intent_id for p in await self._screen(payments, epoch=epoch)}
@@ -229,7 +229,7 @@ class SendPayouts:
     ) -> Sequence[Payment]:
         """Leave out what waits for the Treasury: it would take the slots of what may leave.
 
-        Nobody stands in its line who must not be paid.
+        No blocked recipient is in its queue.
         """
         tokens = sorted({p.token for p in waiting if p.is_queued})
         if not tokens:
@@ -245,7 +245,7 @@ class SendPayouts:
         free = self._slots_max - in_flight
         if free > 0:
             return free
-        # What reverted is mined too, though no log of it was heard.
+        # A reverted one is mined too, although it has no log.
         head = await self._chain.head()
         mined = await self._chain.nonce(self._sender.address, at=head)
         return self._slots_max - await self._store.in_flight(first=mined)
@@ -260,7 +260,7 @@ class SendPayouts:
     ) -> Sequence[Payment]:
         """Send native money to an address with code alone: it could use up the gas of a batch.
 
-        Likewise what goes to a recipient whose payments reverted before, code or not.
+        Likewise payments to a recipient with earlier reverts, with code or not.
         """
         return [
             replace(p, goes_alone=True)
@@ -361,5 +361,5 @@ class SendPayouts:
 
 
 def _refusal_text(refusal: Simulated) -> str:
-    """Return a node's words with the contract's own, as far as somebody may want to read them."""
+    """Return a node's error text with the contract's own, cut to a readable length."""
     return f"{refusal.text} 0x{refusal.data[:REFUSAL_BYTES_MAX].hex()}".strip()

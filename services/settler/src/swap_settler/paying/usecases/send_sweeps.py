@@ -1,7 +1,7 @@
 """The sender lane's second work: deposit addresses are emptied, many with one transaction.
 
-Slot, sign, store, broadcast: each step commits before the next begins. A sweep pays nobody: whoever
-sends it, and however often, what is at the addresses goes to the Treasury once.
+Slot, sign, store, broadcast: each step commits before the next begins. A sweep pays only the
+Treasury: by any sender and any number of times, each balance moves there once.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class SendSweeps:
         return [sweep for sweep in waiting if sweep.intent_id not in refused][:1]
 
     async def _refused(self, groups: Sequence[Sequence[WaitingSweep]]) -> set[object]:
-        """Return the intents of the groups that would revert, or that nobody could try."""
+        """Return the intents of the groups that would revert, or that could not be simulated."""
         answers = await self._chain.simulate(
             [self._call(group) for group in groups], sender=self._sender.address
         )

@@ -1,4 +1,4 @@
-"""What the Treasury holds at a finalized block, kept beside what the ledger says of it."""
+"""The Treasury's balance at a finalized block, stored beside the ledger's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swap_settler.paying.store.lane_unit_of_work import PostgresLaneUnitOfWork
 class SnapshotTreasury:
     """Snapshot every token of the Treasury at the last block that the ledger has passed.
 
-    Nothing is booked: a difference is for the invariants to show and for a person to explain.
+    Nothing is booked: the invariants show a difference, and an operator investigates it.
     """
 
     def __init__(

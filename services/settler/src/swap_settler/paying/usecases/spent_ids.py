@@ -19,7 +19,7 @@ CALLS_AT_ONCE: Final = 200
 async def find_spent_ids(
     chain: ChainReader, treasury: str, ids: Iterable[int], *, at: Block | None = None
 ) -> frozenset[int]:
-    """Return the ids that the Treasury has paid, whoever was paid.
+    """Return the ids that the Treasury has paid, to any recipient.
 
     :param at: the state of this block; None for the newest.
     :raises Unavailable: when a node does not answer for one of them.

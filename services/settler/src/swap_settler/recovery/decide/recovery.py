@@ -1,8 +1,8 @@
 """Whether the database is the one that this service wrote last.
 
-Pure. A restored database has forgotten payments. A forgotten output and a refund have different
-ids at their Treasuries, so that no contract refuses the second of them: older payments are held
-until it is proven which of them were made.
+Pure. A restored database has forgotten payments. A forgotten output and a refund have different ids
+at their Treasuries, so no contract refuses the second of them. Older payments are held until it is
+proven which of them were made.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """What tells one life of the database from another."""
+    """What distinguishes one incarnation of the database from another."""
 
     system_identifier: int
     timeline: int
@@ -69,7 +69,7 @@ class Incarnation:
 
 
 class Start(StrEnum):
-    """What the newest registered incarnation and the server's tell about a start."""
+    """What the newest registered incarnation and the server's show about a start."""
 
     SAME = "same"
     FIRST = "first"  # of an empty database
@@ -137,9 +137,9 @@ class NetworkProof:
     """Whether the ledger has all that a chain had when the recovery began."""
 
     network: str
-    head: int | None  # of the chain; None: no node was asked successfully yet
-    # The last block of which the ledger has everything; None: it is behind the watcher, or what is
-    # final there is in doubt.
+    head: int | None  # of the chain; None: no node has answered yet
+    # The last block that the ledger has completely; None: it is behind the watcher, or finality is
+    # in doubt.
     read: int | None
 
     @property
@@ -158,11 +158,11 @@ class SignerProof:
     open_nonces: int
     is_far_enough: bool  # past what was found to be forgotten
     final_number: int | None  # the block at which the last of them was found consumed
-    is_opened: bool = True  # the ledger knows it
+    is_opened: bool = True  # the ledger has it
 
     @classmethod
     def unopened(cls, network: str, address: str) -> SignerProof:
-        """Return what is proven of a signer that the ledger does not know: nothing."""
+        """Return what is proven of a signer that the ledger lacks: nothing."""
         return cls(
             network=network,
             address=address,
@@ -182,7 +182,7 @@ class SignerProof:
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """What of a recovery is proven before the ids of payments are asked for."""
+    """What is proven of a recovery before the ids of payments are queried."""
 
     networks: tuple[NetworkProof, ...]
     signers: tuple[SignerProof, ...]
@@ -207,7 +207,7 @@ Asset = tuple[str, str]  # network, token
 
 @dataclass(frozen=True, slots=True)
 class HeldSwap:
-    """An older swap, as far as its payments have ids."""
+    """An older swap with the ids of its payments."""
 
     id: UUID
     source: Asset
@@ -244,7 +244,7 @@ class RetainedHold:
 
 @dataclass(frozen=True, slots=True)
 class UnexplainedPayment:
-    """What a Treasury paid and no attempt of ours explains."""
+    """A payment by a Treasury that no attempt explains."""
 
     network: str
     paid_id: int
@@ -256,7 +256,7 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A payment of a swap that the ledger still knows, and calls unpaid."""
+    """A payment of a swap that the ledger has, and has as unpaid."""
 
     swap_id: UUID | None
     kind: str  # UNKNOWN: of no swap or deposit that is known

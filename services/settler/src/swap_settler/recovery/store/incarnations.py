@@ -11,7 +11,7 @@ from swap_runtime.postgres.sql import Row, sql
 from swap_settler.model.store import holds
 from swap_settler.recovery.decide.recovery import Incarnation, KnownNonce, Registered
 
-# Another restore forgets what the open recovery has proven.
+# Another restore discards the proofs of the open recovery.
 SUPERSEDE: Final = sql("""
 UPDATE recovery SET ended_at = now(), ended_by = 'settler', ended_because = 'another one began'
 WHERE ended_at IS NULL
@@ -124,7 +124,7 @@ class PostgresIncarnations:
         return True
 
     async def _is_next(self, connection: Transaction, seen: Registered) -> bool:
-        """Whether nobody registered since, and the server is still the one that was looked at."""
+        """Whether there is no newer registration, and the server is still the same."""
         await connection.execute(LOCK)
         now = (await connection.execute(NOW)).one()
         return await self._is_newest(connection, seen) and _to_incarnation(now) == seen.now

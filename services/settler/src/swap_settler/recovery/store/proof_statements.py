@@ -18,8 +18,8 @@ SET evidence = excluded.evidence, number = excluded.number
 """)
 # What is final there changed: nothing is concluded from it.
 HALTED: Final = sql("SELECT network FROM chain_watcher.halted_network")
-# Fenced is a signer when each nonce that a forgotten transaction may have is consumed for good: up
-# to `beyond` further than the last one that something else than our own consumed.
+# A signer is fenced when each nonce that a forgotten transaction may have is consumed in a final
+# block. These are `beyond` nonces after the last one that an external transaction consumed.
 SIGNERS: Final = sql(f"""
 SELECT signer.network, signer.address, halted_reason IS NOT NULL AS is_halted, fence.end_nonce,
        slots.open, last.final_number,
@@ -128,7 +128,7 @@ RELEASE: Final = sql("""
 UPDATE retained_hold SET released_at = now(), released_by = :by, released_because = :reason
 WHERE id = :id AND released_at IS NULL AND paid_id IS NULL
 """)
-# An operator told what an id was spent on: nothing is in doubt about it any more.
+# An operator has reconciled this id: it is no longer in doubt.
 RELEASE_EXPLAINED: Final = sql("""
 UPDATE retained_hold SET released_at = now(), released_by = :by, released_because = :reason
 FROM unnest(CAST(:network AS text[]), CAST(:paid_id AS numeric[])) AS told(network, paid_id)

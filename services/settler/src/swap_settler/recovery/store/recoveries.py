@@ -73,7 +73,7 @@ class PostgresRecoveries:
         self._engine = engine
 
     async def find(self) -> Recovery | None:
-        """Return the open one, or the last that has ended. Asked every second."""
+        """Return the open one, or the last that has ended. Queried every second."""
         async with reading(self._engine) as connection:
             row = (await connection.execute(SHOWN)).one_or_none()
         return row and Recovery(

@@ -27,10 +27,10 @@ BY: Final = "settler"
 class ProveRecovery:
     """Three proofs, in this order.
 
-    Each network is read to the head that it had when the recovery began, and each signer's nonces
-    are closed: nothing forgotten can appear any more. Then each payment of each older swap is asked
-    for at its Treasury, at a final block. What is paid there and not here stays held; the rest is
-    released. Nothing but the end is written, so that a crash repeats questions and no more.
+    Each network is read to the head at the beginning of the recovery, and each signer's nonces are
+    closed. After that no forgotten transaction can appear. Then each payment of each older swap is
+    queried at its Treasury, at a final block. What is paid there and not here stays held; the rest
+    is released. Nothing but the end is written, so that a crash repeats questions and no more.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ProveRecovery:
         return self._with_unopened(proofs)
 
     def _with_unopened(self, proofs: Proofs) -> Proofs:
-        """Add signers that the ledger does not know: a restore has forgotten them, or they are new.
+        """Add signers that the ledger lacks: a restore has removed them, or they are new.
 
         Their lanes open them, and fence their nonces as any other signer's.
         """
@@ -134,7 +134,7 @@ class ProveRecovery:
         return proofs
 
     async def _heads(self, networks: Sequence[str]) -> Mapping[str, int]:
-        """Return the head of each network of which a node tells it."""
+        """Return the head of each network with a node that reports it."""
 
         async def head(network: str) -> int | None:
             try:

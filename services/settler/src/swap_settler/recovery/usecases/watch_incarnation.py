@@ -30,8 +30,8 @@ class WatchIncarnation:
     A restored copy begins a recovery. A server that was only restarted may run on a volume that was
     put back: its signers' nonces are compared with their chains first. So are those of signers that
     only the catalogue has: a volume from before their first payment has forgotten them altogether.
-    Where no two providers answer, what rests on that network stays held, and is compared by a later
-    round; a metric and the log say which networks those are.
+    Where fewer than two providers answer, payments that depend on that network stay held, and a
+    later round compares it. A metric and the log name those networks.
     """
 
     def __init__(

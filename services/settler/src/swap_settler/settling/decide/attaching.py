@@ -12,7 +12,7 @@ LIVE = (DepositState.SEEN, DepositState.CREDITED)
 
 
 class NotAttachable(Exception):
-    """A deposit cannot be attached to a swap now; the text says why."""
+    """A deposit cannot be attached to a swap now; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from swap_settler.settling.decide.refunds import released
 
 
 class NotReversible(Exception):
-    """A reorg took a deposit of which one part is paid for and another is not, or one that went
-    back to an owner whom no swap names: for a person.
+    """A reorg removed a partly paid deposit, or one that was returned to an owner without a swap:
+    an operator decides.
     """
 
 
@@ -90,7 +90,7 @@ def take(
 ) -> Changes:
     """Return what it changes that a deposit without a swap is proved to be this one's.
 
-    From then on it is as any deposit that came when that was said.
+    From then on it is treated as a deposit that arrived at the attachment.
     """
     own_deposit = replace(waiting, swap_id=swap.id, attached_at=since)
     updated_swap = swap.on(at)
@@ -121,7 +121,7 @@ def require_released(swap: Swap, deposit_id: UUID) -> None:
 def decide_unmatched(
     known: Deposit | None, fact: DepositFact, *, is_ours: bool, claim: Intent | None = None
 ) -> Changes:
-    """Return what a fact changes about a movement that no swap asks for.
+    """Return what a fact changes about an unsolicited movement.
 
     :param is_ours: whether it is a catalogue's token in our custody; else it is only recorded.
     :param claim: the live payment of it by an operator's order.

@@ -27,14 +27,14 @@ TOO_LONG: Final = "nothing could be signed for it in time"
 class Dwell:
     """What the settings say."""
 
-    payment: timedelta  # until a payment that waits, and one that is out, is given up
+    payment: timedelta  # until a waiting payment, and one in flight, is abandoned
     requote: timedelta  # without a price
 
     @property
     def bounds(self) -> Mapping[Status, timedelta]:
         """Return the longest time in each status; of the first, beyond the swap's deadline.
 
-        A payment may wait for so long, and then be out for so long, before it is given up.
+        A payment may wait for so long, and then be in flight for so long, before it is abandoned.
         """
         paid = 2 * self.payment + PROOF_GRACE
         return {

@@ -1,4 +1,4 @@
-"""What a deadline does. Pure: whether it has passed on the chain, the unit of work has asked."""
+"""What a deadline does. Pure: the unit of work has checked that it has passed on the chain."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
     """Expire a swap without a deposit; refund a partial deposit.
 
     A deposit that is seen and not final keeps a swap open after its deadline. So do a signature
-    that may still deposit, and a complete sum that is being requoted: both have deadlines of their
-    own. Where no sum was requested, no sum counts as complete.
+    that may still deposit, and a complete sum that is being requoted: both have separate deadlines.
+    Where no sum was requested, no sum counts as complete.
     """
     if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at:
         return NOTHING

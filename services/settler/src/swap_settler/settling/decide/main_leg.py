@@ -48,7 +48,7 @@ def unlock_quote(swap: Swap) -> Swap:
 
 
 def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> SettledStep:
-    """Pay a quote whose sum is credited; otherwise return the swap as it is.
+    """Pay a quote with a credited sum; otherwise return the swap unchanged.
 
     Another sum, or a late one, needs another quote first. While deposits that were seen on time
     reach the sum and are not all final, the swap waits for their finality.
@@ -59,7 +59,7 @@ def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Se
 
 
 def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> SettledStep:
-    """Pay the quoted output; return an excess on a leg of its own.
+    """Pay the quoted output; return an excess on a separate leg.
 
     An unaffordable refuel is refunded; it never blocks the output.
     """
@@ -88,7 +88,7 @@ def give_back(swap: Swap, reason: FailReason, at: datetime) -> SettledStep:
 
 
 def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> SettledStep:
-    """Put a part of a deposit that the swap does not use on a leg of its own."""
+    """Put the unused part of a deposit on a separate leg."""
     own = replace(deposit, returned_base_units=deposit.returned_base_units + base_units)
     entry = ledger.returned(swap, deposit, base_units)
     due = (deposit.id,) if swap.terms.refund_address is not None else ()
@@ -121,7 +121,7 @@ def reverse_credit(swap: Swap, deposit: Deposit, *, version: int) -> SettledStep
 
 
 def reopen(swap: Swap, at: datetime) -> Swap:
-    """Return a swap whose deposit a reorg removed to its first status."""
+    """Return a swap to its first status after a reorg removed its deposit."""
     waiting = replace(swap.with_trigger(Trigger.DEPOSIT_REVERTED), fail_reason=None)
     return with_time(unlock_quote(waiting), at)
 

@@ -1,4 +1,4 @@
-"""What happens to a payment on its way: sent, mined, final, taken by a reorg, or given up. Pure."""
+"""The steps of a payment: sent, mined, final, removed by a reorg, or abandoned. Pure."""
 
 from __future__ import annotations
 
@@ -179,8 +179,7 @@ def abandon_payment(
 ) -> Changes:
     """Return what it changes that the payment is proven dead and is not tried again.
 
-    :param fails_for: why nothing is sent back by itself: an operator says what becomes of the
-        money.
+    :param fails_for: why no refund starts automatically: an operator decides about the money.
     """
     intent = swap.intents.get(intent_id)
     if intent is None or intent.state in (IntentState.MINED, IntentState.CONFIRMED):
@@ -223,7 +222,7 @@ def _ended(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
 
 
 def _without(swap: Swap, dead: Intent, at: datetime) -> SettledStep:
-    """End a payment whose deposit a reorg removed meanwhile: nothing is owed for it."""
+    """End a payment after a reorg removed its deposit: nothing is owed for it."""
     leg, done = dead.deposit_id, SettledStep(swap)
     refuel = swap.refuel
     if leg is None and refuel is not None and refuel.charged_base_units:
@@ -290,7 +289,7 @@ def _after_the_end(swap: Swap | None, intent: Intent, payout: PayoutFact, at: da
 
 
 def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
-    """Return a payment that no block has, as far as we know now; None for one that a block has."""
+    """Return a payment that no known block has; None for one that a block has."""
     if payout.state is FactState.REVERTED:
         return _unmined(intent, payout)
     is_dead = intent.state is IntentState.RESERVED and not intent.has_open_attempt
@@ -323,7 +322,7 @@ def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
 
 
 def _unmined(intent: Intent, payout: PayoutFact) -> Intent:
-    """Return a payment whose block a reorg removed: its broadcast bytes may be mined again.
+    """Return a payment after a reorg removed its block: its broadcast bytes may be mined again.
 
     Where the lane has proven its attempts dead meanwhile, the payment is reserved again.
     """

@@ -1,9 +1,10 @@
-"""Some of the destination's own coin beside the output: a leg of its own. Pure.
+"""Some of the destination's native coin beside the output, on a separate leg. Pure.
 
 It is ordered once the output is in a block, and never before, so that it cannot hold the output up.
-A swap that has one completes when the output is final and the refuel has left; one that has not
-left some minutes later is claimable for the recipient, and the swap completes without it. One that
-the chain may know as paid already is not: it waits for a person, and the swap does not.
+A swap with a refuel completes when the output is final and the refuel was sent. A refuel that was
+not sent some minutes later is claimable for the recipient, and the swap completes without it. One
+that the chain may have as paid is not claimable: it waits for an operator, and the swap does not
+wait.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def claim(done: SettledStep) -> SettledStep:
 
 
 def forget(swap: Swap, dead: Intent) -> SettledStep | None:
-    """End a dead refuel whose deposit a reorg removed: nothing is owed for it."""
+    """End a dead refuel after a reorg removed its deposit: nothing is owed for it."""
     if dead.charged_base_units:
         return None
     entry = ledger.refuel_charge_retained(swap, dead)

@@ -1,7 +1,7 @@
 """Money on its way back: what a leg holds, less what sending it costs. Pure.
 
-That a refund is due was decided with the fact that made it due. What it costs is asked of the
-chain later, outside any transaction; then it starts, or turns out to cost more than it returns.
+That a refund is due was decided with the fact that made it due. Its cost is read from the chain
+later, outside any transaction. Then it starts, or it is below its cost.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def cost_of(
 def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Changes:
     """Return what it changes that a due refund is worked out; nothing when it is due no more.
 
-    A leg that is not worth its refund is claimable, and a swap that is not says so.
+    A leg below the cost of its refund is claimable, and the swap's status shows it.
 
     :param paid_id: what the Treasury accepts once for this leg's refund.
     """

@@ -1,7 +1,7 @@
 """Money that is not what the quote was for: late, a part of it, or more. Pure.
 
-That another quote is due was decided with the fact that made it due. The quoter is asked later,
-outside any transaction; what it says is applied if the swap still holds what was asked about.
+That another quote is due was decided with the fact that made it due. The quote is requested later,
+outside any transaction. It is applied if the swap's sum is still the same.
 """
 
 from __future__ import annotations

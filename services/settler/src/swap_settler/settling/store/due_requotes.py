@@ -1,4 +1,4 @@
-"""The swaps that the quoter is to be asked about, on Postgres."""
+"""The swaps with a due requote, on Postgres."""
 
 from __future__ import annotations
 

@@ -36,9 +36,9 @@ WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks A
     AND expires_at < now() - :deadline
 ORDER BY since, id LIMIT :limit
 """)
-# Not while a signer of its network is halted, nor until as long after as a payment may wait: a
-# chain that knows more than the ledger may have paid it, and only a person can tell.
-# Only of swaps that wait for it: what goes back on a leg of its own keeps no swap from its end.
+# Not while a signer of its network is halted, nor for a payment's longest wait after that. The
+# chain may have a payment that the ledger lacks, which only an operator can decide. Only of swaps
+# that wait for it: a refund on a separate leg does not delay the swap's end.
 UNSENT: Final = sql(f"""
 SELECT swap.id AS swap_id, intent.id AS intent_id FROM (
     SELECT id, source_network, destination_network FROM swap
@@ -55,7 +55,7 @@ WHERE intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assi
     AND NOT {IS_TAKEN} AND NOT {HELD}
 ORDER BY swap.id LIMIT :limit
 """)
-# A watcher's own blocks are the only clock of a chain that everybody here can see.
+# The watcher's blocks are the only clock of a chain that all services can read.
 BEGIN_SILENCE: Final = sql("""
 INSERT INTO network_silence (network, began_at)
 SELECT network, block_time FROM chain_watcher.progress

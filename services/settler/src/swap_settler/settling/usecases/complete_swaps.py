@@ -11,7 +11,7 @@ from swap_settler.settling.ports import CompletionWork
 
 
 class CompleteSwaps:
-    """End the swaps whose output is final and whose refuel has not left in time."""
+    """End the swaps with a final output and a refuel that was not sent in time."""
 
     def __init__(
         self,

@@ -11,7 +11,9 @@ from swap_settler.settling.ports import ExpiryWork
 
 
 class ExpireSwaps:
-    """End the swaps whose deadline has passed, on our clock and on their source network."""
+    """End the swaps with a deadline that has passed, on the service's clock and on their source
+    network.
+    """
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ def refund_cost(network: Network, swap: Swap, *, fee: int, data_fee: int) -> int
     units = gas.pay_native if is_native else gas.pay_erc20
     if has_address(swap):
         units += gas.sweep_native if is_native else gas.sweep_erc20
-        data_fee *= 2  # the sweep is a transaction of its own
+        data_fee *= 2  # the sweep is a separate transaction
     return cost_of(
         swap,
         gas=units,

@@ -80,7 +80,7 @@ class RequestSwaps:
     async def __call__(self, messages: Sequence[Message]) -> None:
         """
         :raises Unprocessable: when a request can never be served.
-        :raises Unavailable: while what it asks for may still come.
+        :raises Unavailable: while its swap may still arrive.
         """
         async with self._unit_of_work() as work:
             targets = self._targets(messages)
@@ -206,9 +206,9 @@ async def _open(
 
 
 def _require_swaps(messages: Iterable[Message], known: Collection[UUID], *, at: datetime) -> None:
-    """What is asked for a swap waits for the swap.
+    """A request for a swap waits for the swap.
 
-    A topic that was lost and made anew may bring it first; the sweep brings the swap.
+    A recreated topic may deliver it first; the sweep delivers the swap.
 
     :raises Unavailable: while that may be so.
     """
@@ -240,7 +240,7 @@ async def _found(
     :raises Unprocessable: when what a new swap is to have went back to its owner.
     """
     waiting = [d for d in there.values() if d.match_key in keys]
-    # A deposit with the number of a swap that begins here belongs to it, whoever signs.
+    # A deposit with the number of a swap that begins here belongs to it, regardless of signatures.
     held = {id: d for id, d in there.items() if id in named and d.match_key not in keys}
     taken_over = await work.take_over_swept(targets)
     news = {*(d.id for d in waiting), *(one.id for one in taken_over)}

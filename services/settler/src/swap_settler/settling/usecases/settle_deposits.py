@@ -53,7 +53,7 @@ class DecodedMessage:
 
 
 def key_of(deposit: Deposit) -> str:
-    """Return the key that is locked to decide about a deposit: its match key, or one of its own."""
+    """Return the key that is locked to decide about a deposit: its match key, or a separate one."""
     if deposit.quarantine_reason == SWEPT_WITHOUT_SWAP:
         return address_key((deposit.network, deposit.to_address))
     return deposit.match_key or f"deposit/{deposit.id}"
@@ -225,7 +225,7 @@ class _Owners:
         return self._holders.get(deposit.id)
 
     def note(self, deposits: Iterable[Deposit]) -> None:
-        """Remember with which swaps deposits are stored from now on."""
+        """Store the deposits with these swaps from now on."""
         for deposit in deposits:
             self._holders.pop(deposit.id, None)
             if deposit.swap_id is not None:

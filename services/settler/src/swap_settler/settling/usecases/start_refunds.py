@@ -35,11 +35,11 @@ SWEEP_PAUSE: Final = timedelta(seconds=1)
 
 
 class StartRefunds:
-    """Work out what is due on one network, with the fee that the chain asks for now.
+    """Compute the due refunds of one network, with the chain's present fee.
 
-    The fee is asked for before the transaction begins. While no node tells it, refunds wait, and
-    so they do for the sweep of what they send; what a swap waits for too long is claimable, so
-    that it comes to an end.
+    The fee is read before the transaction begins. While no node reports it, refunds wait. They also
+    wait for the sweep of their amount. A refund that waits too long is claimable, so that its swap
+    ends.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """What stands at deposit addresses on its way to the Treasury. Pure.
 
-A sweep moves our own money: no swap waits for it, none is told of it. What it costs was charged
-with the quote, or is with a refund.
+A sweep moves the service's own money: no swap waits for it, and none is updated. What it costs was
+charged with the quote, or is with a refund.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from swap_settler.model.treasury import DueSweep, Unbooked
 
 
 def address_key(place: tuple[str, str]) -> str:
-    """Return what is locked by who assigns an address, and who books or pays a stranger's sweep."""
+    """Return the lock for assigning an address, and for sweeps without a swap."""
     return f"address/{place[0]}/{place[1]}"
 
 
@@ -61,7 +61,7 @@ def bookable(
     treasury: str,
     addresses_without_swap: Collection[tuple[str, str]] = (),
 ) -> tuple[dict[UUID, bool], tuple[LedgerTransaction, ...]]:
-    """Return which final sweeps can be booked now, whether as nobody's, and their bookings.
+    """Return which final sweeps can be booked now, whether without a swap, and their bookings.
 
     All are of one network. One that took what is not credited yet waits for the credit: both are
     final, in either order.
@@ -88,7 +88,7 @@ def bookable(
 def booking_without_swap(
     swept: Unbooked, treasury: str, *, is_reversed: bool = False
 ) -> LedgerTransaction:
-    """Somebody had what was at an address of nobody's sent to us: kept until its owner is known."""
+    """A third party swept an address without a swap: held until its owner is known."""
     custody = Account(
         AccountKind.CUSTODY, swept.network, swept.token, holder=Holder.TREASURY, address=treasury
     )
@@ -102,7 +102,7 @@ def booking_without_swap(
 
 
 def quarantined_deposit(swept: Unbooked, *, at: datetime, is_reversed: bool = False) -> Deposit:
-    """Return what was nobody's as the deposit that its owner is paid for, until a swap has it.
+    """Return a sweep without a swap as the deposit that its owner is paid for, until a swap has it.
 
     It is quarantined: no swap is credited with it, for the swap of its address is with what came.
     """
@@ -132,7 +132,7 @@ def quarantined_deposit(swept: Unbooked, *, at: datetime, is_reversed: bool = Fa
 
 
 def booking(swept: Unbooked, treasury: str) -> LedgerTransaction:
-    """What stood at a deposit address is in the Treasury, whoever had it swept."""
+    """The balance of a deposit address is in the Treasury, by any sweep."""
 
     def custody(holder: Holder, address: str) -> Account:
         return Account(

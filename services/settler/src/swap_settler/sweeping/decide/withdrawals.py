@@ -1,7 +1,7 @@
 """What the owner takes out of the Treasury. Pure.
 
-It is told once it is final, and booked once the ledger has what was taken: what came in before it
-on the chain may be heard of after it.
+It is published when it is final, and booked when the ledger has the amount. Facts of earlier
+deposits may arrive after it.
 """
 
 from __future__ import annotations

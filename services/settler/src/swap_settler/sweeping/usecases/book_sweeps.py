@@ -1,4 +1,4 @@
-"""What is swept and final moves in the ledger, whoever had it swept."""
+"""Final sweeps move custody in the ledger, regardless of their sender."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 class BookSweeps:
     """Book final sweeps of one network, and confirm ours once their bookings are made.
 
-    What came from an address that no swap has is nobody's, until a swap has it. Anybody can have
-    addresses swept: networks do not wait for each other, and no sweep waits for another.
+    A sweep from an address without a swap belongs to no swap until one has the address. Anyone can
+    sweep addresses: networks do not wait for each other, and no sweep waits for another.
     """
 
     def __init__(

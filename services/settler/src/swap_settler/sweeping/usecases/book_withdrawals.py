@@ -10,7 +10,7 @@ from swap_settler.sweeping import observe
 from swap_settler.sweeping.decide.withdrawals import book
 from swap_settler.sweeping.ports import Withdrawals, WithdrawalWork
 
-# What came before it on the chain has been heard of by then; later, a person has to look.
+# Facts of earlier blocks have arrived by then; after that an operator must investigate.
 PATIENCE: Final = timedelta(minutes=10)
 
 

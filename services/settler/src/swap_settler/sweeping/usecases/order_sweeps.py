@@ -22,8 +22,8 @@ from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 class OrderSweeps:
     """Order the sweeps of one network, those that are worth their gas now.
 
-    The fee is asked for before the transaction begins. What is not worth it waits: gas gets
-    cheaper, or more comes.
+    The fee is read before the transaction begins. What is not worth it waits: gas gets cheaper, or
+    more comes.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class OrderSweeps:
         limit: int = 200,
     ) -> None:
         """
-        :param again_after: how long one waits whose last sweep is still on its way.
+        :param again_after: how long one waits while its last sweep is in flight.
         """
         self._unit_of_work = unit_of_work
         self._sweeps = sweeps
