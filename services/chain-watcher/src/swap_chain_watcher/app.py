@@ -322,7 +322,7 @@ def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -
 
 
 def _without_result(work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
-    # What a round returns says whether there is more to do; a report is never more to do.
+    # The result of a round shows whether there is more to do; after a report there is not.
     async def round_() -> None:
         await work()
 

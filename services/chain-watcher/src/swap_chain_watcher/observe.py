@@ -43,15 +43,16 @@ INTERRUPTIONS = counter(
 )
 # Alert: any. A node hid it, or had not indexed it yet.
 MISSED = counter("watch_missed_movements", "Movements only the second look found", ["network"])
-# Alert: any. One of two nodes is wrong about what cannot change any more, or lies.
+# Alert: any. One of two nodes reports falsely about blocks that cannot change.
 CONTRADICTIONS = counter(
     "watch_contradictions", "Final blocks that differed when read again", ["network"]
 )
-# Alert: grows for long. No provider but that of the first look answers, and none is asked twice.
+# Alert: grows for long. Only the provider of the first look answers, and it is not queried twice.
 SECOND_LOOK_FAILURES = counter(
     "watch_second_look_failures", "Second looks without a response of another provider", ["network"]
 )
-# Alert: below 2 on a live network. What its one provider reports is believed there.
+# Alert: below 2 on a live network. Reports of its only provider are used there without a second
+# one.
 PROVIDERS = gauge("watch_providers", "Independent providers of nodes", ["network"])
 CHECKED_NUMBER = gauge("watch_checked_block", "Last final block that was read twice", ["network"])
 # Alert: many, for long.
@@ -66,7 +67,7 @@ DETECTION_DELAY = histogram(
 VERIFIED = counter(
     "watch_deposits_verified", "Deposits that a second provider reports", ["network"]
 )
-# Alert: stays above 0. Reported by one provider, and not by the one that was asked as well.
+# Alert: stays above 0. Reported by one provider, and not by the second one.
 UNVERIFIED = gauge(
     "watch_deposits_unverified",
     "Deposits and payouts that no second provider has reported yet",
@@ -107,7 +108,7 @@ YOUNG_ADDRESSES_MAX = gauge(
     "watch_young_addresses_max", "How many are counted with every block at most", ["network"]
 )
 
-# Alert: any. A node is wrong, or a sweep was not heard of.
+# Alert: any. A node is wrong, or a sweep was missed.
 COINS_MISSING = counter(
     "watch_coins_missing", "Counts of deposit addresses below what they received", ["network"]
 )
@@ -124,7 +125,7 @@ def watch_advanced(step: Step, *, at: datetime) -> None:
 
 
 def movements_stored(step: Step, *, at: datetime) -> None:
-    """Count what was sighted and told, in whichever blocks."""
+    """Count what was seen and published, in any block."""
     network = step.after.network
     for kind, number in Counter(tracked.movement.kind for tracked in step.new_movements).items():
         MOVEMENTS.labels(network, kind.value).inc(number)

@@ -1,4 +1,4 @@
-"""What one chain-watcher process is told from outside."""
+"""The settings of one chain-watcher process."""
 
 from __future__ import annotations
 

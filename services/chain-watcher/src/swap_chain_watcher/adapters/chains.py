@@ -1,4 +1,4 @@
-"""The catalogue's networks as chains: their readers, and the check that they are what it says."""
+"""The catalogue's networks as chains: their readers, and the comparison with the catalogue."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class EvmChain:
         self._is_checked = False
         self.watched: set[str] = set()  # deposit addresses, in lower case
         self.reader = _reader(network, self._rpc, pace, self.watched)
-        # One node alone, asked later, still reports the logs that it indexed late.
+        # A single node that is queried later still reports the logs that it indexed late.
         self.providers = self._rpc.providers
         self.second_watched: set[str] = set()
         self.second_reader = _reader(network, rpc(), pace, self.second_watched)
@@ -62,7 +62,7 @@ class EvmChain:
         """Hold the chain against the catalogue, once.
 
         :raises WrongChain: when a node serves another chain.
-        :raises ChainMismatch: when contracts or tokens are not as the catalogue says.
+        :raises ChainMismatch: when contracts or tokens differ from the catalogue.
         :raises ChainUnavailable: when no node answers; nothing is known then.
         """
         if self._is_checked:

@@ -14,7 +14,7 @@ CROSS JOIN LATERAL (
     SELECT block_hash, id FROM movement
     WHERE network = :network AND id = wanted.id AND verified_at IS NOT NULL) AS found
 """)
-# Of deposits: what leaves or moves within weighs on none.
+# Of deposits: outflows and internal moves do not count.
 UNVERIFIED_SUMS: Final = sql(f"""
 SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement
 WHERE network = :network AND {IS_UNVERIFIED} AND paid_id IS NULL
@@ -85,7 +85,7 @@ CROSS JOIN LATERAL (
     WHERE network = movement.network AND hash = movement.block_hash) AS block
 ORDER BY movement.to_address, movement.total_before
 """)
-# Swept as far as a second provider has reported it: one that was made up would hide a made-up rise.
+# Only sweeps that a second provider has reported: a made-up sweep would hide a made-up rise.
 SWEPT_COINS: Final = sql("""
 SELECT asked.address, coalesce((SELECT sum(movement.base_units) FROM movement
     WHERE movement.network = :network AND movement.from_address = asked.address

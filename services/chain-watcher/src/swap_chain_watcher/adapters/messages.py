@@ -1,4 +1,4 @@
-"""What the watcher says about a movement."""
+"""What the watcher publishes about a movement."""
 
 from __future__ import annotations
 

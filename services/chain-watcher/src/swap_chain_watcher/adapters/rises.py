@@ -1,4 +1,4 @@
-"""The stored rises of coins whose transaction is not known, read without a lock."""
+"""The stored rises of coins without a known transaction, read without a lock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swap_runtime.postgres.database import Engine, reading
 
 
 class PostgresRises:
-    """The stored rises of coins whose transaction is not known."""
+    """The stored rises of coins without a known transaction."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -27,7 +27,7 @@ class PostgresRises:
         return [to_tracked(row) for row in rows if row.block_time >= since]
 
     async def hinted(self, network: str, *, limit: int) -> Sequence[str]:
-        """Return the transactions that somebody named and that no movement has yet."""
+        """Return the transactions of hints that no movement has yet."""
         values = {"network": network, "limit": limit}
         async with reading(self._engine) as connection:
             return list(await connection.scalars(statements.HINTED_TRANSACTIONS, values))

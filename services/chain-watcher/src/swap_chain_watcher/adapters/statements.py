@@ -1,7 +1,7 @@
 """SQL of the chain-watcher, beside `evidence_statements.py`.
 
-Each statement takes arrays, so a batch costs a fixed number of them. A lookup by keys is a LATERAL
-of its own, which shows the key.
+Each statement takes arrays, so a batch costs a fixed number of them. A lookup by keys is a separate
+LATERAL, which shows the key.
 """
 
 from typing import Final
@@ -20,12 +20,12 @@ VALUES (:network, :number, :hash, :parent_hash, :time, :number, :number, :number
 ON CONFLICT (network) DO NOTHING
 """)
 
-# Each movement asks for its own block. Joined, it might be the other way round: until there are
+# Each movement reads its own block. Joined, it might be the other way round: until there are
 # statistics, every canonical block of the network would be looked at.
 IS_CANONICAL: Final = """(SELECT block.state FROM chain_block AS block
     WHERE block.network = movement.network AND block.hash = movement.block_hash) = 'canonical'"""
 
-# Whoever holds an old epoch, or an old idea of the cursor, finds no row.
+# A process with an old epoch, or an old cursor, finds no row.
 LOCK_CURSOR: Final = sql("""
 SELECT hash, halt_reason, revision FROM watch_cursor WHERE network = :network FOR UPDATE
 """)
@@ -109,8 +109,8 @@ FINALIZE_BLOCKS: Final = sql("""
 UPDATE chain_block SET finalized = true
 WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <= :finalized_number
 """)
-# The same log again is a new report: of its provider, with the payer and the memo that it says.
-# A rise again has neither transaction nor payer, as it is published: they are found anew.
+# The same log again is a new report: of its provider, with that report's payer and memo. A rise
+# that is published again has neither transaction nor payer: they are found again.
 SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
@@ -242,7 +242,7 @@ MARK_PUBLISHED: Final = sql("""
 UPDATE watch_cursor SET last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
 WHERE network = :network
 """)
-# The follower reads anew what is open.
+# The follower reads the open ones again.
 MARK_REVERTED: Final = sql("""
 UPDATE watch_cursor SET revision = revision + 1,
   last_outbox_id = CASE WHEN :has_published
@@ -299,7 +299,7 @@ FROM unnest(CAST(:network AS text[]), CAST(:transaction_hash AS text[]))
      AS new(network, transaction_hash)
 ON CONFLICT (network, transaction_hash) DO NOTHING
 """)
-# Over with what was seen, as with what nobody has seen for long.
+# Ends hints that were seen, and those that were not seen for long.
 END_HINTS: Final = sql("""
 DELETE FROM hint WHERE due_at <= now() AND (ends_at <= now() OR (SELECT true FROM movement
     WHERE (movement.network, movement.transaction_hash) = (hint.network, hint.transaction_hash)
@@ -393,7 +393,7 @@ NEW_TARGETS: Final = sql("""
 SELECT network, address, since FROM deposit_target
 WHERE network = :network AND position IS NULL LIMIT :limit
 """)
-# Under the cursor's lock: whoever reads a position has seen all before it.
+# Under the cursor's lock: a reader of a position has read everything before it.
 ACTIVATE_TARGETS: Final = sql("""
 UPDATE deposit_target SET position = nextval('deposit_target_position')
 WHERE network = :network AND address = ANY(CAST(:addresses AS text[])) AND position IS NULL

@@ -13,13 +13,13 @@ from swap_runtime.postgres.database import Engine, reading, transaction
 
 
 class PostgresTrust:
-    """How far single providers are believed now."""
+    """How much single providers may confirm now."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def set_caps(self, policies: Sequence[Policy]) -> None:
-        """Store the configured caps in place of those of before, for whoever shows them."""
+        """Replace the stored caps by the configured ones; other services show them."""
         async with transaction(self._engine) as connection:
             connection.post(statements.FORGET_CAPS)
             for policy in policies:

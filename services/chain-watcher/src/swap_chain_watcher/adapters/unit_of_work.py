@@ -127,7 +127,7 @@ class PostgresWork:
         return _to_context(questions, answers)
 
     async def advance(self, step: Step, *, at: datetime) -> None:
-        """Save what the step changed, what it tells and the cursor: one statement per table."""
+        """Save the changes of the step, its messages and the cursor: one statement per table."""
         network = step.after.network
         self._save_blocks(step)
         self._save_movements(step, at)
@@ -213,7 +213,7 @@ class PostgresWork:
         self._mark(VERIFY, network, keys, at)
 
     async def load_swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
-        """Return what was swept of each address's coins, as far as it was read twice."""
+        """Return the sweeps of each address's coins that were read twice."""
         values = {"network": network, "addresses": sorted(addresses), "native": NATIVE}
         rows = await self._connection.execute(SWEPT_COINS, values)
         return {row.address: int(row.swept) for row in rows}
@@ -237,7 +237,7 @@ class PostgresWork:
     ) -> None:
         """Publish that movements are gone from final blocks, and halt the network with it.
 
-        The coins of their addresses are counted anew.
+        The coins of their addresses are counted again.
         """
         place = {"network": network}
         if reverted:
@@ -345,7 +345,7 @@ class PostgresWork:
         ]
 
     async def add_found(self, step: Step, *, at: datetime) -> None:
-        """Save and tell what was found in blocks that are known."""
+        """Save and publish what was found in stored blocks."""
         network = {"network": step.after.network}
         self._save_blocks(step)
         self._save_movements(step, at)
@@ -401,7 +401,7 @@ class PostgresWork:
     async def add_hints(
         self, hints: Collection[HintedTransaction], *, patience: HintBackoff
     ) -> None:
-        """Remember what is to be looked for again; what is remembered stays as it is."""
+        """Store what is to be looked up again; stored rows stay unchanged."""
         if hints:
             places = sorted(hints)
             values = {
@@ -413,14 +413,14 @@ class PostgresWork:
             self._connection.post(statements.ADD_HINTS, values)
 
     async def repeat_hints(self, *, patience: HintBackoff, limit: int) -> frozenset[str]:
-        """Return the networks to look at again; forget what was seen and what took too long."""
+        """Return the networks to read again; delete hints that were seen or took too long."""
         self._connection.post(statements.END_HINTS)
         values = {"pause_max": patience.pause_max, "limit": limit}
         again = await self._connection.scalars(statements.REPEAT_HINTS, values)
         return frozenset(again)
 
     async def notify_followers(self, networks: Collection[str]) -> None:
-        """Wake whoever follows these networks, once the transaction commits."""
+        """Wake the followers of these networks, after the commit."""
         for network in networks:
             self._connection.wake(hint_channel(network))
 
@@ -476,7 +476,7 @@ def _questions(
     senders: Collection[str],
     evidence: EvidenceQuery,
 ) -> Mapping[Statement, Mapping[str, Any]]:
-    """Return what is to be asked: nothing about nobody."""
+    """Return the queries: none without addresses."""
     questions: dict[Statement, Mapping[str, Any]] = {}
     if subjects:
         questions[statements.PUBLISHED_VERSIONS] = {

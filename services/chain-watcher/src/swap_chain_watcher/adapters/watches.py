@@ -176,7 +176,7 @@ class PostgresWatches:
         rows = await connection.execute(statements.IS_READER_READABLE, {"schema": self._reader})
         table = rows.one_or_none()
         if table is None:
-            return True  # nobody reads, so nobody pays
+            return True  # no reads, so no payments
         if not table.is_readable:
             raise Unavailable(
                 f"{self._reader}.watermark cannot be read: grant the chain-watcher's role USAGE on "

@@ -1,4 +1,4 @@
-"""Coins at deposit addresses: no log tells of them, so what is there is counted. Pure."""
+"""Coins at deposit addresses: they have no log, so balances are counted. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LastCount:
 
 @dataclass(frozen=True, slots=True)
 class AddressTotals:
-    """What the canonical chain says of the coins of one address, as far as it is stored."""
+    """The stored state of the canonical chain about the coins of one address."""
 
     address: str
     risen_base_units: int
@@ -72,9 +72,9 @@ class BalanceShortfall(Exception):
 def find_rises(known: AddressTotals, balance: int, *, finalized_number: int) -> NewRises:
     """Return what has come since the last count.
 
-    A rise that was published before is published again by itself, once all of it is there: what a
-    reorg mined anew, at another height or in several blocks, is the same deposit. A part of it
-    alone would be a second deposit. It is published when the block of the rise is final:
+    A rise that was published before is published again separately, once it is complete. Coins that
+    are mined again after a reorg, at another height or in several blocks, are the same deposit. A
+    part of it alone would be a second deposit. It is published when the block of the rise is final:
     transactions that are not mined again by then were most likely replaced.
 
     :raises BalanceShortfall: when the balance contradicts what is known.

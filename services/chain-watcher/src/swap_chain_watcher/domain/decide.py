@@ -80,7 +80,8 @@ def without_superseded_sightings(
 ) -> tuple[TrackedMovement, ...]:
     """Leave out that something was seen where the same batch confirms it.
 
-    Not where several came for the same swap: the first must hear of the second before it settles.
+    Not where several arrived for the same swap: the second must be known before the first is
+    settled.
     """
     confirmed = {_place(one) for one in publications if one.state is State.CONFIRMED}
     swaps = Counter(_swap(one.movement) for one in publications if one.state is State.SEEN)
@@ -98,7 +99,7 @@ def _place(tracked: TrackedMovement) -> tuple[str, UUID]:
 
 
 def _swap(movement: Movement) -> tuple[object, ...]:
-    """Return what a movement tells of the swap that it may be for."""
+    """Return what a movement contains about the swap that it may be for."""
     return movement.sequence_number, movement.memo, movement.to_address, movement.paid_id
 
 
@@ -130,7 +131,7 @@ class _Batch:
         self._new_movements: dict[tuple[str, UUID], TrackedMovement] = {}
         self._changed_movements: dict[tuple[str, UUID], TrackedMovement] = {}
         self._publications: list[TrackedMovement] = []
-        # What is final by the end of the batch cannot be taken back: it weighs on nobody's tier.
+        # A deposit that is final at the end of the batch cannot be reverted: it counts in no tier.
         final = [event.upto.number for event in chain_events if isinstance(event, BlocksFinalized)]
         self._final_by_end = max([watch.finalized_number, *final])
         self._inflow: dict[str, int] = {}
@@ -152,11 +153,11 @@ class _Batch:
     def add(self, event: BlockAdded) -> None:
         block = event.block
         if self._hashes.get(block.number) == block.hash:
-            return  # told twice
+            return  # received twice
         if block.number <= self._head.number:
             raise BrokenChain(self._network, f"block {block.number} again, with another hash")
         if block.number > self._head.number + 1:
-            self._start = block.number  # empty blocks were skipped, as far as they are final
+            self._start = block.number  # final empty blocks were skipped
         elif block.parent_hash != self._head.hash:
             raise BrokenChain(self._network, f"block {block.number} does not follow its parent")
         self._chain.append(block)
@@ -175,7 +176,7 @@ class _Batch:
         if followed != block.hash and (is_changeable or followed is not None):
             raise BrokenChain(self._network, f"block {block.number} is not one that is followed")
         if block.number <= self._finalized:
-            self._added[block.hash] = block  # empty ones were skipped as far as they are final
+            self._added[block.hash] = block  # final empty ones were skipped
         self._add_movement(movement)
 
     def revert(self, event: BlocksReverted) -> None:

@@ -1,4 +1,4 @@
-"""Deposit addresses: which are followed, and whose coins are counted when."""
+"""Deposit addresses: which are followed, and when their coins are counted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CountedAddresses:
 
 @dataclass(frozen=True, slots=True)
 class DueAddresses:
-    """Whose coins are to be counted now."""
+    """The addresses with coins to be counted now."""
 
     young: tuple[str, ...]  # with every block
     old: tuple[str, ...]  # some of the others, those that waited longest

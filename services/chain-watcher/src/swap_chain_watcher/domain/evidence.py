@@ -1,8 +1,8 @@
 """What confirms a deposit beside its depth: a second provider, or a cap on a single one.
 
-On a network with a second provider, the tier of a token's inflow says whether a deposit needs both;
-the unverified sums choose the tier. On a live network with one provider, a cap limits what its
-reports alone confirm in a span of time. A network without either rule confirms by depth alone.
+On a network with a second provider, the tier of a token's inflow defines whether a deposit needs
+both. The unverified sums choose the tier. On a live network with one provider, a cap limits what
+its reports alone confirm in a span of time. A network without either rule confirms by depth alone.
 """
 
 from __future__ import annotations

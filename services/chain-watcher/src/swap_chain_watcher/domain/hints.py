@@ -1,4 +1,4 @@
-"""How long somebody's word that a transaction pays us is worth a look."""
+"""How long a client's hint about a transaction is followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a chain tells to movements that can be kept."""
+"""The mapping of a chain's reports to movements that can be stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swap_chains.events import Block, ChainEvent
 from swap_domain.catalogue import NATIVE
 
 SEQUENCE_NUMBER_MAX: Final = 2**53 - 1
-MEMO_BYTES_MAX: Final = 64  # ours has 32; what is longer is somebody's call data
+MEMO_BYTES_MAX: Final = 64  # a memo has 32; longer data is other call data
 
 
 def to_movement(
@@ -58,7 +58,7 @@ def movement_keys(network: str, chain_events: Iterable[ChainEvent]) -> frozenset
 
 
 def senders(chain_events: Iterable[ChainEvent]) -> frozenset[str]:
-    """Return, in lower case, who sent value that no Depository log speaks for."""
+    """Return, in lower case, the sender of value without a Depository log."""
     return frozenset(
         fact.from_address.lower()
         for event in chain_events
@@ -130,7 +130,7 @@ def _is_own(
 
 
 def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement | None:
-    """Anybody may have any address swept of any token, also of one that tells what it likes."""
+    """Anyone may sweep any token of any address, including one that emits false logs."""
     if policy.quarantine(token=fact.token) is not None:
         return None
     return Movement(

@@ -1,4 +1,4 @@
-"""Movements of value as the watcher keeps them, and what it has said about each."""
+"""Movements of value as the watcher stores them, and what it has published about each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 
 from swap_chains.events import Block, LogId
 
-# Never changes: a deposit's id is the same for ever, whoever computes it.
+# Never changes: a deposit's id is the same in every process and at any time.
 NAMESPACE: Final = UUID("6f1d6f0e-6a0b-5d52-9a53-0d0c2b7c1a58")
 
 
@@ -54,7 +54,8 @@ class Depth:
 
     confirmations: int  # at least 1; what is shown where finality rules
     is_finality: bool  # the chain's own finality decides, not the number
-    # That must report a deposit or a payout, where so many are configured; 0: whoever follows.
+    # That must report a deposit or a payout, where so many are configured; 0: the follower's node
+    # alone.
     providers: int = 0
 
     def strictest(self, other: Depth) -> Depth:
@@ -81,7 +82,7 @@ class Movement:
     from_address: str | None
     to_address: str
     base_units: int
-    claimed_by: UUID | None = None  # the Depository log that speaks for this receipt
+    claimed_by: UUID | None = None  # the Depository log that accounts for this receipt
     is_internal: bool = False  # between our own addresses: never a deposit
     total_before: int | None = None  # of a rise: what had come to the address before
     counted_number: int | None = None  # of a rise: an earlier block, at which it was not there
@@ -93,7 +94,7 @@ class Movement:
 
     @property
     def is_published(self) -> bool:
-        """Whether the settler is told: once per movement of value, by its most telling log."""
+        """Whether it is published: once per movement of value, by its most informative log."""
         if self.kind in (Kind.SWEPT, Kind.WITHDRAWN):
             return True  # no deposit, but the ledger moves with it
         return self.claimed_by is None and not self.is_internal
@@ -111,7 +112,7 @@ class Movement:
 
     @property
     def evidence(self) -> tuple[object, ...]:
-        """What two providers must report alike: whose value moved, where to, and for what."""
+        """What two providers must report alike: sender, recipient, amount and memo."""
         value = self.token, self.base_units, self.from_address, self.to_address
         purpose = self.sequence_number, self.memo, self.paid_id
         return (self.id, self.kind, *value, *purpose, self.quarantine)
@@ -134,7 +135,7 @@ class TrackedMovement:
     version: int = 0
     state: State | None = None
     is_verified: bool = False  # a second provider reports it
-    is_withheld: bool = False  # deep enough, and not confirmed for want of a second provider
+    is_withheld: bool = False  # deep enough, but a second provider has not confirmed it
 
     @property
     def key(self) -> tuple[str, UUID]:
@@ -158,14 +159,14 @@ class PublishedVersion:
     depth: Depth
 
 
-@lru_cache(maxsize=10_000)  # asked again for every movement of a block, and at the second look
+@lru_cache(maxsize=10_000)  # compared again for every movement of a block, and at the second look
 def movement_id(network: str, log: LogId) -> UUID:
     """Return the identity of a log: a re-mining changes its block and its index, but not this."""
     return uuid5(NAMESPACE, f"{network}/{log.transaction_hash}/{log.fingerprint}/{log.nth}")
 
 
 def rise_id(network: str, address: str, before: int, upto: int) -> UUID:
-    """Return the identity of a rise of an address's coins, which no log tells.
+    """Return the identity of a rise of an address's coins, which has no log.
 
     It is named by what had come there before it and with it, so that it has one amount for ever.
     """

@@ -1,4 +1,4 @@
-"""What the catalogue says about one network, as the watcher asks it."""
+"""The catalogue's data of one network, as the watcher needs it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Caps:
 class Policy:
     """What a network's reports need to be accepted, and how deep a movement must be.
 
-    `caps` are those of a live network whose nodes are all of one provider.
+    `caps` are those of a live network with nodes of one provider only.
     """
 
     network: Network
@@ -64,7 +64,7 @@ class Policy:
         return None
 
     def is_own(self, address: str, targets: Collection[str]) -> bool:
-        """Whether value from there was ours before: a contract of ours or a deposit address."""
+        """Whether value from there was the service's before: its contract or a deposit address."""
         return address.lower() in self._own or address.lower() in targets
 
     def adds_to_inflow(self, movement: Movement) -> bool:
@@ -77,9 +77,9 @@ class Policy:
         )
 
     def is_in_log_scope(self, movement: Movement, watched: Collection[str] = ()) -> bool:
-        """Whether a node is asked for the movement's log today, as the catalogue is now.
+        """Whether nodes are queried for the movement's log, by the present catalogue.
 
-        :param watched: the deposit addresses that it is asked about, in lower case.
+        :param watched: the deposit addresses that nodes are queried about, in lower case.
         """
         contracts = self.network.contracts
         ours = contracts.treasury.lower()
@@ -97,22 +97,22 @@ class Policy:
             case Kind.SWEPT:
                 return contracts.deposit_addresses is not None
             case Kind.BALANCE_ROSE:
-                return False  # no log tells it
+                return False  # it has no log
 
     def depth(
         self, movement: Movement, pending_base_units: int, unverified_base_units: int
     ) -> Depth:
         """Return the depth a movement needs, given its token's not-yet-final inflow with it.
 
-        How many providers must report a deposit follows from the tier as well, and there what is
-        final counts too until a second provider has verified it.
+        The tier also defines how many providers must report a deposit. For that, final sums count
+        too until a second provider has verified them.
 
         A sweep waits for the chain's own finality: then what it swept is final too. So does a
         withdrawal: what was paid in before it is final, and booked before it.
 
-        A payout of any amount needs two providers where two are configured: with it the payment is
-        booked and the swap is completed, and neither is taken back. So do sweeps and withdrawals:
-        one that was made up would move inventory in the ledger alone.
+        A payout of any amount needs two providers where two are configured. It books the payment
+        and completes the swap, and neither is ever reverted. So do sweeps and withdrawals: one that
+        was made up would move inventory in the ledger alone.
         """
         match movement.kind:
             case Kind.PAID:

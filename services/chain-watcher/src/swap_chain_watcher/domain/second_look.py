@@ -1,4 +1,4 @@
-"""What another node tells of final blocks that the first one did not, and what it denies."""
+"""What another node reports in final blocks that the first one did not, and what it denies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StoredMovements:
     movement_ids: frozenset[UUID]  # in the blocks in which they were found
     hashes: Mapping[int, str]  # of canonical blocks, by number; empty ones may be missing
     published: tuple[Movement, ...] = ()  # in canonical blocks of the whole range
-    # Of those, deposits whose sender and memo are compared too. Those that were stored before
+    # Of those, deposits with a sender and memo that are compared too. Those that were stored before
     # reports were compared may have been read by other rules.
     deposits: frozenset[Key] = frozenset()
     elsewhere: tuple[Movement, ...] = ()  # published of another canonical block than was found
@@ -79,7 +79,7 @@ def decide_missed(
 
     It is confirmed as soon as it is seen, unless more than this one provider must report it.
 
-    :param watched: the deposit addresses that the node was asked about, in lower case.
+    :param watched: the deposit addresses that the node was queried about, in lower case.
     :raises BrokenChain: when the two nodes do not have the same final blocks.
     :raises MovementsDenied: when something is stored and published, and is not there.
     """
@@ -135,7 +135,7 @@ def _refuse_denials(
 ) -> Sequence[Key]:
     """Return the deposits that are reported as they are stored."""
     there = {(added.block.hash, id_) for added in found for id_ in _ids(network, added)}
-    # Before its true block counts as read: nobody would look there for the log again.
+    # Before its true block counts as read: the log would not be looked up there again.
     denied = list(stored.elsewhere)
     verified: list[Key] = []
     for movement in stored.published:
@@ -159,9 +159,9 @@ def is_reported_alike(movement: Movement, reported: Movement) -> bool:
 
 
 def has_same_origin(reported: Movement, movement: Movement) -> bool:
-    """Whether both name the same payer, the same swap and the log that speaks for it, if any.
+    """Whether both name the same payer, the same swap and the log that accounts for it, if any.
 
-    No log fixes these. A receipt whose deposit is hidden would be credited beside the deposit.
+    No log fixes these. If a node hides the deposit, its receipt would be credited beside it.
     """
     return _origin(reported) == _origin(movement)
 

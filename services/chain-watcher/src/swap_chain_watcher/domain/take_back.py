@@ -46,7 +46,7 @@ class ReportedBlock:
 
 @dataclass(frozen=True, slots=True)
 class StoredClaim:
-    """A movement that is stored, and the log that speaks for it where nothing is published."""
+    """A stored movement, and the log that accounts for it where nothing is published."""
 
     is_published: bool
     claimed_by: Key | None
@@ -56,7 +56,7 @@ def _require_deniable(
     tracked: TrackedMovement, policy: Policy, *, watched: Collection[str]
 ) -> None:
     """
-    :raises TakeBackRefused: when no node is asked for such a log, or its end is booked for good.
+    :raises TakeBackRefused: when no node is queried for such a log, or it is booked irreversibly.
     """
     movement = tracked.movement
     if not policy.is_in_log_scope(movement, watched):
@@ -85,7 +85,7 @@ def find_taken_back(
 
     :param published: also what is reverted.
     :param blocks: by hash, each block of the movements that are not.
-    :param watched: the deposit addresses that nodes are asked about, in lower case.
+    :param watched: the deposit addresses that nodes are queried about, in lower case.
     :raises TakeBackRefused: when fewer than two providers are configured, one gave no usable
         answer, providers contradict each other, or nothing is denied.
     """
@@ -183,11 +183,11 @@ def find_replacements(
     known: Mapping[Subject, PublishedVersion],
     evidence: Evidence,
 ) -> Sequence[TrackedMovement]:
-    """Return what the denied transactions really moved, as far as it is not published.
+    """Return the unpublished real movements of the denied transactions.
 
-    A made-up log may have hidden a real receipt that it claimed, and a real deposit may have been
-    published with a false sender or memo. What replaces it is only seen: the follower confirms it
-    by the rules of any deposit.
+    A made-up log may have claimed a real receipt. A real deposit may have been published with a
+    false sender or memo. What replaces it is only seen: the follower confirms it by the rules of
+    any deposit.
 
     :param denied: as they are once they are taken back.
     :param stored: what is stored of these transactions in these blocks.
@@ -235,7 +235,7 @@ def _seen(
     known: Mapping[Subject, PublishedVersion],
     unverified: dict[str, int],
 ) -> TrackedMovement:
-    # What is not final of the token is not known here: it is at most what nobody has verified.
+    # The token's sum that is not final is unknown here: it is at most the unverified sum.
     token = movement.token.lower()
     inflow = unverified.get(token, 0) + movement.base_units
     depth = policy.depth(movement, inflow, inflow)

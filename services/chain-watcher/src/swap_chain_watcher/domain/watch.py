@@ -1,4 +1,4 @@
-"""What the watcher knows about one network: where it stands, and what can still change."""
+"""The watcher's state of one network: its cursor, and what can still change."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverte
 
 
 class CursorMoved(Exception):
-    """Somebody else has written since this watch was read: it must be read again."""
+    """Another process has written since this watch was read: it must be read again."""
 
 
 class NetworkHalted(Exception):
-    """A network waits for a person; the others are followed all the same."""
+    """A network waits for an operator; the others are still followed."""
 
 
 class NotHalted(Exception):
@@ -25,7 +25,7 @@ class NotHalted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """Why a network is not followed until a person says so."""
+    """Why a network is not followed until an operator resumes it."""
 
     network: str
     reason: str
@@ -71,7 +71,7 @@ class ChainBehind(Exception):
 
 
 class BrokenChain(Exception):
-    """The facts told do not follow from what is known: nothing of them is believed."""
+    """The reported facts contradict the stored ones: none of them is used."""
 
     def __init__(self, network: str, what: str) -> None:
         super().__init__(f"{network}: {what}")
@@ -113,7 +113,7 @@ class Step:
     before: Watch
     after: Watch
     added_blocks: tuple[Block, ...]  # still canonical at the end of the batch
-    orphaned_blocks: tuple[Block, ...]  # perhaps told and taken back within the batch
+    orphaned_blocks: tuple[Block, ...]  # perhaps published and reverted within the batch
     new_movements: tuple[TrackedMovement, ...]  # movements in blocks where they were not before
     changed_movements: tuple[TrackedMovement, ...]  # movements known there, with another state
     publications: tuple[TrackedMovement, ...]  # what to publish, in this order

@@ -44,9 +44,9 @@ class Resume(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    by: Any = None  # ignored: the token says who orders
+    by: Any = None  # ignored: the token identifies the operator
     reason: str | None = Field(default=None, min_length=1, max_length=2000)
-    # Transactions of which published logs were made up.
+    # Transactions with published logs that were made up.
     take_back: list[Hash] = Field(default=[], max_length=TAKEN_BACK_MAX)
     # The halt that is lifted: a later one stays. None: whichever is on.
     halt: BoundHalt | None = None

@@ -27,7 +27,7 @@ BATCH_MAX: Final = 500
 
 
 class FollowedAddresses:
-    """The addresses that a reader is asked about, grown as they are taken up."""
+    """The addresses that a reader is queried about; new ones are added."""
 
     def __init__(self, targets: PostgresTargets, network: str, watched: set[str]) -> None:
         self._targets = targets

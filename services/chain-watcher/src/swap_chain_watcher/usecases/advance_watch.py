@@ -32,9 +32,7 @@ class AdvanceWatch:
         self._policy = policy
         self._clock = clock
         self._count_balances = count_balances
-        self.has_new_rises = (
-            False  # whether the last batch found coins, whose transaction is not known
-        )
+        self.has_new_rises = False  # whether the last batch found coins without a known transaction
 
     @property
     def has_new_targets(self) -> bool:

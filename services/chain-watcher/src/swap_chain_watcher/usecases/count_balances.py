@@ -1,4 +1,4 @@
-"""Counts the coins at deposit addresses with each block, and tells what has come."""
+"""Counts the coins at deposit addresses with each block, and publishes rises."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BalanceCount:
 
     block: Block
     balances: Mapping[str, int]
-    changed: frozenset[str]  # whose coins are not as they were, or perhaps not
+    changed: frozenset[str]  # with coins that have changed, or may have
     due: DueAddresses
     ancestor: Block | None  # to which the batch took the chain back
 
@@ -59,7 +59,7 @@ class CountBalances:
     """Coins come without a log, also from contracts: only the balance shows them.
 
     A count belongs to the block at which a batch ends. It is read before the transaction of the
-    batch begins, and told within it: who sees the cursor there has heard of everything up to it.
+    batch begins, and published within it. So a reader of that cursor has everything up to it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class CountBalances:
         self.has_new_targets = False
 
     def forget(self) -> None:
-        """Begin anew: somebody else may have followed meanwhile."""
+        """Start again: another process may have followed meanwhile."""
         self._seen.clear()
 
     async def count(
@@ -94,11 +94,11 @@ class CountBalances:
 
         What nodes have forgotten is not counted: a later count finds all that ever came.
 
-        :raises ChainError: when no node tells, and it is not too late to ask.
+        :raises ChainError: when no node answers, and a later query is still possible.
         """
         ancestor = reverted_to(chain_events)
         if ancestor is not None:
-            # What was told may be gone, and the same amount there again in a later batch.
+            # A published rise may be reverted, and the same amount may return in a later batch.
             self._seen.clear()
         network, block = self._reader.network, last_block(chain_events)
         if block is None:
@@ -134,7 +134,7 @@ class CountBalances:
     async def record(
         self, work: PostgresWork, watch: Watch, count: BalanceCount, *, at: datetime
     ) -> Step | None:
-        """Save and tell what has come, behind the batch that ends at the counted block."""
+        """Save and publish rises, after the batch that ends at the counted block."""
         network = watch.network
         self._incomplete.clear()
         found = await self._find(work, watch, count) if count.changed else ()
@@ -174,7 +174,7 @@ class CountBalances:
         return found
 
     def store_balances(self, count: BalanceCount) -> None:
-        """Take a count for told."""
+        """Record a count as published."""
         self._seen |= count.balances
         for address in self._incomplete:
             self._seen.pop(address, None)
@@ -186,7 +186,7 @@ class CountBalances:
         self, balances: Mapping[str, int], chain_events: Sequence[ChainEvent]
     ) -> frozenset[str]:
         swept = swept_addresses(chain_events) & balances.keys()
-        # Of what was never counted nobody knows whether more came, and was swept.
+        # Before the first count it is unknown whether more arrived and was swept.
         moved = (a for a, held in balances.items() if held != self._seen.get(a))
         return swept.union(moved)
 

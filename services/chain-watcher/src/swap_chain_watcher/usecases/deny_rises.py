@@ -1,4 +1,4 @@
-"""Halts a network whose providers deny a rise of coins, and reverts what two of them deny."""
+"""Halts a network with providers that deny a rise of coins, and reverts what two of them deny."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FROM_THE_START: Final = -1
 class DenyRises:
     """The second look at coins, which no log shows.
 
-    It asks every provider about rises that no second provider has reported, once their blocks were
-    read twice: all sweeps up to there are known then. A rise that stayed published would keep every
+    It queries every provider about rises without a second report, once their blocks were read
+    twice. All sweeps up to there are stored then. A rise that stayed published would keep every
     later coin of its address from being credited.
     """
 

@@ -29,7 +29,7 @@ BLOCKS_MAX: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a rise came from, before a receipt says that the transaction succeeded."""
+    """The source of a rise, before a receipt shows that the transaction succeeded."""
 
     transaction_hash: str
     from_address: str
@@ -39,10 +39,10 @@ class Source:
 class FindRiseTransactions:
     """Between two streams of a follower, which alone counts the versions of its movements.
 
-    A hint is never believed: its transaction must be in the range of the rise, have succeeded, and
-    send coins to the address itself or by calls that a known wallet's owner signed. Without a hint
-    one transaction must send exactly what came: then nothing else can have come beside it. Coins
-    that came otherwise, from an exchange's contract perhaps, stay without a transaction.
+    A hint is verified: its transaction must be in the range of the rise and have succeeded. It must
+    send coins to the address, directly or by calls that a known wallet's owner signed. Without a
+    hint one transaction must send exactly what came: then nothing else can have come beside it.
+    Coins that came otherwise, from an exchange's contract perhaps, stay without a transaction.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class FindRiseTransactions:
         self._rises = rises
         self._reader = reader
         self._clock = clock
-        self._searched: set[tuple[str, UUID]] = set()  # whose blocks were read
+        self._searched: set[tuple[str, UUID]] = set()  # with blocks that were read
 
     async def __call__(self, watch: Watch, *, epoch: int) -> Watch:
         """Return the watch with what was found. Coins are credited with and without it.

@@ -37,9 +37,9 @@ class FollowTimings:
 
     first_pause: timedelta = timedelta(milliseconds=100)
     pause_max: timedelta = timedelta(seconds=10)
-    # Without a new block for so long, the chain may have been started anew.
+    # Without a new block for so long, the chain may have been restarted from nothing.
     check_after: timedelta = timedelta(seconds=10)
-    # Hints are somebody's word: they may hurry us once in a while, not keep us busy.
+    # Hints are unverified: they may trigger a read now and then, but not cause constant load.
     between_hints: timedelta = timedelta(seconds=1)
     halted_check: timedelta = timedelta(seconds=1)
     beat_every: timedelta = timedelta(seconds=2)
@@ -191,4 +191,4 @@ async def _cancelled(task: asyncio.Task[object]) -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # read, so that nobody complains about it
+        task.exception()  # read, so that its exception is not reported as unretrieved

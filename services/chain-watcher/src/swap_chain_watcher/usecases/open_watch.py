@@ -68,7 +68,7 @@ class OpenWatch:
             raise ReorgBeyondFinality(watch.network, stored.number)
 
     async def check(self, watch: Watch) -> None:
-        """Tell a node that lags from a chain that was started anew.
+        """Distinguish a lagging node from a chain that was restarted from nothing.
 
         :raises ChainBehind: when the chain has another block where we have one of its past.
         :raises ChainUnavailable: when the nodes are behind what is final, but of the same chain.
@@ -77,7 +77,7 @@ class OpenWatch:
         if head.number >= watch.finalized_number:
             return
         stored = await self._watches.find_nearest_block(watch.network, head.number)
-        # Below all that is stored there may be another chain, or a node that loads this one anew.
+        # Below all stored blocks there may be another chain, or a node that syncs from the start.
         if stored is not None and await self._has_another(stored):
             raise ChainBehind(watch.network, head=head.number, finalized=watch.finalized_number)
         raise ChainUnavailable(watch.network, [f"the head {head.number} is behind our cursor"])

@@ -1,4 +1,4 @@
-"""Hurries the followers of the networks where somebody says that we were paid."""
+"""Wakes the followers of the networks of hints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swap_contracts.envelope import Envelope
 
 
 class RecordHints:
-    """Any replica takes a hint; the one that follows the network hears of it through Postgres."""
+    """Any replica accepts a hint; the network's follower reads it from Postgres."""
 
     def __init__(
         self, unit_of_work: PostgresUnitOfWork, *, networks: Collection[str], patience: HintBackoff

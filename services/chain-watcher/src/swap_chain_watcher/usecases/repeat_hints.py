@@ -9,7 +9,7 @@ BATCH_MAX = 500
 class RepeatHints:
     """Hurry the followers again where a hinted transaction has not been seen yet.
 
-    Any replica may: each hint is due at one of them, and the follower hears through Postgres.
+    Any replica may: each hint is due at one of them, and the follower reads it from Postgres.
     """
 
     def __init__(self, unit_of_work: PostgresUnitOfWork, *, patience: HintBackoff) -> None:

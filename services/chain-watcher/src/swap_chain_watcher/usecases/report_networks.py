@@ -1,4 +1,4 @@
-"""Says how each network is doing: for operators, and for the gauges."""
+"""Reports the state of each network: for operators, and for the gauges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NetworkReport:
         if self.head is None or self.place is None:
             return None
         if self.head < self.place.finalized_number:
-            return None  # a node that loads its chain anew, or another chain: it says nothing
+            return None  # a node that syncs from the start, or another chain: no report
         return max(self.head - self.place.cursor.number, 0)
 
 

@@ -1,4 +1,4 @@
-"""Lets a halted network go on, when a person has understood why it stopped."""
+"""Resumes a halted network after an operator has found the cause."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ class ResumeNetwork:
         So it is not cleared before the settler has read what was published, reverts included.
         What is taken back stays so when the network does not go on: every provider denied it.
 
-        :param take_back: transactions, in lower case, of which published logs were made up.
+        :param take_back: transactions, in lower case, with published logs that were made up.
         :param halted_at: only the halt that began then; None: whichever is on.
         :raises Refused: when the chain contradicts it still, or the network is not halted or ours.
-        :raises Unavailable: when no node tells, the settler has not read everything yet, or the
+        :raises Unavailable: when no node answers, the settler has not read everything yet, or the
             time is over. What a check has read stays read: a repeated order goes on from there.
         """
         halt = await self.find_halt(network)

@@ -1,7 +1,7 @@
 """Reads final blocks a second time, from another provider: adds what was missed, halts on a lie.
 
-The provider of the first look is never asked again, however many nodes fail: it would confirm its
-own lie. The look then waits, and `swap_watch_second_look_failures_total` grows.
+The provider of the first look is never queried again, even if all other nodes fail: it would
+confirm its own report. The look then waits, and `swap_watch_second_look_failures_total` grows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RunSecondLook:
         addresses: FollowedAddresses | None = None,
     ) -> None:
         """
-        :param addresses: those that the reader is asked about, where there are any.
+        :param addresses: those that the reader is queried about, where there are any.
         """
         self._addresses = addresses
         self._unit_of_work = unit_of_work
@@ -79,9 +79,9 @@ class RunSecondLook:
 
         All of them: what waits is paid for every block as soon as the network goes on.
 
-        :raises ChainError: when no node tells, or another provider has another last block.
+        :raises ChainError: when no node answers, or another provider has another last block.
         :raises BrokenChain: when the node does not have those blocks.
-        :raises MovementsDenied: when it does not have what was told of them.
+        :raises MovementsDenied: when it lacks a published movement of them.
         """
         await self._compare_finality()
         while True:

@@ -31,10 +31,10 @@ from swap_runtime.errors import Refused
 
 
 class TakeBackLogs:
-    """The way out of a halt that a lying node caused, once it is out of the configuration.
+    """The way out of a halt that a false node caused, once it is out of the configuration.
 
-    Every configured provider is asked, outside of any transaction. A liar alone takes back
-    nothing: the others still report what is real.
+    Every configured provider is queried, outside any transaction. A liar alone takes back nothing:
+    the others still report what is real.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class TakeBackLogs:
         addresses: FollowedAddresses,
     ) -> None:
         """
-        :param addresses: those that the reader is asked about.
+        :param addresses: those that the reader is queried about.
         """
         self._unit_of_work = unit_of_work
         self._watches = watches
@@ -61,7 +61,7 @@ class TakeBackLogs:
         """Publish that the transactions' denied logs are `reverted`, all of them or none.
 
         What was taken back before is left as it is, so that the order can be repeated. Return the
-        transactions of which something is taken back now.
+        transactions with movements that are taken back now.
 
         :param transaction_hashes: in lower case.
         :raises Refused: when one has no published log, or not every provider denies it.
@@ -141,7 +141,7 @@ class TakeBackLogs:
     ) -> tuple[Sequence[TrackedMovement], Sequence[TrackedMovement]]:
         """
         :raises NotHalted: when the network was resumed meanwhile.
-        :raises TakeBackRefused: when something was published of a log since providers were asked.
+        :raises TakeBackRefused: when something was published of a log since the providers' answers.
         """
         network, at = self._reader.network, self._clock()
         named = {t.movement.transaction_hash or "" for t in standing}

@@ -1,4 +1,4 @@
-"""Asks a second provider about deposits and payouts that one provider has reported."""
+"""Verifies deposits and payouts that one provider has reported with a second one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FROM_THE_START: Final = -1
 class VerifyDeposits:
     """Verifies deposits and payouts beside the follower, which never waits for it.
 
-    What needs no second provider is not slowed. What a second provider does not report stays
-    unverified and is asked for again. When its block is final, the second look decides what that
-    means.
+    What needs no second provider is not slowed. A deposit that the second provider does not report
+    stays unverified and is queried again. When its block is final, the second look decides what
+    that means.
     """
 
     def __init__(
@@ -110,8 +110,8 @@ class VerifyDeposits:
     async def _verify_rises(self, stored: Sequence[Movement]) -> Sequence[Key]:
         """Return which rises of coins two providers confirm: so much has come, in all.
 
-        They are asked at the newest block, whose state every node has. Blocks of a rise may be
-        too old for that.
+        They are queried at the newest block, because every node has its state. Blocks of a rise may
+        be too old for that.
         """
         if not stored:
             return ()
