@@ -1,6 +1,6 @@
 """The text by which the sender of a transfer that names no swap gives it to one.
 
-Whoever shows it and whoever acts on it write it alike, each from what it has itself.
+The api that shows it and the settler that acts on it write it alike, each from its own rows.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Destined:
 def text_of(transfer: ReceivedTransfer, swap: Destined, *, chain_id: int) -> str:
     """Return what the sender signs: it can mean this transfer, this swap and this service only.
 
-    The Treasury is the service's own contract: no other service has it. Whoever made the swap said
-    who is paid, so the text says it to who signs.
+    The Treasury is the service's own contract: no other service has it. The creator of the swap
+    chose the recipient, so the text shows it to the signer.
     """
     what = "the native coin" if transfer.token == NATIVE else transfer.token
     refund = swap.refund_address

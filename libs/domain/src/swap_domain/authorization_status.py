@@ -39,7 +39,7 @@ TRANSITIONS: Final[
         AuthorizationStatus.REJECTED,
     (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.DEPOSIT_CONFIRMED):
         AuthorizationStatus.COMPLETED,
-    # Published and mined as a revert: what it says depends on why the token refused.
+    # Published and mined as a revert: the result depends on why the token refused.
     (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.WINDOW_CLOSED):
         AuthorizationStatus.EXPIRED,
     (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.BALANCE_SHORT):

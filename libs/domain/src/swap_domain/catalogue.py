@@ -1,4 +1,4 @@
-"""What one deployment knows about networks, tokens and routes.
+"""The networks, tokens and routes of one deployment.
 
 Frozen data, built by `swap_domain.catalogue_document` from a parsed file. Every service reads the
 same file; what a public answer may show is taken from the public members alone.
@@ -72,14 +72,14 @@ class Token:
 
     @property
     def one_provider_base_units(self) -> int:
-        """The sum up to which one provider's report is enough by the tiers; 0 where none says."""
+        """The sum up to which the tiers accept one provider's report; 0 without such a tier."""
         sums = [tier.below_base_units or 0 for tier in self.tiers if tier.providers == 1]
         return max(sums, default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class DepositAddresses:
-    """What the address of a swap follows from; the chain is asked whether it says the same."""
+    """The inputs of a swap's address; it is compared with the chain."""
 
     factory: str
     init_code_hash: str
@@ -101,7 +101,7 @@ class Contracts:
     paymaster: str | None = None
     deposit_addresses: DepositAddresses | None = None
     owners: Owners = Owners()
-    other_receivers: tuple[str, ...] = ()  # whom the Depository lists beside the Treasury
+    other_receivers: tuple[str, ...] = ()  # receivers that the Depository lists beside the Treasury
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class GasUnits:
 
     @property
     def least(self) -> int:
-        """Return what the smallest transaction of ours takes."""
+        """Return the gas of the service's smallest transaction."""
         units = (self.pay_native, self.pay_erc20, self.relay_eip3009, self.relay_eip2612)
         return min(filter(None, (*units, self.sweep_native, self.sweep_erc20)), default=1)
 
@@ -132,12 +132,12 @@ class GasUnits:
 
 @dataclass(frozen=True, slots=True)
 class L1DataFee:
-    """What a rollup charges for bytes: asked of its gas price oracle, and bounded."""
+    """What a rollup charges for bytes: read from its gas price oracle, and bounded."""
 
     kind: str  # op_stack
     oracle: str
-    transaction_bytes: int  # at least what one payment of ours has
-    max_wei: int  # an oracle that asks for more is not believed
+    transaction_bytes: int  # at least the size of one payment
+    max_wei: int  # a higher answer of the oracle is refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Network:
     max_fee_per_gas: int  # wei; nothing is signed above it
     tokens: tuple[Token, ...]
     l1_data_fee: L1DataFee | None = None
-    has_blooms: bool = False  # its headers have true blooms: what they exclude is not believed
+    has_blooms: bool = False  # its headers have correct blooms: logs that they exclude are refused
 
     @property
     def native(self) -> Token:

@@ -59,7 +59,7 @@ class CatalogueInvalid(ValueError):
 
 
 class _Members:
-    """One mapping of the file, read member by member; what nobody asked for is an error."""
+    """One mapping of the file, read member by member; an unread member is an error."""
 
     def __init__(self, value: object, path: str, to_address: ToAddress) -> None:
         if not isinstance(value, Mapping):

@@ -17,7 +17,7 @@ MINED_WITHIN: Final = timedelta(seconds=10)
 class GaslessStandard(StrEnum):
     """How a signature moves the token; the values are the public interface's."""
 
-    EIP3009 = "eip3009"  # an authorization to receive: says which swap it pays for
+    EIP3009 = "eip3009"  # an authorization to receive: it names the swap that it pays for
     EIP2612 = "eip2612"  # a permit: accounts with a key alone
 
 
@@ -32,7 +32,7 @@ class TokenDomain:
 
 @dataclass(frozen=True, slots=True)
 class Gasless:
-    """What the catalogue says of a token; it is offered only while the chain says the same."""
+    """The catalogue's data of a token; it is offered only while the chain's data is the same."""
 
     standard: GaslessStandard
     domain: TokenDomain

@@ -1,4 +1,4 @@
-"""Recipients that test environments give a meaning to: nobody has their keys."""
+"""Recipients with a meaning in test environments: their keys do not exist."""
 
 from typing import Final
 

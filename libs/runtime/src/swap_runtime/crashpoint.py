@@ -17,7 +17,7 @@ _passed: Counter[str] = Counter()
 
 
 def crashpoint(name: str) -> None:
-    """Die here if the environment says so."""
+    """End the process here if the environment requires it."""
     log, target = os.environ.get("CRASH_LOG"), os.environ.get("CRASH_AT")
     if log is None and target is None:
         return

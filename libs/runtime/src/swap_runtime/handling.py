@@ -1,8 +1,8 @@
 """A handler changes rows and nothing else: it makes no request to a chain, a service or a broker.
 
 Such a request may take longer than the broker lets a consumer be silent. Its partitions would go to
-another consumer, and the batch would begin anew there, again and again. What needs a request is
-written down by the handler and done by a task of its own.
+another consumer, and the batch would start again there, repeatedly. Work that needs a request is
+stored by the handler and done by a separate task.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who must not be paid: one question, a list of our own and a service of somebody else's.
+"""Which addresses must not be paid: by the operators' list and an external service.
 
-The question is asked where a swap is priced and created, and again before anything is paid, so that
-who is blocked in between is not paid either.
+Addresses are screened where a swap is priced and created, and again before each payment. So an
+address that is blocked in between is not paid either.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ BLOCKED: Final = sql("SELECT address, network FROM settler.blocked")
 class Verdict(Enum):
     CLEAR = "clear"
     BLOCKED = "blocked"
-    UNKNOWN = "unknown"  # nobody could say: what is asked for waits, or is refused for the moment
+    UNKNOWN = "unknown"  # no answer: the request waits, or is refused for now
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """Somebody on a network, whichever way the address is written."""
+    """An address on a network, in any spelling."""
 
     network: str
     address: str
@@ -58,14 +58,14 @@ Verdicts = Mapping[Party, Verdict]
 
 class Screening(Protocol):
     async def screen(self, parties: Collection[Party]) -> Verdicts:
-        """Return what is known of each; it never raises for want of an answer."""
+        """Return the result for each; a missing answer raises nothing."""
         ...
 
 
 class BlockList:
-    """The operators' list, held in memory and read anew when it has changed.
+    """The operators' list, held in memory and read again when it has changed.
 
-    Until it was read once nothing is known of anybody.
+    Until it was read once, every address is unknown.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -99,7 +99,7 @@ class BlockList:
 
 
 class FreshList:
-    """The same list, looked at anew for every question: for what cannot be taken back."""
+    """The same list, read for every query: for irreversible actions."""
 
     def __init__(self, blocked: BlockList) -> None:
         self._blocked = blocked
@@ -138,7 +138,7 @@ class ScreeningService:
     async def screen(self, parties: Collection[Party]) -> Verdicts:
         normalised_parties = {party: party.normalised for party in parties}
         now = monotonic()
-        # Looked up before anything is asked: others forget and remember meanwhile.
+        # Looked up before the queries: concurrent tasks change the cache meanwhile.
         known = {p: self._known[p] for p in normalised_parties.values() if p in self._known}
         unknown = [
             p
@@ -154,7 +154,9 @@ class ScreeningService:
         return {party: verdicts[normalised] for party, normalised in normalised_parties.items()}
 
     def _verdict_without_response(self, known: tuple[Verdict, float] | None) -> Verdict:
-        """Return what holds while nobody answers: who was blocked is, until somebody says no."""
+        """Return the result without an answer: a blocked address stays blocked until an answer
+        clears it.
+        """
         if known is not None and known[0] is Verdict.BLOCKED:
             return Verdict.BLOCKED
         return Verdict.CLEAR if self._settings.is_open_when_away else Verdict.UNKNOWN
@@ -194,7 +196,7 @@ class ScreeningService:
 
 
 class RehearsalAddresses:
-    """In live, nobody is paid where only a rehearsal has somebody: nobody has the keys."""
+    """In live deployments, recipients of rehearsals are never paid: their keys do not exist."""
 
     def __init__(self, *, environment: str) -> None:
         self._is_live = environment == LIVE

@@ -27,7 +27,7 @@ class Unreadable(Exception):
 class Sealing:
     """Seals with the first key, opens with any.
 
-    What is stored says its form, which key sealed it, and then nonce, tag and ciphertext.
+    The stored value has its format, the id of its key, and then nonce, tag and ciphertext.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:

@@ -59,7 +59,7 @@ def _names(prefix: str, fields: Mapping[str, FieldInfo]) -> Iterator[str]:
 
 
 def variable_of(prefix: str, member: str, field: FieldInfo) -> str:
-    """Return the variable of a setting: one that a standard names has no prefix of ours."""
+    """Return the variable of a setting: one that a standard names has no `SWAP_` prefix."""
     alias = field.validation_alias
     return alias if isinstance(alias, str) else f"{prefix}{member}"
 

@@ -11,7 +11,7 @@ from swap_chains.evm.rpc import Backoff, Rpc
 
 
 class AgreedFinality:
-    """Compares the followed node's final block with other providers', in a task of its own.
+    """Compares the followed node's final block with other providers', in a separate task.
 
     The follower never waits for it: a slow second provider delays finality and nothing else.
     """
@@ -69,7 +69,7 @@ class AgreedFinality:
         except FinalBlocksDiffer:
             raise
         except ChainError:
-            pass  # it is asked again; until then nothing newer is final
+            pass  # it is queried again; until then nothing newer is final
         if agreed is not None and (self._agreed is None or agreed.number > self._agreed.number):
             self._agreed, self._fruitless_comparisons = agreed, 0
         else:

@@ -23,7 +23,7 @@ PROGRAM: Final = bytes.fromhex(
 )
 # What is returned must be shorter than the largest contract, 24,576 bytes: 768 words.
 TOGETHER_MAX: Final = 500
-# Fewer are asked for one by one: that needs no gas, and every node can do it.
+# Fewer are queried one by one: that needs no gas, and every node supports it.
 TOGETHER_MIN: Final = 20
 _WORD: Final = 32
 

@@ -31,8 +31,8 @@ async def by_hash(
 ) -> tuple[list[BlockAdded], Block | None]:
     """Add the movements to blocks near the head; return also what the chain calls final.
 
-    Logs are asked for by block hash, and the same request asks for the block itself: a node that
-    does not have it can say so only there, an empty answer would look like a block without logs.
+    Logs are queried by block hash, and the same request queries the block itself. A node without
+    the block reports that only there; an empty answer would look like a block without logs.
     """
     receivers = scope.receivers()
     requests: list[Request] = []
@@ -64,9 +64,9 @@ async def by_range(
 ) -> tuple[Block, list[BlockAdded]]:
     """Read a range behind finality: its first block, the blocks with movements, and its last.
 
-    One request asks for both ends, too: no logs up to a block that is not there say nothing.
+    The request includes both end blocks: an empty answer up to a missing block proves nothing.
 
-    :raises NodeRefused: when the node wants a shorter one.
+    :raises NodeRefused: when the node requires a shorter one.
     """
     place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
     requests = [header_at(first), header_at(last), *scope.log_requests(place)]
@@ -99,9 +99,9 @@ async def transfers_to(
 async def logs_of_receipts(
     node: Node, scope: LogScope, block: Block, transaction_hashes: Sequence[str]
 ) -> Mapping[str, Sequence[Log]]:
-    """Read the logs that count from the receipts of transactions, as far as they are in a block.
+    """Read the relevant logs from the receipts of transactions that are in a block.
 
-    The block's own list says which are: an index that was lost must not look like a denial.
+    The block's own list shows which are: a lost index must not look like a denial.
 
     :raises InconsistentAnswer: when list and receipts contradict each other.
     """
@@ -169,7 +169,9 @@ def _check_bloom(node: Node, block: Block, logs: Sequence[Log]) -> None:
 async def _with_proven_memos(
     node: Node, scope: LogScope, added: Sequence[BlockAdded]
 ) -> list[BlockAdded]:
-    """Fetch the transactions of direct transfers: only their call data proves whose memo it is."""
+    """Fetch the transactions of direct transfers: only their call data proves the owner of the
+    memo.
+    """
     places = {
         transaction_hash: event.block.hash
         for event in added
@@ -202,7 +204,7 @@ def _to_transaction(node: Node, answer: Any, transaction_hash: str, block_hash: 
 
 
 async def _senders(node: Node, logs: Sequence[Log]) -> Mapping[str, str]:
-    """Ask for receipts, not for transactions: nodes recover a sender anew for each of those."""
+    """Query receipts, not transactions: nodes recover the sender again for each transaction."""
     hashes = deposit_transactions(logs)
     if not hashes:
         return {}
@@ -220,6 +222,6 @@ async def _senders(node: Node, logs: Sequence[Log]) -> Mapping[str, str]:
 
 
 def _is_of(receipt: Mapping[str, Any], block_hash: str) -> bool:
-    # A failed transaction has no logs: one that is told with a log is a lie somewhere.
+    # A failed transaction has no logs: if one is reported with a log, the node is false.
     in_block = str(receipt.get("blockHash")).lower() == block_hash
     return in_block and receipt.get("status") == "0x1"

@@ -79,7 +79,7 @@ async def headers_at(node: Node, numbers: Sequence[int]) -> list[Block]:
 
 
 class Tail:
-    """The blocks that were told and can still change: from the last finalized one to the end."""
+    """The reported blocks that can still change: from the last finalized one to the end."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = list(blocks)
@@ -117,8 +117,8 @@ class Tail:
     def finalize(self, claim: Block | None) -> Block | None:
         """Return the newly finalized block, if the chain's claim is about a block in here.
 
-        A claim ahead of the end is kept until the end gets there. Older claims say nothing: what
-        was final once stays final, whichever node is asked.
+        A claim ahead of the end is kept until the end gets there. Older claims are ignored: a final
+        block stays final, regardless of the queried node.
         """
         claims = [c for c in (claim, self._ahead) if c is not None]
         newer = [c for c in claims if self._is_newer(c)]

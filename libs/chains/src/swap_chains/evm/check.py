@@ -1,4 +1,4 @@
-"""The startup check: is the chain what the configuration says?"""
+"""The startup check: does the chain match the configuration?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from swap_chains.evm.deposit_addresses import (
 )
 from swap_chains.evm.rpc import Node, Request, Rpc
 
-# Whoever computes these two like the factory computes all of them like it.
+# Code that computes these two like the factory computes all of them like it.
 PROBES: Final = (1, codec.SEQUENCE_NUMBER_MAX)
 Question = tuple[str, str, bytes, int]  # what is wrong otherwise; the contract, the call, the word
 

@@ -1,4 +1,4 @@
-"""The part of the startup check that asks who governs the contracts."""
+"""The part of the startup check that reads the owners and roles of the contracts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ DEPOSITORY: Final = codec.selector("depository()")
 
 @dataclass(frozen=True, slots=True)
 class GovernedContract:
-    """A contract whose owner is known."""
+    """A contract with a known owner."""
 
-    name: str  # as a sentence says it: "Treasury"
+    name: str  # as in a sentence: "Treasury"
     address: str
     owner: str
 
 
 @dataclass(frozen=True, slots=True)
 class ContractRoles:
-    """Who may do what on the contracts of a network, as the catalogue says. None: not checked."""
+    """The roles on the contracts of a network, by the catalogue. None: not checked."""
 
     treasury: GovernedContract | None
     depository: GovernedContract | None

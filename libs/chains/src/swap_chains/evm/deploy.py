@@ -33,7 +33,7 @@ class DeploymentFailed(Exception):
 
 
 class Deployer:
-    """One key on one node, used by nobody else meanwhile: it counts its nonces itself."""
+    """One key on one node, without other users meanwhile: it counts its nonces itself."""
 
     def __init__(self, url: str, private_key: str) -> None:
         # The provider's own retries would send a transaction twice and then report a failure.
@@ -140,7 +140,7 @@ async def deploy_fiat_token(
 ) -> str:
     """Deploy Circle's FiatToken 2.2 behind its proxy; the deployer mints and blacklists.
 
-    :param admin: who may replace the implementation: nobody who ever calls the token.
+    :param admin: who may replace the implementation: an address that never calls the token.
     """
     owner, fiat = deployer.address, artifacts / "FiatTokenV2_2.json"
     await deployer.create2(artifacts / "SignatureChecker.json")

@@ -1,4 +1,4 @@
-"""What a chain says about its Depository: whether a deposit could be made now."""
+"""Reads from a chain whether its Depository accepts deposits now."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ IS_NOT_LISTED: Final = "it does not list the Treasury"
 async def depository_findings(
     rpc: Rpc, *, chain_id: int, depository: str, treasury: str
 ) -> Sequence[str]:
-    """Return what speaks against deposits, at the head of the chain; nothing while they work.
+    """Return why deposits are impossible at the head of the chain; nothing while they work.
 
-    Nothing but the contract's own yes or no counts: where there is none, another node is asked.
+    Only the contract's own answer counts: without one, another node is queried.
 
-    :raises ChainError: when no node of that chain tells.
+    :raises ChainError: when no node of that chain answers.
     """
     questions = [
         Request("eth_chainId"),

@@ -28,7 +28,7 @@ from swap_chains.evm.rpc import Backoff, Node, Rpc
 _POLL: Final = orjson.dumps(
     {"jsonrpc": "2.0", "id": 0, "method": "eth_getBlockByNumber", "params": ["latest", False]}
 )
-# With a token's transfers and nothing else, what is asked about them fits into one request.
+# With only a token's transfers, the queries about them fit into one request.
 _STEP_BLOCKS_MAX: Final = 80
 _RANGE_BLOCKS_FIRST: Final = 500
 _ANCESTOR_SEARCH_FIRST: Final = 8
@@ -42,7 +42,7 @@ class Pace:
     # With nothing new for so long, another node may be further.
     stale_after_seconds: float = 30.0
     range_blocks_max: int = 10_000
-    # A wider gap is read by ranges, as far as it is final.
+    # A wider gap is read by ranges, up to the final block.
     gap_blocks_max: int = 32
 
 
@@ -173,7 +173,9 @@ class Follower:
         return await self._find_ancestor(node, head)
 
     async def _nothing_new(self, node: Node) -> _Step:
-        """At our end, or behind it: a node that lags shows blocks we know, and reverts nothing."""
+        """At the reader's end, or behind it: a lagging node shows known blocks, and reverts
+        nothing.
+        """
         if self._tail.finalized is not None:
             return _Step()
         return _Step(claim=await self._finalized(node))

@@ -1,8 +1,8 @@
 """What a user signs so that the Paymaster deposits for him, and the Paymaster's calls. Pure.
 
 An authorization to receive (EIP-3009) has a nonce that follows from the swap, so that it pays for
-no other. A permit (EIP-2612) says only who may take how much: whoever uses it decides for which
-swap, and that is the Paymaster's operators alone.
+no other. A permit (EIP-2612) defines only the spender and the amount. Its user decides for which
+swap, and only the Paymaster's operators can use it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class RelayedDeposit:
     token: str
     paymaster: str
     receiver: str  # the Depository's: the Treasury
-    key: str  # the swap, as the Depository is told it
+    key: str  # the swap, as it is passed to the Depository
     signer: str
     base_units: int
     nonce: int

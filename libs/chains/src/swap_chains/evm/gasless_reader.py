@@ -1,4 +1,4 @@
-"""What a chain says about deposits by signature: what is possible, and what one would do now."""
+"""Reads from a chain which deposits by signature are possible, and what one would do now."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from swap_chains.ports import Call, Holding, Simulated
 from swap_domain.gasless import Gasless, GaslessStandard
 
 VIEW_GAS: Final = 200_000
-# As the settler gives it: a wallet with code may take no more to know its signature.
+# As in the settler: a wallet with code may use no more gas to verify its signature.
 RELAY_GAS: Final = 350_000
 # So many deposits an operator must be able to pay for, or none is promised.
 RELAYS_AFFORDED_MIN: Final = 20
@@ -45,14 +45,14 @@ class GaslessDeployment:
 
 
 class GaslessReader:
-    """Asks one network. Every method raises ChainError when no node gives a usable answer."""
+    """Queries one network. Every method raises ChainError when no node gives a usable answer."""
 
     def __init__(self, rpc: Rpc) -> None:
         self._rpc = rpc
         self._state = EvmState(rpc)
 
     async def findings(self, deployment: GaslessDeployment) -> Mapping[str, Sequence[str]]:
-        """Return what speaks against each token; nothing where it can be offered.
+        """Return why each token cannot be offered; nothing where it can.
 
         :raises WrongChain: when a node serves another chain.
         """

@@ -38,7 +38,7 @@ class Key(Protocol):
 
 
 class LocalKey:
-    """A key in this process's memory. It shows itself to nobody."""
+    """A key in this process's memory. Its repr never shows it."""
 
     def __init__(self, private_key: str) -> None:
         """
@@ -79,7 +79,7 @@ def keystore_key(path: Path, password: str) -> LocalKey:
 def recoverable(der: bytes, digest: bytes, *, address: str) -> bytes:
     """Return a DER signature as chains take it, once it is certain that it is the account's.
 
-    A key service does not say which of the two possible keys signed, and as often as not gives s
+    A key service does not return which of the two possible keys signed. In half of the cases s is
     in its upper half, which chains refuse.
 
     :raises KeyUnusable: when it is no signature of that account.

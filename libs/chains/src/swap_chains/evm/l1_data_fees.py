@@ -22,7 +22,7 @@ class L1DataFees:
 
     def __init__(self, rpc: Rpc, *, oracle: str, transaction_bytes: int, max_wei: int) -> None:
         """
-        :param max_wei: an oracle that asks for more is not believed.
+        :param max_wei: a higher answer of the oracle is refused.
         """
         data = "0x" + (UPPER_BOUND + uint_word(transaction_bytes)).hex()
         self._request = Request("eth_call", ({"to": oracle, "data": data}, "latest"))
@@ -46,7 +46,7 @@ class L1DataFees:
 
 
 def l1_data_fees(rpc: Rpc, config: L1DataFee) -> L1DataFees:
-    """Return what asks the oracle that the catalogue names."""
+    """Return the client of the catalogue's oracle."""
     return L1DataFees(
         rpc,
         oracle=config.oracle,

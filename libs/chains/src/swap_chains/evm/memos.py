@@ -28,7 +28,7 @@ def encode_memo(sequence_number: int) -> bytes:
 
 
 def memo_number(memo: bytes) -> int | None:
-    """Return the sequence number in a memo; None when it is not one of ours."""
+    """Return the sequence number in a memo; None when it is not the service's."""
     if len(memo) != codec.WORD or not memo.startswith(MEMO_TAG):
         return None
     return codec.sequence_number_of("0x" + memo[len(MEMO_TAG) :].hex())
@@ -40,7 +40,7 @@ def encode_transfer_with_memo(to_address: str, base_units: int, memo: bytes) -> 
 
 
 def unexplained(movements: Iterable[Movement], treasury: str) -> list[str]:
-    """List the transactions of transfers to the Treasury that may carry a memo of their own."""
+    """List the transactions of transfers to the Treasury that may contain a memo."""
     found = (m.id.transaction_hash for m in movements if _needs_proof(m, treasury))
     return list(dict.fromkeys(found))
 

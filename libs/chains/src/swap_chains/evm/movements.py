@@ -1,4 +1,4 @@
-"""From logs to movements: what is asked for, what is believed, and who claims what."""
+"""From logs to movements: the queries, the checks of the answers, and the claims."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NO_TRANSACTION: Final = "0x" + "0" * 64
 _TRANSFER_TOPICS: Final = 3
 _OF_THE_TREASURY: Final = (codec.NATIVE_RECEIVED, codec.PAID, codec.WITHDRAWN)
 # Nodes take about a thousand alternatives of one topic. Beyond, all transfers of the tokens are
-# asked for and sorted out here: what a block costs does not grow with the addresses.
+# queried and filtered here, so that a block's cost does not grow with the addresses.
 _FILTER_RECEIVERS_MAX: Final = 900
 
 
 @dataclass(frozen=True, slots=True)
 class Receivers:
-    """Whose receipts count, in lower case: the Treasury, and addresses that somebody may add to."""
+    """The receivers that count, in lower case: the Treasury, and addresses that may be added."""
 
     treasury: str
     watched: AbstractSet[str]
@@ -43,7 +43,7 @@ class Receivers:
 
 @dataclass(frozen=True, slots=True)
 class LogScope:
-    """The contracts of one network whose logs count, all in lower case. Nothing else does."""
+    """The contracts of one network with logs that count, all in lower case. Nothing else does."""
 
     depository: str
     treasury: str
@@ -95,7 +95,7 @@ class LogScope:
         return Request("eth_getLogs", (wanted,))
 
     def includes(self, log: Log, receivers: Container[str]) -> bool:
-        """Whether a log is one that was asked for: a node's filter is not taken on trust."""
+        """Whether a log matches the query: a node's filter is not trusted."""
         topic = log.topics[0] if log.topics else ""
         if log.address in self.tokens and topic == codec.TRANSFER:
             return len(log.topics) == _TRANSFER_TOPICS and "0x" + log.topics[2][-40:] in receivers
@@ -166,7 +166,7 @@ def in_log_order(node: str, logs: Iterable[Log]) -> list[Log]:
 
 
 def deposit_transactions(logs: Iterable[Log]) -> list[str]:
-    """List the transactions whose sender must be known: logs do not say it."""
+    """List the transactions with a required sender: logs do not contain it."""
     return list({log.transaction_hash: None for log in logs if log.topics[0] == codec.DEPOSITED})
 
 
@@ -254,8 +254,8 @@ def _with_claims(node: str, scope: LogScope, movements: Sequence[Movement]) -> t
 
     They cannot be re-entered and emit last, so what one caused stands between its previous log of
     the transaction and this one. The nearest receipts of that token at that receiver are claimed
-    until they make up the amount: a token may move one deposit in two logs. Of a sweep they come
-    from its deposit address, which pays nobody otherwise.
+    until they add up to the amount. A token may move one deposit in two logs. Those of a sweep are
+    from its deposit address, which makes no other payments.
     """
     claimed = list(movements)
     open_receipts: defaultdict[str, list[int]] = defaultdict(list)

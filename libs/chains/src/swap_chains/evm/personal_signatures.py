@@ -11,13 +11,13 @@ from swap_chains.evm.provider_agreement import Place, read_at_head_of_two
 from swap_chains.evm.rpc import Node, Request, Rpc
 
 IS_VALID_SIGNATURE: Final = selector("isValidSignature(bytes32,bytes)")
-# A wallet that says more, or less, than these bytes in a word says no.
+# Any answer other than these bytes in a word is a refusal.
 VALID: Final = IS_VALID_SIGNATURE.ljust(WORD, b"\0")
 VERIFY_GAS: Final = 1_000_000
 
 
 class WalletAnswer(Enum):
-    """What is at an address says of a signature."""
+    """The answer of an address's code about a signature."""
 
     NO_CODE = "no_code"
     REFUSED = "refused"

@@ -1,8 +1,8 @@
 """Prices that an oracle keeps on chain, through the interface of Chainlink's aggregators.
 
 Source of the interface: AggregatorV3Interface of @chainlink/contracts, `latestRoundData()` and
-`decimals()`. What an aggregator answers is worth as much as whoever feeds it: bounds on its age and
-on how far it may be from other sources belong to the caller.
+`decimals()`. An aggregator's answer is as reliable as its feeders. The caller limits its age and
+its distance from other sources.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class EvmPriceFeeds:
         self._rpc = rpc
 
     async def latest(self, aggregators: Sequence[str]) -> Mapping[str, FeedAnswer]:
-        """Return what each says; one that says nothing usable is left out.
+        """Return the answer of each; one without a usable answer is left out.
 
         Where nodes of two providers are configured, two report the same at the same recent block.
 

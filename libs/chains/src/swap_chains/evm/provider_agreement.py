@@ -76,7 +76,7 @@ async def read_at_head_of_two(rpc: Rpc, work: Callable[[Node, Place], Awaitable[
     """Run reads at the newest block that two providers have; return what two report alike.
 
     Two providers report the block's header alike too, so neither can pass an old block off as new.
-    Where all nodes are of one provider, it is asked at its head.
+    Where all nodes are of one provider, it is queried at its head.
 
     :raises NodesDiffer: when several answered and no two alike.
     :raises ChainUnavailable: when fewer than two answered, or the block is behind the newest head

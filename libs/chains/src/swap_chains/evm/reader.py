@@ -74,7 +74,7 @@ class EvmReader(EvmState):
         waking = (
             asyncio.create_task(wake_on_heads(*self._heads, wake_event)) if self._heads else None
         )
-        # Who opens it again and again has no node that stands still believed for longer.
+        # Repeated opening does not extend the trust in a node that stands still.
         moved_at = (
             self._last_position[1]
             if self._last_position and self._last_position[0] == after

@@ -1,4 +1,4 @@
-"""Transfers of tokens that nobody follows: what any contract says that it moved."""
+"""Transfers of tokens that are not followed: the movements that any contract reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Log(Protocol):
 
 
 def in_logs(logs: Iterable[_Log]) -> tuple[ReportedTransfer, ...]:
-    """Read the logs that have the form of an ERC-20 transfer, whoever wrote them."""
+    """Read the logs that have the form of an ERC-20 transfer, from any contract."""
     return tuple(
         ReportedTransfer(
             token=codec.checksum_address(log.address),

@@ -1,7 +1,7 @@
 """What several ask of a node in the same turn of the event loop leaves in one request.
 
-A request over HTTP costs more than most questions in it, on both sides. Who asks together waits
-together, and is without an answer together: it is for one piece of work that asks several things.
+A request over HTTP costs more than most questions in it, on both sides. Combined queries wait
+together and fail together: use it for one piece of work with several queries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a node sends back: as much of it as can be legitimate, and what it says about what."""
+"""A node's responses: their size limit, and the classification of errors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ OBJECTS_FREE: Final = 64
 _REVERT_CODE: Final = 3
 # Codes that nodes use for a revert without data, and for much else.
 _GENERIC_CODES: Final = frozenset({-32000, -32015})
-# Codes of EIP-1474 that speak of the node, not of the question: internal error, unavailable, limit.
+# Codes of EIP-1474 about the node, not about the query: internal error, unavailable, limit.
 _BUSY_CODES: Final = frozenset({-32603, -32002, -32005, 429})
 
 
 class MessageTooLarge(NodeUnreachable):
-    """The answer is larger than any we ask for, or the node says the question is too large."""
+    """The answer is larger than any legitimate one, or the node reports that the query is too
+    large.
+    """
 
 
 class BatchRefused(NodeRefused):
@@ -108,7 +110,7 @@ def _refusal(node: str, error: dict[str, Any]) -> NodeRefused:
     text = str(error.get("message", ""))
     returned = _bytes_or_none(data)
     if returned is None and isinstance(data, str) and data.startswith("revert"):
-        text = f"{text} {data}"  # Nethermind says only there that a call reverted
+        text = f"{text} {data}"  # Nethermind reports only there that a call reverted
     return NodeRefused(node, code if isinstance(code, int) else 0, text, returned)
 
 
@@ -123,7 +125,7 @@ def _bytes_or_none(data: Any) -> bytes | None:
 
 
 def is_busy(refusal: NodeRefused) -> bool:
-    """Whether a refusal speaks of the node's own trouble, so that another may answer.
+    """Whether a refusal reports a failure of the node itself, so that another may answer.
 
     Some nodes have the same code for a call that used up its gas, which it does everywhere.
     """
@@ -132,12 +134,12 @@ def is_busy(refusal: NodeRefused) -> bool:
 
 
 def is_busy_for_all(refusal: BatchRefused) -> bool:
-    """Whether a refusal of many questions speaks of the node, and not of how many they are."""
+    """Whether a refusal of a batch is about the node, and not about the size of the batch."""
     return is_busy(refusal) and "batch" not in refusal.text.lower()
 
 
 def as_revert(refusal: NodeRefused) -> CallReverted | None:
-    """Return the revert that a refused call was; None when the node said something else.
+    """Return the revert of a refused call; None for other errors.
 
     The code or the returned data decide. Words count only together with a code that nodes use
     for reverts without data.

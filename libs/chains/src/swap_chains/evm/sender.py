@@ -159,7 +159,7 @@ def _reaction(node: Node, transaction: SignedTransaction, response: Any) -> Node
 
 
 async def _look_up(node: Node, hashes: Sequence[str]) -> list[bool | None]:
-    """Say of each hash whether the node knows it; None where it did not answer."""
+    """Return for each hash whether the node has it; None where it did not answer."""
     try:
         answers = await node.ask([Request("eth_getTransactionByHash", (h,)) for h in hashes])
     except ChainError:

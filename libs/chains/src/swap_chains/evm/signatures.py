@@ -18,7 +18,8 @@ _WORD: Final = 32
 def normalised(signature: bytes) -> bytes:
     """Return r, s and v as tokens take them: s in its lower half, v 27 or 28, no ERC-2098.
 
-    What cannot be a key's signature is returned as it is: a wallet with code may know it.
+    Bytes that cannot be a key's signature are returned unchanged: a wallet with code may accept
+    them.
     """
     if len(signature) == COMPACT_BYTES:
         packed = int.from_bytes(signature[_WORD:], "big")
@@ -35,7 +36,7 @@ def normalised(signature: bytes) -> bytes:
 
 
 def recover(digest: bytes, signature: bytes) -> str | None:
-    """Return whose key made a normalised signature of a digest; None when nobody's did."""
+    """Return the account that made a normalised signature of a digest; None when no key did."""
     if len(signature) != SIGNATURE_BYTES or signature[-1] - FIRST_V not in (0, 1):
         return None
     recoverable = signature[:-1] + bytes([signature[-1] - FIRST_V])

@@ -89,7 +89,7 @@ class SignedCall:
 def signed_calls(transaction: Transaction, owner: str) -> list[SignedCall]:
     """Return the calls that the owner is proven to have signed; none where anything is unclear.
 
-    :param owner: whose value moved, in lower case.
+    :param owner: the owner of the moved value, in lower case.
     """
     try:
         calls = list(islice(_signed_calls(transaction, owner), CALLS_MAX + 1))
@@ -216,7 +216,7 @@ def _zipped(
 def _mode_and_calls(arguments: _Arguments) -> Iterator[SignedCall]:
     """Decode `(mode, executionCalldata)` of ERC-7579: one packed call, or a list of calls.
 
-    A delegatecall, a static call and modes with a meaning of their own are not decoded.
+    A delegatecall, a static call and modes with a special meaning are not decoded.
     """
     mode, execution = arguments.number(0).to_bytes(WORD), arguments.bytes(1)
     if mode[2:] in _PLAIN_MODES and mode[0] == _BATCH:

@@ -117,7 +117,7 @@ class FakeChain:
             world.outflows[token] = capacity, available
 
     def go_down(self) -> None:
-        """Answer nobody. Followers wait, everybody else gets ChainUnavailable."""
+        """Answer no request. Followers wait, all other callers get ChainUnavailable."""
         self.is_reachable = False
 
     def come_up(self) -> None:
@@ -149,7 +149,7 @@ class FakeChain:
         self._notify_followers()
 
     def drop(self, transaction_hash: str) -> None:
-        """Forget a waiting transaction."""
+        """Remove a pending transaction."""
         del self.pool[transaction_hash]
 
     # What the doors see

@@ -30,7 +30,7 @@ _GAS_OF_A_LOG: Final = 30_000
 
 
 class Reverted(Exception):
-    """A contract of the fake chain said no."""
+    """A contract of the fake chain reverted."""
 
     def __init__(self, data: bytes = b"") -> None:
         super().__init__(data.hex())
@@ -75,8 +75,8 @@ class World:
     owners: set[str] = field(default_factory=set)  # of the Treasury
     refusing: set[str] = field(default_factory=set)  # recipients that revert
     relayed: set[bytes] = field(default_factory=set)  # what the Paymaster deposited for
-    disowned: set[str] = field(default_factory=set)  # signers whose signatures no token takes
-    outdated: set[str] = field(default_factory=set)  # signers whose permits have an old nonce
+    disowned: set[str] = field(default_factory=set)  # signers with signatures that no token accepts
+    outdated: set[str] = field(default_factory=set)  # signers with permits that have an old nonce
     is_paused: bool = False
     outflows: dict[str, tuple[int, int]] = field(default_factory=dict)  # capacity, available
 
@@ -321,7 +321,7 @@ class _Run:
 
 
 def _safe_calls(arguments: bytes) -> Iterator[Call]:
-    """Read what a Safe is asked to do: one call, or by delegatecall a MultiSend's list of calls."""
+    """Read the order of a Safe: one call, or by delegatecall a MultiSend's list of calls."""
     to_address, value, _, operation = (arguments[n : n + 32] for n in range(0, 128, 32))
     data = _bytes_at(arguments, 2)
     if not _uint(operation):

@@ -52,7 +52,7 @@ class FakeReader:
         provider: str = NODE,
     ) -> None:
         """
-        :param provider: of the one node that is asked.
+        :param provider: of the one node that is queried.
         """
         contracts = chain.contracts
         self._chain = chain

@@ -37,7 +37,7 @@ class AsgiServer:
         stop_seconds: float = STOP_SECONDS,
     ) -> None:
         """
-        :param idle_timeout: how long a connection is kept on which nothing is asked.
+        :param idle_timeout: how long a connection without a request is kept.
         :param stop_seconds: how long running requests may take to end at a stop.
         """
         self._server = _Uvicorn(
@@ -46,13 +46,13 @@ class AsgiServer:
                 host=host,
                 port=port,
                 http=LimitedHttpProtocol,
-                ws="none",  # nobody speaks it, and it would be read by what bounds nothing
+                ws="none",  # no client uses it, and its reader has no limits
                 log_config=None,
                 log_level="warning",  # the process logs its ports and its stop itself
                 lifespan="off",
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,  # whom to believe is the application's own setting
+                proxy_headers=False,  # trusted proxies are a setting of the application
                 timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]
                 timeout_keep_alive=idle_timeout.total_seconds(),  # type: ignore[arg-type]
             )

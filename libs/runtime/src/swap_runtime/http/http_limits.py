@@ -1,7 +1,7 @@
 """HTTP for a public port: httptools, with an end to what may come around a body, and to waiting.
 
-httptools keeps a URL, headers and trailers however long they are, before anybody is asked. And
-nobody asks how slowly they come, or how slowly an answer is taken.
+httptools stores a URL, headers and trailers of any length before it calls the protocol. And there
+is no limit on how slowly they arrive, or how slowly an answer is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EMPTY: Final = b"content-length: 0\r\nconnection: close\r\n\r\n"
 TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + EMPTY
 TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\n" + EMPTY
 TOO_BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\n" + EMPTY
-# Said before anybody is asked, in the envelope that clients read everywhere else.
+# Sent before the application is called, in the envelope of all other errors.
 NOT_HTTP_BODY: Final = json.dumps(
     {
         "data": None,
@@ -81,9 +81,9 @@ class _OneWrite:
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """Closes a connection whose next piece of body, or end of a request, is too far away.
+    """Closes a connection when its next piece of body, or the end of its request, is too far away.
 
-    Far in bytes; and in time, whoever is slow: who sends, who answers, or who takes the answer.
+    Far in bytes; or in time, if the sender, the application or the reader of the answer is slow.
     """
 
     # Bytes since the read in which headers, a piece of body or a request last ended.
@@ -92,7 +92,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     _is_receiving = False  # a request has begun and not ended
     _is_idle = False  # the last answer was given, and nothing came since
     _began_at = 0.0
-    # One for many requests: it looks when the one that set it would be late, and sets itself anew.
+    # One for many requests: it checks at the deadline of the request that set it, and sets itself
+    # again.
     _clock: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -115,7 +116,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._is_receiving = True
-        if self._is_idle:  # it came in one read with the end of a body that nobody waited for
+        if self._is_idle:  # it arrived in one read with the end of an unread body
             self._begin()
         self._unset_keepalive_if_required()  # it may follow in the same read
         super().on_message_begin()
@@ -174,7 +175,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._end(self._closing_response())
 
     def _closing_response(self) -> bytes:
-        """Return what can still be said; nothing within an answer, or to who never spoke."""
+        """Return the answer that can still be sent; none within one, or before any request."""
         cycle = self.cycle
         is_answering = cycle is not None and cycle.response_started and not self._is_answered
         if is_answering or self.pipeline:

@@ -46,7 +46,7 @@ class Internal:
         orders: Sequence[OrderRoute] = (),
     ) -> None:
         """
-        :param operators: whose tokens open /admin.
+        :param operators: with tokens that open /admin.
         :param desk: where their orders are logged, and stored until a second operator approves.
         :param alive: what is wrong with the process itself, by name; empty when it is well.
         :param ready: what it lacks in order to work, by name.
@@ -75,7 +75,7 @@ class Internal:
         self._server: AsgiServer | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Listen, and return the port: a free one was taken where 0 was asked for.
+        """Listen, and return the port: a free one where 0 was given.
 
         :raises OSError: when the port is taken.
         """

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swap_runtime.telemetry import tracing
 
-# Asked every few seconds by the deployment itself.
+# Requested every few seconds by the deployment itself.
 SILENT: Final = frozenset({"/livez", "/readyz", "/metrics"})
 TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 
@@ -21,8 +21,8 @@ class TracedRequests:
 
     def __init__(self, app: ASGIApp, *, trusts_callers: bool) -> None:
         """
-        :param trusts_callers: whether a caller is a process of ours: then a request is a child of
-            the caller's span. Other callers' traces are linked.
+        :param trusts_callers: whether callers are the service's own processes: then a request is a
+            child of the caller's span. Other callers' traces are linked.
         """
         self._app = app
         self._trusts_callers = trusts_callers

@@ -132,7 +132,7 @@ class Batches(Generic[Body]):
         if error is None:
             return
         if isinstance(error, Unverified):
-            raise Unavailable("the sender's outbox changed meanwhile")  # checked anew next time
+            raise Unavailable("the sender's outbox changed meanwhile")  # checked again next time
         if len(batch) == 1:
             (message,) = batch
             if isinstance(error, Behind):
@@ -146,7 +146,7 @@ class Batches(Generic[Body]):
         await self._run(await self._park_blocked(batch[middle:], held), held)
 
     async def _attempt(self, batch: Sequence[Readable[Body]]) -> Exception | None:
-        """Run the use case; return what is wrong with the batch, of which nothing is done then.
+        """Run the use case; return the error of the batch, which is then rolled back.
 
         :raises Unavailable: when nothing is wrong with it.
         """

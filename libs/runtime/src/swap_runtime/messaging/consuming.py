@@ -77,13 +77,13 @@ def consume(
     """Subscribe a use case to a topic.
 
     `sweep.py` hands the same use case the messages that Kafka does not deliver, from the senders'
-    outboxes. FastStream's defaults lose messages, so each option is set: it acknowledges before the
-    handler runs, starts at the newest offset, and decodes before a message can be parked.
+    outboxes. FastStream's defaults lose messages, so each option is set. The defaults acknowledge
+    before the handler runs, start at the newest offset, and decode before a message can be parked.
 
     :param consumer_name: the name in the inbox. Its Kafka group is of this topic alone, so
         that a rebalance of one topic does not stop the others.
-    :param pause: after each batch that is not full, longer while messages come quickly,
-        so that batches are few and large; zero where a payout waits for what is handled.
+    :param pause: after each batch that is not full, longer under load, so that batches are few and
+        large. Zero where a payout waits.
     """
     batches = Batches(topic, usecase, parking, consumer=consumer_name)
     consumer = Consumer(topic, consumer_name, batches)
@@ -143,7 +143,7 @@ def _paused_fetching(client: Any) -> Iterator[None]:
 
 
 def _security(kafka: KafkaSettings) -> BaseSecurity:
-    """Return what `connection_options` says, as FastStream takes it."""
+    """Return `connection_options` in FastStream's form."""
     options = connection_options(kafka)
     tls: dict[str, Any] = {"ssl_context": options.get("ssl_context")}
     if not kafka.uses_sasl:

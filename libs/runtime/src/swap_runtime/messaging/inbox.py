@@ -14,8 +14,8 @@ from swap_runtime.messaging.parking import current_batch_check
 from swap_runtime.postgres.database import Connection, Question
 from swap_runtime.postgres.sql import Rows, sql
 
-# Sorted, so that two batches with the same messages wait for each other instead of deadlocking.
-# A parked message that a person released is taken once more.
+# Sorted, so that two batches with the same messages wait for each other instead of deadlocking. A
+# parked message that an operator released is handled once more.
 MARK_SEEN: Final = sql("""
 INSERT INTO inbox AS seen (consumer, message_id)
 SELECT :consumer, id FROM (SELECT DISTINCT unnest(CAST(:ids AS uuid[])) AS id) AS new ORDER BY id
@@ -41,8 +41,8 @@ async def mark_and_ask(
 ) -> tuple[frozenset[UUID], Sequence[Rows]]:
     """Mark as `mark_seen` does, and ask more in the same round trip, in this order.
 
-    Whoever marks the same messages at the same time is waited for, and it may be to park them.
-    So what is parked is looked for after the marking.
+    It waits for a concurrent mark of the same messages, which may park them. So what is parked is
+    looked for after the marking.
 
     :raises Unverified: when the sender's outbox does not hold one of the messages.
     :raises Behind: when something is parked that has to come first.

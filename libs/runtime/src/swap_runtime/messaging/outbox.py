@@ -37,7 +37,8 @@ class Outgoing:
     topic: str
     key: bytes
     payload: bytes
-    # For spans: the trace of the message that caused it, and whether nothing of ours did.
+    # For spans: the trace of the message that caused it, and whether it has no cause in the
+    # service.
     caused_by: str | None = None
     begins_trace: bool = False
 
@@ -73,7 +74,7 @@ class Outgoing:
 
 
 def add_to_outbox(connection: Transaction, outgoing: Sequence[Outgoing]) -> None:
-    """Add the messages, in this order, to the transaction; they leave with what is asked next."""
+    """Add the messages, in this order, to the transaction; they are sent with the next query."""
     if outgoing:
         rows = [
             {"message_id": o.message_id, "topic": o.topic, "key": o.key, "payload": o.payload}

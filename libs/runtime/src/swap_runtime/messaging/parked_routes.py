@@ -24,7 +24,7 @@ FROM parked
 WHERE {is_wanted} AND (CAST(:topic AS text) IS NULL OR topic = :topic)
 """
 _IN_ORDER: Final = " ORDER BY id LIMIT :limit"
-# What still stands has indexes of its own.
+# Open rows have separate indexes.
 LIST_STANDING: Final = sql(
     _LIST.format(is_wanted="state IN ('parked', 'releasing')")
     + "UNION ALL"
@@ -72,7 +72,7 @@ class ParkedRoutes:
         )
 
     async def list_parked(self, *, state: str | None, topic: str | None) -> list[dict[str, object]]:
-        """Return the oldest first; those that still stand unless a state is asked for."""
+        """Return the oldest first; only open ones unless a state is given."""
         values = {"state": state, "topic": topic, "limit": LIMIT}
         statement = LIST_STANDING if state is None else LIST
         async with reading(self._engine) as connection:

@@ -1,4 +1,6 @@
-"""Messages that cannot work, set aside with their bytes for a person to release or drop."""
+"""Messages that cannot be handled, set aside with their bytes until an operator releases or drops
+them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from swap_runtime.messaging.watermark import FIND_WATERMARK
 from swap_runtime.postgres.database import Engine, Question, execute_alone, reading
 from swap_runtime.postgres.sql import Rows, sql
 
-# What reading a sender's outbox says before the sender has made it.
+# The errors of reading a sender's outbox before the sender has created it.
 OUTBOX_MISSING: Final = (InvalidSchemaName, UndefinedTable, InsufficientPrivilege)
 
 
@@ -29,11 +31,13 @@ class Behind(Exception):
 
 
 class MessagesNotMarked(Exception):
-    """A use case did something without marking what it took, so nobody looked: always a bug."""
+    """A use case changed something without marking its messages, so they were not checked: always a
+    bug.
+    """
 
 
 class BatchCheck:
-    """What a transaction asks before it does anything: whether its messages may be handled."""
+    """The first query of a transaction: whether its messages may be handled."""
 
     def __init__(self, held: Question, check: OutboxCheck) -> None:
         self.queries = (held, *check.queries)
@@ -68,8 +72,8 @@ class Parking(Protocol):
         """Have what is done inside undone, with Unverified or Behind, if a record must not act.
 
         Unverified when its sender's outbox does not hold it, Behind while its key has a parked
-        message. Both are looked up where the messages are marked, in the same transaction: that
-        waits for no further lock, and sees what another consumer parks meanwhile.
+        message. Both are looked up where the messages are marked, in the same transaction. That
+        needs no further lock, and includes messages that another consumer parks meanwhile.
         """
         ...
 
@@ -129,7 +133,7 @@ class PostgresParking:
         self, engine: Engine, *, consumer: str, sources: Mapping[str, str] = SOURCES
     ) -> None:
         """
-        :param sources: the schema whose outbox holds a topic's messages.
+        :param sources: the schema with the outbox of each topic.
         """
         self._engine = engine
         self._consumer = consumer

@@ -1,4 +1,4 @@
-"""The relay's producer: aiokafka's, made anew after every error."""
+"""The relay's producer: aiokafka's, recreated after every error."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class KafkaProducer:
     ) -> Sequence[Outbound]:
         """Send batches and wait for them. One that is refused for its size goes message by message.
 
-        :raises KafkaError: when one was not delivered; then nobody knows which were.
+        :raises KafkaError: when one was not delivered; it is then unknown which were.
         """
         sent = [await _send_batch(producer, target, batch) for target, batch in batches]
         results = await asyncio.gather(*sent, return_exceptions=True)
@@ -91,7 +91,7 @@ class KafkaProducer:
         return too_large
 
     async def discard(self) -> None:
-        """Forget the connection and whatever is queued on it."""
+        """Drop the connection and everything that is queued on it."""
         producer, self._producer = self._producer, None
         if producer is not None:
             await _stop(producer)
@@ -142,7 +142,7 @@ async def _send_batch(
 
 
 async def _stop(producer: AIOKafkaProducer) -> None:
-    """Close it, whatever it says; it would wait for a broker that is away."""
+    """Close it and ignore errors; it would wait for an unavailable broker."""
     with suppress(Exception):
         async with asyncio.timeout(REQUEST_TIMEOUT_MS / 1000):
             await producer.stop()

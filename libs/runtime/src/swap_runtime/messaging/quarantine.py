@@ -1,6 +1,6 @@
 """Sets aside messages that their sender's outbox does not hold, for an operator to see.
 
-They mark no message in the inbox and hold no key: a forged record with the key or the id of a real
+They mark no message in the inbox and lock no key. A forged record with the key or the id of a real
 message must not delay that message. A flood of them fills no disk: so many are kept per topic, each
 cut to a length, and all are counted.
 """
@@ -94,7 +94,7 @@ def _outbox_id(record: Record, source: str) -> int | None:
 
 
 def _name(record: Record) -> UUID:
-    """Name a record by what it says, so that its copies are stored once."""
+    """Name a record by its content, so that its copies are stored once."""
     headers = f"{record.topic}/{record.message_id}/{record.position}".encode()
     digest = sha256(sha256(headers).digest() + sha256(record.key).digest() + record.value)
     return uuid5(NAMESPACE, digest.hexdigest())

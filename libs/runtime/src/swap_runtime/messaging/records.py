@@ -15,7 +15,7 @@ class Position:
     id: int
 
     def is_passed_by(self, watermark: Position) -> bool:
-        """Tell whether the consumer whose watermark it is has taken this message already."""
+        """Return whether the watermark's consumer has handled this message already."""
         return self.source == watermark.source and (self.xid, self.id) <= (
             watermark.xid,
             watermark.id,
@@ -31,6 +31,6 @@ class Record:
     offset: int
     key: bytes
     value: bytes
-    message_id: UUID | None = None  # as its header says, for what cannot be decoded
+    message_id: UUID | None = None  # by its header, for bodies that cannot be decoded
     position: Position | None = None
     is_from_outbox: bool = False  # read there by the sweep, and not received from Kafka

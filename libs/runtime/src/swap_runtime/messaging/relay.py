@@ -27,7 +27,7 @@ SELECT CAST(current_schema() AS text) AS source, id, CAST(CAST(xid AS text) AS b
 FROM outbox WHERE published_at IS NULL ORDER BY id LIMIT :limit
 """,
 )
-# What was published may be published again, so nobody waits until the mark is on disk.
+# Published messages may be published again, so the mark need not be on disk first.
 ASYNCHRONOUS_COMMIT: Final = sql("SET LOCAL synchronous_commit TO off")
 MARK_PUBLISHED: Final = sql(
     "UPDATE outbox SET published_at = now() WHERE id = ANY(:ids) AND published_at IS NULL"
@@ -67,12 +67,12 @@ class Producer(Protocol):
     async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
         """Deliver them, in order within a key; return those that are too large for ever.
 
-        Whatever it raises, nobody knows which were delivered.
+        After any exception it is unknown which were delivered.
         """
         ...
 
     async def discard(self) -> None:
-        """Begin anew with the next: after an error nothing of the old state is trusted."""
+        """Start again with the next: after an error no part of the old state is used."""
         ...
 
 
@@ -123,7 +123,7 @@ class Relay:
             rows = await connection.execute(NEXT_BATCH, {"limit": self._batch_size})
         if rows:
             crashpoint("relay.before_publish")
-            # Half the term: a batch that hangs must end before somebody else may send.
+            # Half the term: a batch that hangs must end before another process may send.
             began = tracing.now()
             sent = await asyncio.wait_for(self._send(rows), self._lease.term.total_seconds() / 2)
             _trace_published(rows, began)
@@ -149,7 +149,7 @@ class Relay:
         """Return how many were delivered. One that failed fails the batch: all is sent again."""
         too_large = await self._producer.publish([_to_outbound(row) for row in rows])
         for message in too_large:
-            # Tried again it would hold up everything behind it; whoever sweeps reads the outbox.
+            # A retry would delay all later messages; sweeps read the outbox.
             TOO_LARGE.inc()
             log.error(
                 "message too large for kafka",

@@ -11,9 +11,9 @@ from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.postgres.database import Engine, execute_alone
 from swap_runtime.postgres.sql import Row, sql
 
-# The first of each key that still stands: it may run when a person released it, or when it only
-# waited behind one that has gone. Marks are found by what the parked rows say: by the consumer that
-# was asked for alone, all of its marks might be read.
+# The first open one of each key. It may run when an operator released it, or when it only waited
+# behind one that has ended. Marks are found by columns of the parked rows. A condition on the
+# consumer alone might scan all of its marks.
 RUNNABLE: Final = sql("""
 WITH first AS (
   SELECT DISTINCT ON (key) id, key, state, is_behind FROM parked

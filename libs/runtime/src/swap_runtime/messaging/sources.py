@@ -3,7 +3,7 @@
 from types import MappingProxyType
 from typing import Final
 
-# The schema whose outbox a topic comes from: what the sweep reads when Kafka is not there.
+# The schema with the outbox of a topic: the sweep reads it when Kafka is unavailable.
 SOURCES: Final = MappingProxyType({
     "swap.requests.v1": "api",
     "deposit.hinted.v1": "api",

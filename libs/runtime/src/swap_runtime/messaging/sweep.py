@@ -1,9 +1,9 @@
 """The slow path: a consumer reads the outboxes itself when Kafka does not bring their messages.
 
-Each consumer keeps a watermark per source and topic, in the order (xid, id): every row up to it
-is in the inbox. It moves only over rows of transactions that nobody can still be in the middle of
-(`xid < pg_snapshot_xmin`), so that a row that commits late is never below it. Rows beyond it that
-are not in the inbox are handed, in the order of their ids, to the same use case.
+Each consumer keeps a watermark per source and topic, in the order (xid, id): every row up to it is
+in the inbox. It moves only over rows of transactions that have ended (`xid < pg_snapshot_xmin`). So
+a row that commits late is never below it. Rows beyond it that are not in the inbox are handed, in
+the order of their ids, to the same use case.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ WHERE o.topic = :topic AND (o.xid, o.id) > (CAST(CAST(:xid AS text) AS xid8), :i
     SELECT FROM inbox i WHERE i.consumer = :consumer AND i.message_id = o.message_id)
 """
 IS_OVERDUE: Final = "SELECT EXISTS (SELECT " + UNSEEN + " AND o.created_at < now() - :overdue)"
-# All that is visible, not only what is decided for good: within a key a lower id commits first,
-# and must not be overtaken because an unrelated transaction is still open.
+# All visible rows, not only those below the oldest open transaction. Within a key a lower id
+# commits first. It must not be overtaken because an unrelated transaction is still open.
 MISSING: Final = (
     "SELECT o.id, CAST(CAST(o.xid AS text) AS bigint) AS xid, o.message_id, o.key, o.payload "
     + UNSEEN

@@ -46,7 +46,7 @@ async def ensure_topics(kafka: KafkaSettings, names: Collection[str] = tuple(SOU
 
 
 async def has_topic(kafka: KafkaSettings, name: str) -> bool:
-    """Tell whether the broker answers and has the topic: then a consumer of it ought to work."""
+    """Return whether the broker answers and has the topic: then its consumer should work."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS), _admin(kafka) as admin:
             return name in await admin.list_topics()

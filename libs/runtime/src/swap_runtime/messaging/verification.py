@@ -1,8 +1,8 @@
 """Checks that a message from Kafka was sent by the service that owns its topic.
 
 Anyone who can write to a topic, and a broker itself, can put any record there. Only the sender can
-write its outbox: Postgres grants nobody else that. So a record counts only if the sender's outbox
-holds a row at the place that the record's header names, with the same id, topic, key and payload.
+write its outbox: Postgres grants it to no other role. So a record counts only if the sender's
+outbox has the row that its header names. Id, topic, key and payload must be the same.
 
 The row is always visible to the consumer's statement, because the relay publishes committed rows
 only and every connection is to the primary. After a failover to a replica that lost commits, the
@@ -22,8 +22,8 @@ from swap_runtime.postgres.schema import FIRST_XID
 from swap_runtime.postgres.sql import Rows, Statement, sql
 
 # By the index of the sweep. A restored dump keeps ids and may rewrite each xid to the first one
-# (`maintenance.py`). Postgres computes the digests, so that payloads do not travel twice; the parts
-# before the payload have a fixed length, so that no two messages share the digested bytes.
+# (`maintenance.py`). Postgres computes the digests, so that payloads are not transferred twice. The
+# parts before the payload have a fixed length, so that no two messages share the digested bytes.
 FIND_DIGESTS: Final = """
 SELECT o.id, sha256(uuid_send(o.message_id) || sha256(o.key) || o.payload) AS digest
 FROM {source}.outbox o

@@ -1,8 +1,8 @@
 """Notices consumers that are alive in name only.
 
-A Kafka client can stay stuck after a broker's restart or a rebalance without saying so. It is
-stuck when it has had no answer to a poll for long although the broker has the topic; a broker
-that is away is no reason, because the sweep carries the messages meanwhile.
+A Kafka client can stay stuck after a broker's restart or a rebalance without saying so. It is stuck
+when its polls have had no answer for long although the broker has the topic. An unavailable broker
+does not count, because the sweep delivers the messages meanwhile.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 class ConsumerStuck(Exception):
-    """The process must begin anew."""
+    """The process must restart."""
 
 
 class Watchdog:
@@ -65,7 +65,7 @@ class Watchdog:
         return False
 
     def excuse(self) -> None:
-        """Begin counting anew: the consumers joined just now, or there is nothing to join."""
+        """Restart the count: the consumers have just joined, or there is nothing to join."""
         self._excused_at = time.monotonic()
 
     def problems(self) -> dict[str, str]:
@@ -90,7 +90,7 @@ class Watchdog:
 
 
 def _lag(consumer: Consumer[Any], client: Any) -> int:
-    """Return how many messages of the assigned partitions are not handled, as far as known."""
+    """Return the known number of messages of the assigned partitions that are not handled."""
     partitions = client.assignment() if client is not None else set()
     offsets = consumer.next_offsets
     for lost in offsets.keys() - {each.partition for each in partitions}:

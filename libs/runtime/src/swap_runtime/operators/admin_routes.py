@@ -18,7 +18,7 @@ ORDERING = frozenset({Role.OPERATOR})
 
 
 def operator_of(request: Request) -> Operator:
-    """Return whose token came with a request below `/admin`."""
+    """Return the operator of a request's token below `/admin`."""
     operator: Operator = request.state.operator
     return operator
 

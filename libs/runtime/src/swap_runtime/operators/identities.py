@@ -26,7 +26,7 @@ class Role(StrEnum):
 class Operator:
     name: str
     role: Role
-    is_shared: bool = False  # whoever holds the shared token: not one person
+    is_shared: bool = False  # any holder of the shared token: not one person
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Operators:
         self._clock = clock
 
     def identify(self, authorization: str) -> Operator | None:
-        """Return whose token it is; None for an unknown, expired or deactivated one.
+        """Return the token's operator; None for an unknown, expired or deactivated one.
 
         Every hash is compared, in constant time: the duration does not depend on the token.
         """
@@ -65,7 +65,7 @@ class Operators:
         return next((known.operator for known in matching if known.is_valid(now)), None)
 
     def may_order(self, name: str) -> bool:
-        """Whether a named identity may still give orders; the shared token names nobody."""
+        """Whether a named identity may still give orders; the shared token has no identity."""
         return name in self._named()
 
     @property

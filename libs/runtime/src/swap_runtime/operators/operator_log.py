@@ -117,7 +117,7 @@ class OperatorLog:
         self._engine = engine
 
     async def write(self, order: LoggedOrder, outcome: Outcome, detail: str | None = None) -> None:
-        """Write a row of an order that has no transaction of its own."""
+        """Write a row of an order without a transaction."""
         async with transaction(self._engine) as connection:
             if outcome is Outcome.DONE and order.end_proposal is not None:
                 await order.end_proposal(connection)

@@ -28,7 +28,7 @@ from swap_runtime.operators.proposals import Proposal, Proposals, end_proposal, 
 from swap_runtime.postgres.database import Engine, Transaction
 
 Work = Callable[[], Awaitable[Response]]
-# What the token and a column of its own say.
+# The data of the token and of a separate column.
 NOT_PARAMETERS: Final = frozenset({"by", "reason"})
 log = structlog.get_logger()
 
@@ -65,7 +65,7 @@ class OrderDesk:
             yield AdminRoute("POST", reject, self._reject, logs_itself=True)
 
     def guarded(self, route: AdminRoute) -> Handler:
-        """Return the handler of a route for those whose role opens it, with its log."""
+        """Return the handler of a route for the roles that may use it, with its log."""
 
         async def handle(request: Request) -> Response:
             operator = operator_of(request)
@@ -166,7 +166,7 @@ class OrderDesk:
             with carrying_out(order):
                 response = await work()
         except Unavailable as error:
-            # It may have committed: a row `done` of the same order says so.
+            # It may have committed: a row `done` of the same order shows this.
             await self._write_end(order, Outcome.FAILED, str(error))
             raise
         except SwapError as error:
@@ -222,14 +222,14 @@ class OrderDesk:
 
 
 async def _show_identity(request: Request) -> Response:
-    """Answer whose token it is, for a client that has nothing but the token."""
+    """Return the token's operator, for a client that has only the token."""
     operator = operator_of(request)
     return JSONResponse({"name": operator.name, "role": operator.role.value})
 
 
 def _require_named(operator: Operator) -> None:
     """
-    :raises Refused: for the shared token: one person may hold it beside a token of their own.
+    :raises Refused: for the shared token: its holder may also have a named token.
     """
     if operator.is_shared:
         raise Refused(

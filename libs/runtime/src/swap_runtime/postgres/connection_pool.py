@@ -1,8 +1,8 @@
 """psycopg's pool, mended where a cancelled task would lose its cancellation or the connection.
 
-A lease whose term has ended cancels its work, also while that waits for a connection. The pool
-waits with `asyncio.wait_for`: on Python 3.11 that drops a cancellation which arrives together with
-the result. The task still counts it, so `acquire` looks at that count.
+An expired lease cancels its work, also while that waits for a connection. The pool waits with
+`asyncio.wait_for`: on Python 3.11 that drops a cancellation which arrives together with the result.
+The task still counts it, so `acquire` looks at that count.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ConnectionPool:
 
     async def _put(self, connection: ReusedCursors) -> None:
         if connection.pgconn.pipeline_status != PipelineStatus.OFF:
-            await connection.close()  # answers are left that nobody waits for
+            await connection.close()  # unread answers are left
         await self._pool.putconn(connection)
 
 

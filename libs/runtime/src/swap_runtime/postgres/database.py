@@ -1,8 +1,8 @@
 """The door to Postgres: one pool per process, one way to open a transaction.
 
-Nothing may call out (RPC, HTTP, Kafka) while a transaction is open: it would hold locks for as
-long as somebody else likes. Kafka and HTTP clients ask `forbid_open_transaction` first; the chains'
-JSON-RPC, which does not know this package, is handed it as `before_call`.
+No external call (RPC, HTTP, Kafka) is allowed while a transaction is open: it would hold locks for
+an unknown time. Kafka and HTTP clients call `forbid_open_transaction` first. The chains' JSON-RPC
+does not import this package and gets it as `before_call`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from swap_runtime.postgres.sql import Rows, Statement
 # Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
 # read-only after a failover, rollback, resources, wrong state, operator, system.
 SERVER_STATES: Final = frozenset({"08", "25", "40", "53", "55", "57", "58"})
-# PostgreSQL's default of 4 is for disks that turn: with it, a table of some thousand rows is read
-# as a whole where five rows are asked for by key.
+# PostgreSQL's default of 4 is for rotating disks. With it, a lookup of five rows by key scans a
+# whole table of some thousand rows.
 RANDOM_PAGES: Final = "random_page_cost=1.1"
 
 
 class TransactionOpen(Exception):
-    """Somebody called out while this task had a transaction open: a bug, never a state."""
+    """An external call was made while this task had a transaction open: always a bug."""
 
 
 class TransactionAborted(Exception):
-    """A statement failed, and whoever caught that went on: COMMIT would keep nothing. A bug."""
+    """A statement failed, and the code continued after catching it: COMMIT would store nothing. A
+    bug.
+    """
 
 
 class _Open:
@@ -89,7 +91,7 @@ class Connection:
     ) -> Rows:
         """Run one statement and return all of its rows.
 
-        :raises psycopg.Error: what Postgres says, of this statement or of one that waited.
+        :raises psycopg.Error: Postgres' error, of this statement or of a posted one.
         """
         (rows,) = await self._exchange([self._bind(statement, values)])
         return rows
@@ -97,7 +99,7 @@ class Connection:
     async def ask(self, *questions: Question) -> Sequence[Rows]:
         """Run several statements in one round trip and return the rows of each.
 
-        :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
+        :raises psycopg.Error: the error of the first that fails; none after it is run.
         """
         return await self._exchange([self._bind(*question) for question in questions])
 
@@ -112,7 +114,7 @@ class Connection:
         return BoundStatement(text, is_prepared=False)
 
     async def _exchange(self, statements: Sequence[BoundStatement]) -> Sequence[Rows]:
-        """Send everything that waits and what is asked, and return the answers to the latter."""
+        """Send all posted statements and the queries, and return the rows of the queries."""
         leaving, posted = [*self._waiting, *statements], self._posted
         self._waiting, self._posted = [], []
         answers = await exchange(self._connection, leaving)
@@ -153,7 +155,7 @@ class Transaction(Connection):
     def post(
         self, statement: Statement, values: Mapping[str, Any] | None = None
     ) -> PostedStatement:
-        """Let a statement leave with what is asked next, or with COMMIT.
+        """Send a statement with the next query, or with COMMIT.
 
         In the order of all others; what it did wrong is raised there.
         """
@@ -162,11 +164,11 @@ class Transaction(Connection):
         return self._posted[-1]
 
     def wake(self, channel: str) -> None:
-        """Wake whoever waits for this, in this process or another, once it is committed."""
+        """Wake the tasks that wait for this, in this process or another, after the commit."""
         self.wakes.add(channel)
 
     async def commit(self) -> None:
-        """Commit, with what waits; nothing where nothing was asked and nothing waits.
+        """Commit, with the posted statements; nothing without any statement.
 
         :raises TransactionAborted: when a statement of the transaction failed.
         """
@@ -189,7 +191,7 @@ class Transaction(Connection):
         try:
             return await super()._exchange(statements)
         except BaseException:
-            self._has_failed = True  # nobody knows how much of it was sent
+            self._has_failed = True  # it is unknown how much of it was sent
             raise
 
 
@@ -199,13 +201,13 @@ class Engine:
     def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
         self.statement_listener: StatementListener | None = (
-            None  # told every statement, and each end of a transaction
+            None  # called with every statement, and each end of a transaction
         )
-        self.wake_listener: WakeListener = lambda _: None  # told what a commit wakes
+        self.wake_listener: WakeListener = lambda _: None  # called with what a commit wakes
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
-        """Lend a connection; each statement is a transaction of its own."""
+        """Lend a connection; each statement is a separate transaction."""
         lent = await self._pool.acquire()
         try:
             yield Connection(lent, self.statement_listener)
@@ -268,9 +270,9 @@ def create_engine(
 async def transaction(engine: Engine) -> AsyncIterator[Transaction]:
     """Commit what is done inside, or nothing of it.
 
-    :raises Unavailable: when Postgres is away or the transaction lost a race; the whole of it
-        may be tried again. After a connection lost during COMMIT nobody knows whether it
-        committed: what is tried again must find its own marks.
+    :raises Unavailable: when Postgres is away or the transaction lost a race; the whole of it may
+        be tried again. After a connection lost during COMMIT it is unknown whether it committed: a
+        retry must find its own marks.
     """
     with _unavailable(), _marked_open():
         async with engine.begin() as connection:
@@ -330,7 +332,7 @@ async def ping(engine: Engine) -> None:
 
 
 def is_unavailable(error: psycopg.Error) -> bool:
-    """Tell a server that cannot now from a statement that never will."""
+    """Distinguish a server that cannot run it now from a statement that always fails."""
     is_of_server = (error.sqlstate or "")[:2] in SERVER_STATES or isinstance(
         error, psycopg.OperationalError | psycopg.InterfaceError
     )

@@ -1,6 +1,6 @@
 """Leadership by a row that runs out. Its epoch grows whenever it changes hands.
 
-A lease says who works, not who may write: a holder that was paused past its term may wake up
+A lease selects who works, not who may write: a holder that was paused past its term may resume
 later. What must not be done twice is guarded by the epoch (`require_epoch`) or by its own keys.
 """
 
@@ -33,8 +33,8 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded
 WHERE held.holder = excluded.holder OR held.expires_at < now()
 RETURNING epoch
 """)
-# Kept, with its epoch: the next holder's must be higher. No holder: the same one must not
-# come back under the epoch it gave up.
+# Kept, with its epoch: the next holder's must be higher. No holder: the same one must not return
+# under the epoch that it released.
 RELEASE: Final = sql("""
 UPDATE lease SET holder = '', expires_at = '-infinity' WHERE name = :name AND holder = :holder
 """)
@@ -75,7 +75,7 @@ class Lease:
 
         A renewal in the first third of the term writes nothing.
 
-        :param questions: what is asked in the same round trip, held or not; the answers come last.
+        :param questions: queries in the same round trip, held or not; their rows come last.
         :raises Unavailable: when Postgres is away.
         """
         with self._reset_on_failure():
@@ -84,7 +84,8 @@ class Lease:
                 yield connection, self.epoch is not None, answers
 
     async def acquire(self) -> bool:
-        """Take or renew; say whether it is held. In the first third of the term nobody is asked.
+        """Take or renew; say whether it is held. In the first third of the term the database is not
+        queried.
 
         :raises Unavailable: when Postgres is away.
         """
@@ -123,17 +124,17 @@ class Lease:
         try:
             yield
         except BaseException:
-            self.epoch = None  # nobody knows what was committed
+            self.epoch = None  # it is unknown what was committed
             raise
 
 
 async def require_epoch(
     connection: Connection, name: str, epoch: int, *questions: Question
 ) -> Sequence[Rows]:
-    """Refuse to write for a holder whose time has passed; holds the lease row until commit.
+    """Refuse to write for a holder with an expired term; locks the lease row until commit.
 
-    :param questions: what is asked in the same round trip; returned are the answers. What they
-        lock is locked before the epoch is compared, and let go when it is another's.
+    :param questions: queries in the same round trip; their rows are returned. What they lock is
+        locked before the epoch is compared, and let go when it is another's.
     :raises LeaseLost: when the lease has changed hands since `epoch`.
     """
     hold_lease, *answers = await connection.ask((EPOCH, {"name": name}), *questions)
@@ -153,7 +154,7 @@ async def hold_lease(
 ) -> AsyncIterator[Lease]:
     """Wait for the lease, run the body while it is held, let go at the end.
 
-    :param waiting: called at each try, so that standing by can be told from being stuck.
+    :param waiting: called at each try, so that standby can be distinguished from a stuck task.
     :raises LeaseLost: out of the body, which is cancelled when renewal fails for too long.
     """
     lease = Lease(engine, name, holder=holder, term=term)
@@ -204,7 +205,7 @@ async def _wait_until_acquired(lease: Lease, waiting: Callable[[], None]) -> Non
 
 
 async def _renew(lease: Lease, body: asyncio.Task[object]) -> None:
-    """Renew until it is no longer ours, then cancel the body, before anybody else may begin."""
+    """Renew until it is lost, then cancel the body, before another holder may begin."""
     while lease.is_held:
         await asyncio.sleep(lease.term.total_seconds() / 5)
         with suppress(Unavailable, TimeoutError):

@@ -1,4 +1,6 @@
-"""Keeps the runtime's tables in shape: days ahead, days gone, marks nobody needs any more."""
+"""Maintains the runtime's tables: creates coming days, drops past days and marks that are not
+needed any more.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,9 @@ WHERE relname = 'watermark' AND has_schema_privilege(nspname, 'USAGE')
   AND has_table_privilege(pg_class.oid, 'SELECT')
 ORDER BY 1
 """)
-# A topic without any watermark has a reader that has not come yet: its rows stay. However many
-# rows the day has, two probes of `outbox_swept` per topic tell: the next topic, and its last row.
+# A topic without any watermark has a reader that has not come yet: its rows stay. For any number of
+# rows of the day, two probes of `outbox_swept` per topic are enough: the next topic, and its last
+# row.
 IS_UNREAD: Final = """
 WITH RECURSIVE mark AS ({marks}), found AS (
   (SELECT topic FROM {day} ORDER BY topic LIMIT 1)
@@ -152,7 +155,7 @@ class Maintenance:
         return False
 
     async def reset_restored_xids(self) -> None:
-        """Begin the order of commits anew where the database came from a dump."""
+        """Restart the order of commits where the database is from a dump."""
         async with transaction(self._engine) as connection:
             resets = [connection.post(statement) for statement in RESET_RESTORED_XIDS]
         for each in resets:
@@ -204,7 +207,7 @@ class Maintenance:
         return bool(await connection.scalar(sql(IS_UNREAD.format(marks=marks, day=day))))
 
     async def prune_inbox(self, *, retention: timedelta = RETENTION + timedelta(days=1)) -> None:
-        """Delete marks of messages that the watermarks have passed and whose days are gone."""
+        """Delete marks of messages below the watermarks and of dropped days."""
         for consumer in self._consumers:
             before = await self._prunable_before(consumer, retention)
             while before is not None:

@@ -58,7 +58,7 @@ def migrate(migrations: Path, url: str, *, revision: str = "head") -> None:
 
 
 def renew_statistics(url: str) -> None:
-    """Analyze each table that has rows, in a transaction of its own.
+    """Analyze each table that has rows, in a separate transaction.
 
     A table that is locked for longer is left out: autovacuum analyzes it later.
     """

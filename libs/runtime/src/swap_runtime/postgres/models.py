@@ -1,8 +1,8 @@
 """Plain rows as SQLModel's models: statements that are made from them, and rows read into them.
 
-A model is the one place that says what its table is: a test of each service compares it with
-what the migrations make. Its statements run where all others do, in the unit of work's
-transaction; there is no session, and no second pool.
+A model is the only definition of its table: a test of each service compares it with the result of
+the migrations. Its statements run where all others do, in the unit of work's transaction; there is
+no session, and no second pool.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def names_of(facts: type[SQLModel], table: type[SQLModel]) -> str:
 
 
 def read_row(facts: type[Facts], row: Row) -> Facts:
-    """Return what a row says of its facts; other columns are left out.
+    """Return the fields of a row that are in the model; other columns are left out.
 
     :raises pydantic.ValidationError: when the row is not one of them: a bug, or a drift.
     """

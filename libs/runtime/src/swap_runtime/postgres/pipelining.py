@@ -15,7 +15,7 @@ from swap_runtime.postgres.sql import Rows
 
 # In PostgreSQL's plancache.c: "cached plan must not change result type".
 REPLANNING: Final = "RevalidateCachedQuery"
-# More than a service has. Statements whose text is built for one execution are few.
+# More than a service has. Few statements have a text that is built for one execution.
 CURSORS_MAX: Final = 500
 # A cursor retains the rows of its last execution.
 RETAINED_ROWS_MAX: Final = 100
@@ -49,7 +49,7 @@ class ReusedCursors(AsyncConnection[Any]):
         return self._unused.pop(text, None) or self.cursor(binary=True)
 
     def put_cursor(self, text: str, cursor: AsyncCursor[Any]) -> None:
-        """Take back a cursor whose rows were read."""
+        """Take back a cursor after its rows were read."""
         if cursor.rowcount > RETAINED_ROWS_MAX:
             return
         if len(self._unused) >= CURSORS_MAX:
@@ -64,7 +64,7 @@ async def exchange(
 
     Outside of a transaction they are one together: all of them, or none.
 
-    :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
+    :raises psycopg.Error: the error of the first that fails; none after it is run.
     :raises ConcurrentExchange: when another task uses the connection.
     """
     try:
@@ -76,7 +76,7 @@ async def exchange(
                     cursors = [await _execute(connection, each) for each in statements]
     except Error as error:
         cause = _cause(error)
-        # psycopg would use again what it believes to be prepared; a new connection has nothing.
+        # psycopg would reuse outdated prepared statements; a new connection has none.
         if is_outdated(cause) or (len(statements) > 1 and _is_idle(connection)):
             await connection.close()
         raise cause from None

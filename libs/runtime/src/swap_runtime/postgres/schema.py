@@ -1,4 +1,4 @@
-"""The tables every service has: what it sends, what it heard, what is parked, who leads.
+"""The tables of every service: sent, received and parked messages, and leases.
 
 The first migration of a service makes them. They are plain SQL, as the migrations are.
 """
@@ -34,7 +34,7 @@ CREATE TABLE outbox (
 """,
     "CREATE INDEX outbox_waiting ON outbox (id) WHERE published_at IS NULL",
     "CREATE INDEX outbox_swept ON outbox (topic, xid, id)",
-    # A row lands here only if nobody made its day's partition; maintenance moves it and says so.
+    # A row is stored here only without a partition for its day; maintenance moves it and logs that.
     "CREATE TABLE outbox_default PARTITION OF outbox DEFAULT",
     # Called by maintenance every hour, and here for the first days.
     """
@@ -131,7 +131,7 @@ WHERE state IN ('parked', 'releasing')
 """,
 )
 
-# The epoch grows with every change of hands: who writes with an old one is told so.
+# The epoch grows with every change of the holder: a write with an old one is refused.
 LEASE: Final = (
     """
 CREATE TABLE lease (
@@ -165,7 +165,7 @@ def create_runtime_tables(op: Operations) -> None:
 
 
 def drop_outbox_trigger(op: Operations) -> None:
-    """Let the outbox notify nobody: who writes it says so after the commit (`wake.py`)."""
+    """Remove the outbox's notifications: writers wake the relay after the commit (`wake.py`)."""
     op.execute("DROP TRIGGER outbox_written ON outbox")
     op.execute("DROP FUNCTION notify_outbox()")
 
@@ -217,7 +217,7 @@ CREATE TRIGGER operator_order_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON opera
 FOR EACH STATEMENT EXECUTE FUNCTION refuse_operator_order_change()
 """,
 )
-# An order that awaits a second operator. Whoever ordered it cannot approve it.
+# An order that awaits a second operator. The operator who ordered it cannot approve it.
 OPERATOR_PROPOSALS: Final = (
     """
 CREATE TABLE operator_proposal (

@@ -1,12 +1,12 @@
 """What loops wait for, so that they need not look all the time: hints, which may get lost.
 
-A commit says what it wakes. Whoever waits for that in the same process is woken at once, without a
-server; the others of the service are told with NOTIFY, where they may have to work. Never in the
-transaction itself: Postgres lets only one transaction that notifies commit at a time, in all of its
-databases, and each waits until the one before is on disk.
+A commit names what it wakes. Tasks that wait for it in the same process are woken at once, without
+a server. The service's other processes are woken with NOTIFY, where they may have to work. Never in
+the transaction itself: Postgres lets only one transaction that notifies commit at a time, in all of
+its databases. Each waits until the previous one is on disk.
 
-One connection per process listens for everybody. After a reconnect every waiter is woken once,
-because nobody knows what was said meanwhile.
+One connection per process listens for all tasks. After a reconnect every waiter is woken once,
+because notifications may have been missed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Wake:
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody in another process has to hear of what is waited for here."""
+        """Whether no other process needs the notifications that are waited for here."""
         return self._is_local()
 
     def keep_local_while(self, leads: Callable[[], bool]) -> None:
@@ -50,7 +50,7 @@ class Wake:
         self._is_local = leads
 
     def set(self) -> None:
-        """Wake whoever waits, or who waits next."""
+        """Wake the waiting task, or the next one."""
         self._event.set()
 
     async def wait(self, at_most: timedelta) -> bool:
@@ -77,13 +77,13 @@ class Wakes:
         self._has_unsent = Wake()
 
     def on(self, channel: str) -> Wake:
-        """Return a wake of a channel, for one to wait on: whoever wakes takes the news with it."""
+        """Return a wake of a channel, for one task to wait on: a wake-up consumes it."""
         wake = Wake()
         self._wakes.setdefault(channel, []).append(wake)
         return wake
 
     def wake_all(self, channels: Collection[str]) -> None:
-        """Wake who waits here; the other processes are told by and by, where one may have to work.
+        """Wake the tasks here; other processes are notified later, where one may have to work.
 
         :param channels: names without a space.
         """
@@ -95,7 +95,7 @@ class Wakes:
                 self._has_unsent.set()
 
     async def notify_processes(self, beat: Callable[[], None]) -> None:
-        """Tell the others for ever: what was said since they were told last, at once."""
+        """Notify the others without end: all names since the last notification, at once."""
         while True:
             beat()
             await self._has_unsent.wait(timedelta(seconds=BEAT_SECONDS))

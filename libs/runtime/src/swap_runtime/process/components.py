@@ -87,7 +87,7 @@ class Service:
 
     @cached_property
     def subscriptions(self) -> Subscriptions:
-        """What this process consumes. A service that never asks does not load FastStream."""
+        """What this process consumes. A service that never uses it does not load FastStream."""
         from swap_runtime.messaging.consuming import Subscriptions  # noqa: PLC0415
 
         return Subscriptions(self.settings.kafka)
@@ -114,11 +114,10 @@ class Service:
         rest: timedelta | None = None,
         failures_max: int | None = None,
     ) -> None:
-        """Call `work()` at an interval, sooner when woken, and at once again while it says True.
+        """Call `work()` at an interval, sooner when woken, and at once again while it returns True.
 
-        At least `rest` lies between two calls, so that what comes meanwhile is done together; zero
-        where somebody waits for it.
-        Replicas all do it: work taken `FOR UPDATE SKIP LOCKED` needs no leader.
+        At least `rest` passes between two calls, so that work is done in batches; zero where
+        latency matters. Replicas all do it: work taken `FOR UPDATE SKIP LOCKED` needs no leader.
         """
         rounds = Rounds(interval, work, wake=wake, rest=rest)
         self.rounds.append(rounds)
@@ -163,7 +162,7 @@ class Service:
     ) -> None:
         """Add an order below `/admin`.
 
-        :param needs_second: says why an order waits until a second operator approves it.
+        :param needs_second: returns why an order waits until a second operator approves it.
         :param add_facts: adds to an order that is stored the facts that it was based on.
         """
         self.order_routes.append(OrderRoute(path, carry_out, needs_second, add_facts))
@@ -179,7 +178,7 @@ class Service:
     ) -> None:
         """Serve an ASGI application in the same event loop, and let its requests end at a stop.
 
-        :param is_internal: whether its callers are processes of ours, with traces of ours.
+        :param is_internal: whether its callers are the service's own processes, with its traces.
         """
         served = ServedApp(app, host or self.group.host, port, idle_timeout, is_internal)
         self.asgi.append(served)

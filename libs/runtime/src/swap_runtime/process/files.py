@@ -13,13 +13,14 @@ def raise_file_limit(wanted: int = FILES_MAX) -> int:
     """Ask for as many as the system lets a process have, and return that.
 
     Many systems give 1024 to who does not ask: too few for some thousand clients that each keep a
-    connection. A system that refuses leaves it at what it was: nobody fails to start for that.
+    connection. If the system refuses, the limit stays unchanged: no process fails to start for
+    that.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    with suppress(ValueError, OSError):  # some have a bound that they do not tell
+    with suppress(ValueError, OSError):  # some have a limit that they do not report
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
         return allowed
     return soft

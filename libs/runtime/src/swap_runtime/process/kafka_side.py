@@ -30,11 +30,11 @@ log = structlog.get_logger()
 
 
 class KafkaSide:
-    """Relay, consumers, sweeps and their watchdog, as far as the service needs them."""
+    """The relay, consumers, sweeps and watchdog that the service needs."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        # Asked for by the service's `build`, or not at all: then FastStream is not loaded.
+        # Requested by the service's `build`, or not at all: then FastStream is not loaded.
         self._subscriptions = service.__dict__.get("subscriptions")
         self._relay: Relay | None = None
         self._sweeps: list[Sweep] = []
@@ -173,7 +173,7 @@ class KafkaSide:
             raise
 
     async def _recreate_topics(self) -> bool:
-        """A broker may forget its topics; producers and consumers would not notice."""
+        """A broker may lose its topics; producers and consumers would not report it."""
         from swap_runtime.messaging.topics import ensure_topics  # noqa: PLC0415
 
         try:

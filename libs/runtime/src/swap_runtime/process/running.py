@@ -112,7 +112,7 @@ class Running:
         self.ports: list[int] = []
 
     async def run(self) -> int:
-        """Run until told to stop (0) or until a part that must not die has died (1)."""
+        """Run until a stop signal (0) or until a required part has failed (1)."""
         code = 1
         try:
             code = await self._until_stopped(self._start_and_watch())
@@ -276,7 +276,7 @@ def _tune_garbage_collector() -> None:
 
 
 async def _run_logging_errors(step: Close) -> None:
-    """Go on with the stop whatever one part of it says."""
+    """Continue the stop regardless of the errors of one part."""
     try:
         await step()
     except Exception:

@@ -1,8 +1,8 @@
 """The one shape of a process.
 
-`__main__.py` calls `main()` of `app.py`, which reads the settings and calls `run`; `run` calls the
-service's `build` with a `Service`, to which the service adds what it consumes, does in the
-background and serves. Then everything starts, and on SIGTERM everything stops in order.
+`__main__.py` calls `main()` of `app.py`, which reads the settings and calls `run`. `run` calls the
+service's `build` with a `Service`, to which the service adds its consumers, background tasks and
+ports. Then everything starts, and on SIGTERM everything stops in order.
 
     def main() -> None:
         settings = SettlerSettings()
@@ -36,7 +36,7 @@ def run(
     schema_revision: str,
     publishes: bool = True,
 ) -> None:
-    """Run the process until it is told to stop.
+    """Run the process until a stop signal.
 
     :param schema_revision: the last migration of the service; it does not run on an older schema.
     :param publishes: whether it has messages to send: then it runs a relay for its outbox.

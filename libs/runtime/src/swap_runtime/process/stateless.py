@@ -53,7 +53,7 @@ class Stateless:
         self._stop_requested.set()
 
     async def run(self) -> int:
-        """Run until told to stop.
+        """Run until a stop signal.
 
         :raises OSError: when a port is taken.
         """

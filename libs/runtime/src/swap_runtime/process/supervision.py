@@ -1,4 +1,4 @@
-"""Named background tasks: restarted when they raise, counted, and heard from."""
+"""Named background tasks: restarted when they raise, counted, and monitored by their progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = Callable[[Beat], Awaitable[None]]
 Work = Callable[[], Awaitable[bool | int | None]]  # whether there is more to do at once
 
 PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
-# A task that worked for so long before it failed begins to count anew.
+# If a task worked for so long before it failed, its count restarts.
 CALM_SECONDS: Final = 60.0
 BEAT_INTERVAL: Final = timedelta(seconds=5)
 
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 class TaskFailedTooOften(Exception):
-    """A task failed too often in a row; the process ends so that its supervisor can begin anew."""
+    """A task failed too often in a row; the process ends so that its supervisor can restart it."""
 
 
 class Supervised:
@@ -45,12 +45,12 @@ class Supervised:
 
     @property
     def ends_after_stop(self) -> bool:
-        """Whether it ends by itself after `stop`, so that nobody has to cancel its work."""
+        """Whether it ends by itself after `stop`, so that its work is not cancelled."""
         return isinstance(self._run, Rounds)
 
     @property
     def silence_seconds(self) -> float:
-        """How long ago it last said that it works."""
+        """How long ago it last reported progress."""
         return monotonic() - self.beat_at
 
     async def keep_running(self) -> None:

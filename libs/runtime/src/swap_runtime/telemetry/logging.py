@@ -19,7 +19,7 @@ from swap_contracts.tracing import trace_id_of
 from swap_runtime.telemetry.log_output import LogOutput
 
 HIDDEN: Final = "**********"
-# Fields whose values never reach a log, whatever their type.
+# Fields with values of any type that never reach a log.
 SECRET_WORDS: Final = (
     "password",
     "secret",

@@ -41,14 +41,14 @@ def gauge(name: str, documentation: str, labels: Sequence[str] = ()) -> Gauge:
 def histogram(
     name: str, documentation: str, labels: Sequence[str] = (), buckets: Sequence[float] = FAST
 ) -> Histogram:
-    """Define a distribution, in seconds unless the name says otherwise."""
+    """Define a distribution, in seconds unless the name has another unit."""
     return Histogram(f"swap_{name}", documentation, labels, buckets=buckets, registry=REGISTRY)
 
 
 def render(accept: str = "") -> tuple[bytes, str]:
     """Return everything in the form that a scrape accepts, and its media type.
 
-    Only OpenMetrics has exemplars; who asks for nothing gets the older text.
+    Only OpenMetrics has exemplars; a request without a type gets the older text.
     """
     encode, media_type = choose_encoder(accept)
     return encode(REGISTRY), media_type

@@ -1,4 +1,4 @@
-"""Sends spans to an OpenTelemetry collector, from a thread of its own.
+"""Sends spans to an OpenTelemetry collector, from a separate thread.
 
 Nothing waits for it: spans that do not fit into its queue, and spans of a request that failed, are
 dropped and counted.
@@ -53,11 +53,11 @@ class GivenIds(IdGenerator):
         self.span_id = 0
 
     def generate_span_id(self) -> int:
-        """Return the id that was set; the SDK asks once per span."""
+        """Return the id that was set; the SDK calls this once per span."""
         return self.span_id or new_span_id()
 
     def generate_trace_id(self) -> int:
-        """Return the trace that was set: asked for a span without a parent."""
+        """Return the trace that was set: called for a span without a parent."""
         return self.trace_id
 
 
@@ -111,7 +111,7 @@ class BoundedProcessor(SpanProcessor):
 
 
 class SpanExport:
-    """The recorder of a process whose spans are sent to a collector."""
+    """The recorder of a process that sends spans to a collector."""
 
     def __init__(self, service: str, exporter: SpanExporter, *, ratio: float = 1.0) -> None:
         """
@@ -166,7 +166,7 @@ class SpanExport:
 def export_spans(service: str, endpoint: str, *, ratio: float) -> SpanExport:
     """Record the spans of this process from now on.
 
-    :param endpoint: of a collector that speaks OTLP over HTTP, without a path.
+    :param endpoint: of a collector for OTLP over HTTP, without a path.
     """
     exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=TIMEOUT_SECONDS)
     export = SpanExport(service, exporter, ratio=ratio)

@@ -78,7 +78,7 @@ class CreatedMessage(Protocol):
 
     @property
     def begins_trace(self) -> bool:
-        """Whether nothing of ours caused it."""
+        """Whether it has no cause in the service."""
         ...
 
 
@@ -90,7 +90,9 @@ class Recorder(Protocol):
 
 @dataclass(slots=True)
 class Position:
-    """The span of the running work. Changeable: a request learns its swap while it is answered."""
+    """The span of the running work. Mutable: the swap of a request becomes known while it is
+    answered.
+    """
 
     trace_id: int
     span_id: int
@@ -124,7 +126,7 @@ def use_recorder(recorder: Recorder | None) -> None:
 
 
 def is_on() -> bool:
-    """Tell whether spans are recorded."""
+    """Return whether spans are recorded."""
     return _recorder is not None
 
 
@@ -182,7 +184,7 @@ def processing_span_id(message_id: UUID, consumer: str, trace_id: int | None = N
 
 
 def new_span_id() -> int:
-    """Return a span id that no other process needs to know."""
+    """Return a span id that no other process needs."""
     return secrets.randbits(64) or 1
 
 
@@ -350,7 +352,7 @@ def record_child(
     attributes: Attributes,
     error: str | None = None,
 ) -> None:
-    """Record what was done for a swap because of a span whose id is known."""
+    """Record what was done for a swap because of a span with a known id."""
     ids = (swap_id.int, new_span_id(), parent_id)
     _record(Span(name, kind, *ids, began, now(), attributes, (), error))
 
