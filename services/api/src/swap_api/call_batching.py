@@ -38,7 +38,7 @@ class CallBatcher(Generic[Question, Answer]):
         if self._running < self._concurrent_batches_max:
             self._running += 1
             task = asyncio.create_task(self._run_batches())
-            self._tasks.add(task)  # the loop itself would forget it
+            self._tasks.add(task)  # the loop has only a weak reference
             task.add_done_callback(self._tasks.discard)
         return await answer
 

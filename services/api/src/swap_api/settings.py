@@ -1,4 +1,4 @@
-"""What one api process is told from outside."""
+"""The settings of one api process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RateSettings(Group):
 
 
 class BoundSettings(Group):
-    """What members may make by themselves; whoever runs the service may make more for them."""
+    """How much members may create; operators may create more for them."""
 
     apps_per_organization: int = Field(default=20, gt=0)
     members_per_organization: int = Field(

@@ -1,4 +1,4 @@
-"""Builds admission: whose a request is, how much it may ask, and answers stored by key."""
+"""Builds admission: the caller of a request, its rate limits, and answers stored by key."""
 
 from __future__ import annotations
 

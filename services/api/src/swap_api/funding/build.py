@@ -39,7 +39,7 @@ from swap_runtime.process.service import Service
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FundingChains:
-    """The chains, as far as funding asks them."""
+    """The chain queries of funding."""
 
     gasless: GaslessChains
     allowances: TokenAllowances

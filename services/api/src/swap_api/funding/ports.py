@@ -1,4 +1,4 @@
-"""The chains, as far as funding asks them."""
+"""The chain queries of funding."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from swap_domain.catalogue import Network
 
 
 class GaslessChains(Protocol):
-    """The chains, as far as deposits by signature ask them.
+    """The chain queries of deposits by signature.
 
     Every method raises Unavailable when no node answers.
     """
 
     async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
-        """Return, for each token of the catalogue that may be signed for, what speaks against."""
+        """Return, for each token of the catalogue that may be signed for, why it is not offered."""
         ...
 
     async def signer_state(self, network: Network, relayed: RelayedDeposit) -> SignerState: ...
@@ -38,16 +38,16 @@ class DepositAddresses(Protocol):
     async def verify(self, network: Network) -> None:
         """Make sure that the network's factory computes deposit addresses as we do, once.
 
-        :raises ApiRefusal: while no node tells, or when it does not.
+        :raises ApiRefusal: while no node answers, or when it does not.
         """
         ...
 
 
 class Depositories(Protocol):
     async def findings(self, network: Network) -> Sequence[str]:
-        """Return what speaks against deposits through the Depository; nothing while it is open.
+        """Return why deposits through the Depository are impossible; nothing while it is open.
 
-        :raises Unavailable: when no node tells.
+        :raises Unavailable: when no node answers.
         """
         ...
 
@@ -56,7 +56,7 @@ class TokenAllowances(Protocol):
     async def allowance(self, network: Network, token: str, *, owner: str, spender: str) -> int:
         """Return how much a wallet lets a contract take now.
 
-        :raises Unavailable: when no node tells.
+        :raises Unavailable: when no node answers.
         """
         ...
 

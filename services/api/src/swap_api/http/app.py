@@ -66,7 +66,7 @@ def public_app(
     record: Callable[[AnsweredRequest], None],
 ) -> Router:
     """
-    :param pages: what everybody may read without a key, by path.
+    :param pages: public pages without a key, by path.
     """
     # Routes are tried in this order.
     by_frequency = sorted(endpoints, key=lambda endpoint: not endpoint.is_frequent)

@@ -12,7 +12,7 @@ from swap_api.http.responses import enveloped
 
 NOT_MODIFIED: Final = 304
 TAG_BYTES: Final = 12
-# Only the client stores it, and it asks again every time.
+# Only the client stores it, and it revalidates every time.
 REVALIDATED: Final = "private, no-cache"
 
 
@@ -27,6 +27,6 @@ def conditional(request: Request, data: bytes) -> Response:
 
 
 def _names(known: str, tag: str) -> bool:
-    """Tell whether a list of tags has this one; what came through a proxy may be marked weak."""
+    """Return whether a list of tags has this one; a proxy may have marked it as weak."""
     tags = (one.strip().removeprefix("W/") for one in known.split(","))
     return any(one in (tag, "*") for one in tags)

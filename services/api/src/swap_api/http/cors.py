@@ -73,8 +73,8 @@ class CorsRules:
 class Cors:
     """Middleware that lets pages read every answer, and answers preflights.
 
-    Starlette's knows no pattern of header names, refuses a preflight that asks for one name too
-    many, and leaves answers to requests without an origin as they are.
+    Starlette's supports no pattern of header names, and refuses a preflight with one name too many.
+    It does not change answers to requests without an origin.
     """
 
     def __init__(self, app: ASGIApp, *, rules: CorsRules, allowed_at: Callable[[str], str]) -> None:

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says about the service, its parts and its endpoints, in prose."""
+"""The prose of the OpenAPI document about the service, its parts and its endpoints."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from swap_contracts.public.errors import ErrorCode
 
 API: Final = "/api/v2"
 MANAGEMENT: Final = "/management/v1"
-LOOKUP_WEIGHT: Final = 2  # a node may be asked
+LOOKUP_WEIGHT: Final = 2  # a node may be queried
 PAGED: Final = {
     "X-Total-Count": "How many there are, counted up to 10,000",
     "Link": "The pages around this one (RFC 8288)",

@@ -1,4 +1,4 @@
-"""The page that `doc_url` of every error leads to, unless the deployment has one of its own."""
+"""The page that `doc_url` of every error leads to, unless the deployment has another one."""
 
 from __future__ import annotations
 

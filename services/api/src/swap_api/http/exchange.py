@@ -51,7 +51,7 @@ class Exchange:
         return facts
 
     def answered(self, seconds: float) -> AnsweredRequest | None:
-        """Return what the log of requests says; None where no API key let the request in."""
+        """Return the record for the log of requests; None for requests without an API key."""
         if self.app_id is None or self.key_id is None or self.status is None:
             return None
         swap_id = self.request.path_params.get("swapId", "")

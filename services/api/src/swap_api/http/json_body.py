@@ -1,4 +1,4 @@
-"""The body of a request, decoded once: a JSON object whose numbers stay as they were written."""
+"""The body of a request, decoded once: a JSON object with numbers as they were written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Pure ASGI middlewares: around every request, and around each endpoint by its declaration.
 
-For every request, in this order: its id, CORS, the envelope of errors, the address, the key and the
-rate limit, the names of its parameters, the idempotency key, the endpoint.
+The order for every request: its id, CORS, the envelope of errors, the address, the key and the rate
+limit. Then the names of its parameters, the idempotency key, and the endpoint.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RequestIds:
         record: Callable[[AnsweredRequest], None],
     ) -> None:
         """
-        :param cacheable: the addresses that answer everybody alike.
+        :param cacheable: the addresses with the same answer for all callers.
         :param record: takes requests with API keys after their answers, and does not block.
         """
         self._app = app
@@ -60,7 +60,7 @@ class RequestIds:
         is_id = _REQUEST_ID.fullmatch(sent_id)
         exchange = Exchange(request, sent_id if is_id else self._new_request_id())
         if scope["path"] not in self._cacheable:
-            # A cache in between does not know that answers differ by our own header.
+            # A cache in between does not vary answers by the custom key header.
             exchange.headers[b"cache-control"] = b"no-store"
         scope.setdefault("state", {})["exchange"] = exchange
         await self._app(scope, receive, exchange.sending(send))

@@ -117,7 +117,7 @@ IGNORED_HEADER: Final = {
     "schema": {"type": "string", "maxLength": IGNORED_BYTES_MAX},
     "example": "colour, app_name",
 }
-# Both families say the same; receivers read the one that they know.
+# Both families have the same content; receivers read the one that they support.
 WEBHOOK_HEADERS: Final = {
     "webhook-event-type": "What happened",
     **{f"{family}-{what}": text for family in ("webhook", "svix") for what, text in SIGNED.items()},

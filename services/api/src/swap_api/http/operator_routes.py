@@ -1,7 +1,7 @@
 """The management API on the internal port, where an operator's token opens all of it.
 
-The same addresses below `/admin`, the same bodies and answers: what an operator does is written
-down like what anybody else does.
+The same addresses below `/admin`, with the same bodies and answers. An operator's actions are
+logged like a member's.
 """
 
 from __future__ import annotations

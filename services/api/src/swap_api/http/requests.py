@@ -23,7 +23,7 @@ _JSON: Final = re.compile(r"\s*application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.I
 
 
 class Request(requests.Request):
-    """One object for all that serves a request: the query and the body are read once."""
+    """One object for all parts that serve a request: the query and the body are read once."""
 
     _json_body: bytes | None = None
     _json_object: Mapping[str, Any] | None = None

@@ -1,7 +1,7 @@
 """The OpenAPI document as it comes with the service.
 
-To describe every endpoint takes seconds in which nobody else is answered, so that is done when the
-package is made: `make generate` writes the file, and `make check` compares it with the endpoints.
+Describing every endpoint blocks the process for seconds, so that is done when the package is built.
+`make generate` writes the file, and `make check` compares it with the endpoints.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def printable(name: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the names, each once, as far as they fit into the header."""
+    """Return the names, each once, that fit into the header."""
     text = ""
     for name in map(printable, dict.fromkeys(names)):
         longer = f"{text}{SEPARATOR}{name}" if text else name

@@ -27,8 +27,8 @@ class WebhookEndpoints(Protocol):
 
     async def add(self, app_id: UUID, settings: Row, *, bound: Bound | None) -> Row:
         """
-        :raises ApiRefusal: when the notifier does not send to such an address, the app has as many
-            endpoints as it may, or an operator disabled one with the same URL.
+        :raises ApiRefusal: when the address is not allowed, the app is at its bound of endpoints,
+            or an operator disabled one with the same URL.
         """
         ...
 
@@ -49,7 +49,7 @@ class WebhookEndpoints(Protocol):
 
     async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
         """
-        :raises ApiRefusal: when it cannot be told.
+        :raises ApiRefusal: when it cannot be notified.
         """
         ...
 

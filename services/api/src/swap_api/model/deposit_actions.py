@@ -19,8 +19,7 @@ from swap_domain.funding import FundingMethod
 from swap_domain.lifecycle import Status
 
 # About three times what evm/gas.json measures (depositNative, depositERC20, directNative,
-# directErc20): tokens may have costly transfers, and a wallet pays for the gas that is used,
-# whatever the limit.
+# directErc20): tokens may have costly transfers. A wallet pays for the used gas, not for the limit.
 GAS_LIMIT_NATIVE: Final = 120_000
 GAS_LIMIT_ERC20: Final = 200_000
 GAS_LIMIT_DIRECT_NATIVE: Final = 75_000
@@ -42,7 +41,7 @@ MANUAL_TRANSFER: Final = "manual_transfer"
 
 @dataclass(frozen=True, slots=True)
 class TransferAction:
-    """One call that the user's wallet makes, or what a person is to send by any means."""
+    """One call that the user's wallet makes, or a transfer by any means."""
 
     to_address: str
     base_units: int  # native value that goes with the call; of a manual transfer, the token's
@@ -126,7 +125,8 @@ def own_address(source: Network, sequence_number: int) -> str:
 def address_action(
     source: Network, token: Token, *, sequence_number: int, base_units: int
 ) -> TransferAction:
-    """Return the transfer to the swap's own address; it needs no call data and no wallet of ours.
+    """Return the transfer to the swap's own address; it needs neither call data nor a supported
+    wallet.
 
     :raises ValueError: when the network has no deposit addresses.
     """

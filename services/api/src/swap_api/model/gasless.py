@@ -1,4 +1,4 @@
-"""Swaps that are funded by a signature: what is signed, by whom, until when, and how far it is."""
+"""Swaps that are funded by a signature: the signed data, the signer, the deadline and the state."""
 
 from __future__ import annotations
 

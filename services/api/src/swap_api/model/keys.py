@@ -26,14 +26,14 @@ class KeyKind(StrEnum):
 
 
 class Scope(StrEnum):
-    """What an endpoint asks of a key."""
+    """The right that an endpoint requires of a key."""
 
     ANY = "any"  # also a key that stands in a browser
     SECRET = "secret"
     NO_KEY = "nobody"  # no key at all
     PAY_LINK = "pay_link"  # no key: the token of the link of the swap in the path
     MEMBER = "member"  # an access token of a member, or an operator
-    PERSON = "person"  # an access token of the member whose data it is
+    PERSON = "person"  # an access token of the data's member
     OPERATOR = "operator"  # never on the public port
 
 
@@ -68,7 +68,7 @@ class Caller:
 
     def require(self, scope: Scope) -> None:
         """
-        :raises ApiRefusal: when the key does not open what asks for the scope.
+        :raises ApiRefusal: when the key does not have the scope.
         """
         if scope is Scope.SECRET and self.is_publishable:
             raise forbidden("This needs a secret key; a publishable key does not open it")
@@ -80,7 +80,7 @@ def idempotency_owner(caller: Caller, client: str) -> UUID:
     All users of a web page share its publishable key. One user's idempotency key must neither
     replay another's answer nor block it.
 
-    :param client: the address that requests of publishable keys are told apart by.
+    :param client: the address that distinguishes requests of publishable keys.
     """
     return uuid5(caller.app_id, client) if caller.is_publishable else caller.app_id
 

@@ -1,4 +1,4 @@
-"""What a list of swaps asks for."""
+"""The filter of a list of swaps."""
 
 from __future__ import annotations
 

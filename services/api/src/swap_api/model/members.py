@@ -36,11 +36,11 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who asks for something to be managed, and in which request."""
+    """The actor of a management request, and the request."""
 
     name: str
     request_id: str = ""
-    member_id: UUID | None = None  # None: whoever runs this deployment
+    member_id: UUID | None = None  # None: an operator of this deployment
     organization_id: UUID | None = None  # None: all of them
     role: Role = Role.OWNER
 
@@ -77,7 +77,7 @@ OPERATOR: Final = Actor(OPERATOR_NAME)
 
 
 def operator_actor(name: str) -> Actor:
-    """Return the operator of this name, as the token says."""
+    """Return the operator of this name, from the token."""
     return replace(OPERATOR, name=name)
 
 

@@ -1,8 +1,8 @@
-"""What a partner is told when the answer is no.
+"""The refusals that a partner receives.
 
 * ApiRefusal              one of the public error codes, with a sentence fit to show a user
   x Invalid               VALIDATION_ERROR, with the fields at fault
-  x NotFound          NOT_FOUND; somebody else's is told in the same words
+  x NotFound              NOT_FOUND; the same text for another tenant's
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Invalid(ApiRefusal):
 
 
 class NotFound(ApiRefusal):
-    """There is no such thing, or it is somebody else's: the same words for both."""
+    """There is no such thing, or it belongs to another tenant: the same text for both."""
 
     def __init__(self, message: str = "There is nothing here") -> None:
         super().__init__(ErrorCode.NOT_FOUND, message)

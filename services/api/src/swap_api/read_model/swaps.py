@@ -41,7 +41,7 @@ class StoredSwap:
     expires_at: datetime
     rendered: Rendered
     gasless: GaslessSwap | None = None
-    sign_template: bytes | None = None  # the action of a gasless swap, before anybody is asked
+    sign_template: bytes | None = None  # the action of a gasless swap, before a signer is known
     sequence: int = 0  # of the last change that is stored
     decided_sequence: int = 0  # of the last one that the settler had decided when this was read
 

@@ -85,7 +85,7 @@ class Guards:
         blocked: BlockList | None = None,
     ) -> Guards:
         """
-        :param settings: of what is asked about addresses beside the operators' list.
+        :param settings: of the screening service beside the operators' list.
         """
         blocked = blocked or BlockList(engine)
         rehearsals = RehearsalAddresses(environment=catalogue.environment)
@@ -96,13 +96,13 @@ class Guards:
         return cls(RefuseStoppedRoutes(PostgresPayoutStops(engine)), screen_parties, blocked)
 
     def watch(self, service: Service, interval: timedelta) -> None:
-        """Look at what operators say, before anybody asks and then again and again."""
+        """Read the operators' orders, before the first request and then repeatedly."""
         service.on_start(self.look)
         service.every("refresh-stops", interval, self.refuse_stopped_routes.refresh)
         service.every("refresh-blocked", interval, self.blocked.refresh)
 
     async def look(self) -> None:
-        """Look once. Where nothing is to be seen yet, the api opens and cannot tell."""
+        """Look once. Without a first read, the api starts and answers that it is unavailable."""
         for refresh in (self.refuse_stopped_routes.refresh, self.blocked.refresh):
             with suppress(Unavailable):
                 await refresh()

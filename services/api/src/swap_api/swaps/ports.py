@@ -24,19 +24,19 @@ class Pricing(Protocol):
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
         """
-        :raises PriceRefused: when the quoter says no.
+        :raises PriceRefused: when the quoter refuses.
         """
         ...
 
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:
         """
-        :raises PriceRefused: when the quoter says no.
+        :raises PriceRefused: when the quoter refuses.
         """
         ...
 
     async def ranges(self, question: RouteQuestion) -> RangesAnswer:
         """
-        :raises PriceRefused: when the quoter says no.
+        :raises PriceRefused: when the quoter refuses.
         """
         ...
 
@@ -44,7 +44,7 @@ class Pricing(Protocol):
 
 
 class PriceRefused(Exception):
-    """The quoter says no, in its own code and words."""
+    """The quoter refuses, with its own code and text."""
 
     def __init__(self, code: str, message: str, limit_base_units: int | None) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class PriceRefused(Exception):
 
 
 class ChainTransactions(Protocol):
-    """The nodes, asked about single transactions."""
+    """The nodes, queried about single transactions."""
 
     async def locate(self, network: Network, transaction_hash: str) -> LocatedTransaction:
         """Return where the transaction is; the answer may be a second old.

@@ -30,10 +30,10 @@ BATCH_MAX: Final = 128
 NOTHING: Final = timedelta(0)
 MICROSECOND: Final = timedelta(microseconds=1)
 
-# What `admit` says of one request after the other, in one step for all replicas and by one clock;
-# it returns what was spent. ARGV has for each request how many of the keys are its own, and for
-# each of those how much it holds and what the request takes of it. A key holds when its quota is
-# whole again, in microseconds: doubles hold that until the year 2255.
+# The script form of `admit` for a list of requests: one step for all replicas and one clock. It
+# returns what was spent. ARGV has for each request the number of its keys, and for each key its
+# capacity and the request's weight. A key holds when its quota is whole again, in microseconds:
+# doubles hold that until the year 2255.
 ADD: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -84,8 +84,8 @@ class LocalCounters:
 class RedisCounters:
     """Counters that all replicas share, with short timeouts and no second try.
 
-    Requests that come together are counted in one round trip: what a client has to do for one is
-    more than what everything else does for a read.
+    Concurrent requests are counted in one round trip: a round trip costs more than all other work
+    of a read.
     """
 
     def __init__(self, url: SecretStr, *, fallback: Counters) -> None:

@@ -36,7 +36,7 @@ class HmacLinkTokens:
         found = None
         for key in self._keys:
             for right in LinkRight:
-                # Every pair is compared, so that the time tells nothing about a token.
+                # Every pair is compared, so that the time reveals nothing about a token.
                 if hmac.compare_digest(_token(key, swap_id, right), token):
                     found = right
         return found

@@ -10,7 +10,7 @@ TOKEN_LENGTH_MAX: Final = 64
 
 
 class LinkRight(StrEnum):
-    """Each right has a token of its own; the second includes the first."""
+    """Each right has a separate token; the second includes the first."""
 
     PAY = "pay"  # see the swap, and submit the payer's own signature
     REFUND_ADDRESS = "refund_address"  # also say where the money goes back to, while it is unset

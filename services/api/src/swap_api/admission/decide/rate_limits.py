@@ -1,8 +1,8 @@
 """How many requests a caller may make.
 
 A quota refills continuously: so much at once, and then one more whenever its interval has passed.
-There is no window whose edge could be used, and who spent everything waits for one request's
-refill and not for a window's.
+There is no window with an edge to exploit. A caller without quota waits for one request's refill,
+not for a window's end.
 """
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ class Rates:
     def quotas(
         self, caller: Caller, address: str, kind: Kind, *, weight: int = 1
     ) -> Sequence[Quota]:
-        """Return what a request counts in, the one it is told about first.
+        """Return the counters of a request; the first one is in its headers.
 
-        All users of a web page share its publishable key, so they are told apart by their
-        addresses; the ceiling keeps the app as a whole in bounds.
+        All users of a web page share its publishable key, so they are distinguished by their
+        addresses. The ceiling limits the app as a whole.
         """
         allowances = caller.allowances
         most = self._quota(f"{caller.app_id}/{kind}", self.ceiling(kind, allowances), weight)
@@ -136,7 +136,7 @@ class Rates:
     def wrong_link_quotas(self, address: str) -> Sequence[Quota]:
         """Return what a request with a wrong token counts in: nothing that others share.
 
-        Anybody can send wrong tokens, so a common ceiling would refuse the payers of all tenants.
+        Anyone can send wrong tokens, so a common ceiling would refuse the payers of all tenants.
         """
         return (self._quota(f"pay/wrong/{address}", self.of(Kind.READ, Allowances()), 1),)
 

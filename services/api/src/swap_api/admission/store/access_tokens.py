@@ -29,14 +29,14 @@ class PostgresAccessTokens:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        # Tokens are looked up before anybody is known who could be asked to come later. One
+        # Tokens are looked up before the caller is known, so no caller can be rate-limited. One
         # connection is what this takes, however many unknown tokens come at once.
         self._identifying: CallBatcher[tuple[bytes, datetime], Row | None] = CallBatcher(
             self._look_up, batch_max=IDENTIFIED_MAX
         )
 
     async def identify(self, token_hash: bytes, at: datetime) -> Actor | None:
-        """Return whose token it is; None when it is unknown, revoked, or ran out.
+        """Return the token's member; None when it is unknown, revoked or expired.
 
         :raises Unavailable: when that cannot be looked up.
         """

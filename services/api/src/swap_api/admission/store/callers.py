@@ -43,7 +43,7 @@ class KeyHashes:
 
     def __init__(self, pepper: SecretStr, others: Sequence[SecretStr] = ()) -> None:
         """
-        :param others: of a rotation: what is stored with one of them is hashed anew at its use.
+        :param others: of a rotation: hashes with one of them are replaced at their use.
         """
         self._peppered, *self._others = (
             hmac.new(one.get_secret_value().encode(), digestmod="sha256")
@@ -95,7 +95,7 @@ class PostgresCallers:
         )
 
     async def find(self, key: str) -> Caller | None:
-        """Return whose key it is; None when it is unknown or revoked.
+        """Return the key's caller; None when it is unknown or revoked.
 
         :raises Unavailable: when that cannot be looked up.
         """
@@ -114,12 +114,12 @@ class PostgresCallers:
         return caller
 
     def recall(self, key: str) -> Caller | None:
-        """Return whose key it was when it was last looked up, however long ago."""
+        """Return the key's caller at its last lookup, of any age."""
         known = self._remembered.get(self._hashes(key)) if len(key) <= KEY_LENGTH_MAX else None
         return None if known is None else self._unexpired(known.caller)
 
     async def save_uses(self) -> None:
-        """Write down when keys were last used; a crash forgets a moment of it."""
+        """Store when keys were last used; a crash loses the latest uses."""
         used, self._used = self._used, {}
         if used:
             values = {"id": list(used), "at": list(used.values())}

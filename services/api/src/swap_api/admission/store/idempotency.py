@@ -18,7 +18,7 @@ from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, execute_alone, reading
 from swap_runtime.postgres.sql import Row, sql
 
-# One that ran out is taken over; one that is old enough to be forgotten begins anew.
+# An expired one is taken over; one past its retention starts again.
 CLAIM: Final = sql("""
 INSERT INTO idempotency AS held (app_id, key, body_hash, claim, claimed_until, created_at)
 SELECT DISTINCT ON (new.app_id, new.key) new.*, CAST(:now AS timestamptz)
@@ -78,9 +78,9 @@ class PostgresIdempotency:
         return await self._claiming(claim)
 
     async def begin(self, claim: Claim) -> None:
-        """Let nobody else do what the claim is for, even if this process dies in the middle.
+        """Make the claim permanent, so that no other process repeats its work after a crash.
 
-        Who asks again later is given an empty answer, unless one was saved.
+        A repeated request gets an empty answer, unless one was saved.
 
         :raises ApiRefusal: when the claim was lost meanwhile.
         """
@@ -123,7 +123,9 @@ class PostgresIdempotency:
         return [lost.get(claim.token) for claim in claims]
 
     async def _outcomes(self, lost: Sequence[Claim]) -> Mapping[UUID, Outcome | Exception]:
-        """Return the results for claims whose key is held; their failures are not the holders'."""
+        """Return the results for claims with a held key; their failures do not affect the
+        holders.
+        """
         try:
             held = await self._find_held(lost) if lost else {}
         except Unavailable as error:

@@ -1,4 +1,4 @@
-"""Hashes keys, tokens and invitations anew while the pepper is being replaced."""
+"""Replaces hashes of keys, tokens and invitations while the pepper is rotated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swap_runtime.postgres.database import Engine, execute_alone
 from swap_runtime.postgres.sql import sql
 
 T = TypeVar("T")
-# A text is one of the three; its prefix says which, and no row of the others has its hash.
+# A text is one of the three, by its prefix, and no row of the others has its hash.
 REHASH: Final = sql("""
 WITH of_key AS (
     UPDATE api_key SET hash = :new WHERE hash = ANY(CAST(:others AS bytea[])) RETURNING 1),
@@ -30,7 +30,7 @@ class PostgresPepperRotation:
         self._hashes = hashes
 
     async def __call__(self, text: str) -> bool:
-        """Return whether something was hashed anew; without other peppers nothing is asked.
+        """Return whether a hash was replaced; without other peppers there is no query.
 
         :raises Unavailable: when Postgres does not answer.
         """
@@ -41,7 +41,7 @@ class PostgresPepperRotation:
         return (await execute_alone(self._engine, REHASH, values)).changed > 0
 
     async def find(self, text: str, look_up: Callable[[bytes], Awaitable[T | None]]) -> T | None:
-        """Look for what an earlier or later pepper hashed; where it is found, hash it anew.
+        """Look up hashes of an earlier or later pepper, and replace those that are found.
 
         :param look_up: what has a hash, or None.
         :raises Unavailable: when Postgres does not answer.
@@ -51,5 +51,5 @@ class PostgresPepperRotation:
             if (found := await look_up(other)) is not None:
                 await self(text)
                 return found
-        # Another request may have hashed it anew between the two looks.
+        # Another request may have replaced the hash between the two lookups.
         return await look_up(self._hashes(text)) if others else None

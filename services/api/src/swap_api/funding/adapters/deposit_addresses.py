@@ -39,7 +39,7 @@ class CheckedDepositAddresses:
         self._verified: set[str] = set()
 
     async def verify_all(self) -> None:
-        """Check every factory; one whose nodes do not answer is checked when it is needed.
+        """Check every factory; one without an answering node is checked when it is needed.
 
         :raises ChainMismatch: when an address that we would show were not the factory's.
         """

@@ -1,4 +1,4 @@
-"""The chains, as far as gasless deposits ask them: read only, through whichever node answers."""
+"""The chain queries of gasless deposits: read only, through any node that answers."""
 
 from __future__ import annotations
 

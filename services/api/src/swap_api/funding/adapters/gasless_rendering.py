@@ -42,7 +42,7 @@ class JsonGaslessRendering:
         self._in_lower_case = in_lower_case
 
     def sign_action(self, stored: StoredSwap, relayed: RelayedDeposit) -> bytes:
-        """Return the action that asks a signer, complete."""
+        """Return the complete action for a signer."""
         assert stored.sign_template is not None, "only what waits for a signature is asked for"
         signer_members = {
             "valid_after": relayed.valid_after,

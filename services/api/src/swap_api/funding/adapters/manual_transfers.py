@@ -1,4 +1,4 @@
-"""What a person is to send by any means, for wallets and for clients that look for it."""
+"""A transfer that the payer may send by any means, for wallets and for clients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def without_data(stored: StoredSwap) -> dict[str, Any]:
 
 
 def payment_uri_of(action: bytes | None) -> str | None:
-    """Return what a wallet reads from a QR code, for what a person is to send."""
+    """Return the QR code's payment URI for a manual transfer."""
     if action is None or b'"type":"%b"' % MANUAL_TRANSFER.encode() not in action:
         return None
     fields = orjson.loads(action)

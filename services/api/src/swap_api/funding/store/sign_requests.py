@@ -55,13 +55,13 @@ LOCK_GASLESS: Final = sql("SELECT gasless FROM swap WHERE id = :swap_id FOR UPDA
 
 
 class PostgresSignRequests:
-    """What signers were asked to sign, and which of it was submitted."""
+    """The signatures that were requested, and which were submitted."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def all_of(self, swap_id: UUID, signer: str) -> list[SignRequest]:
-        """Return what a signer was asked for a swap, the newest first."""
+        """Return the requests to a signer for a swap, the newest first."""
         values = {"swap_id": swap_id, "signer": signer}
         async with reading(self._engine) as connection:
             rows = await connection.execute(SIGN_REQUESTS_OF, values)
@@ -71,28 +71,28 @@ class PostgresSignRequests:
         return next(iter(await self.all_of(swap_id, signer)), None)
 
     async def count_signers(self, swap_id: UUID) -> int:
-        """Return how many signers were asked for a swap."""
+        """Return how many signers have requests for a swap."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(COUNT_SIGNERS, {"swap_id": swap_id})
         signers: int = rows.one().signers
         return signers
 
     async def last_asked(self, swap_id: UUID) -> SignRequest | None:
-        """Return what any signer was asked last."""
+        """Return the last request to any signer."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(LAST_SIGN_REQUEST, {"swap_id": swap_id})
         row = rows.one_or_none()
         return None if row is None else to_sign_request(row)
 
     async def submitted(self, swap_id: UUID) -> Submission | None:
-        """Return the newest signature that was taken, whoever signed."""
+        """Return the newest accepted signature, of any signer."""
         async with reading(self._engine) as connection:
             rows = await connection.execute(LAST_SUBMISSION, {"swap_id": swap_id})
         row = rows.one_or_none()
         return None if row is None else Submission(row.submission, row.valid_before)
 
     async def keep(self, request: SignRequest) -> SignRequest:
-        """Save what is asked, and return what was saved first under its number."""
+        """Save the request, and return what was saved first under its number."""
         async with transaction(self._engine) as connection:
             connection.post(ADD_SIGN_REQUEST, sign_request_row(request))
             key = {
@@ -104,7 +104,7 @@ class PostgresSignRequests:
         return to_sign_request(row)
 
     async def refuse(self, request: SignRequest) -> None:
-        """Remember that the signature that came was no good; another may come."""
+        """Store that the submitted signature was invalid; another may be submitted."""
         await execute_alone(self._engine, REFUSE_SIGN_REQUEST, _key(request))
 
     async def submit(

@@ -93,7 +93,7 @@ class PostgresUnmatchedTransfers:
     ) -> bool:
         """Take a signature with its message, all or nothing; False when there are too many.
 
-        What was taken a moment ago is not told again, and that is no refusal.
+        A transfer that was just submitted is not published again, and that is no refusal.
 
         :param message: makes it, given how often this was submitted.
         """

@@ -43,8 +43,8 @@ class AttachDeposit:
         one_provider_networks: Collection[str],
     ) -> None:
         """
-        :param one_provider_networks: live ones, all of whose nodes are of one provider. Its report
-            alone would give a transfer away, so contracts' transfers are left to operators there.
+        :param one_provider_networks: live ones with nodes of one provider only. Its report alone
+            would give a transfer away, so contracts' transfers are left to operators there.
         """
         self._catalogue = catalogue
         self._swaps = swaps
@@ -74,8 +74,8 @@ class AttachDeposit:
         """
         :raises NotFound: for another tenant's swap, or when there is no such transfer.
         :raises ApiRefusal: when it cannot be attached, or another account signed.
-        :raises Unavailable: when nodes have to be asked, and none answers, or two providers do not
-            report the same.
+        :raises Unavailable: when nodes are needed and none answers, or two providers do not report
+            the same.
         """
         swap, network, found = await self._found(caller, swap_id, transaction_hash)
         transfer = _chosen(found, transfer_id)
@@ -186,7 +186,7 @@ def _chosen(found: Sequence[UnmatchedTransfer], transfer_id: UUID | None) -> Unm
 def _is_over_an_earlier_text(
     network: Network, transfer: UnmatchedTransfer, swap: Destined, signature: bytes
 ) -> bool:
-    """Tell whether the sender signed before the swap had its refund address."""
+    """Return whether the sender signed before the swap had its refund address."""
     if swap.refund_address is None:
         return False
     earlier = text_of(transfer, swap.before_its_refund_address(), chain_id=network.chain_id)

@@ -12,8 +12,8 @@ from swap_domain.catalogue import Catalogue, Network
 class OfferDepositAddresses:
     """Show deposit addresses as a way in only where the factory computes them as we do.
 
-    Until a chain was asked, and while it says something else, partners see that there are none.
-    A factory that was right once is right for ever.
+    Until the chain was queried, and while it differs, partners see that there are none. A factory
+    that was right once is right for ever.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class OfferDepositAddresses:
 
     @property
     def networks(self) -> AbstractSet[str]:
-        """The networks whose deposit addresses are offered; it grows."""
+        """The networks with offered deposit addresses; it grows."""
         return self._offered
 
     async def refresh(self) -> None:
@@ -43,7 +43,7 @@ class OfferDepositAddresses:
         try:
             await self._addresses.verify(network)
         except ApiRefusal:
-            return  # said where it was asked
+            return  # reported by the earlier check
         self._offered.add(network.name)
         self._waiting.pop(network.name, None)
         self._public.offer_deposit_addresses(network.name, is_offered=True)

@@ -16,10 +16,10 @@ AssetKey = tuple[str, str]
 
 
 class OfferGasless:
-    """Know which tokens can be deposited by a signature, by what the chains really have.
+    """Determine which tokens can be deposited by a signature, by the chains' contracts.
 
-    What the catalogue says is believed only while the chain says the same: until it was asked, and
-    while it says something else, a token is not offered, and partners see so.
+    The catalogue's data is used only while the chain's data is the same. Until the chain was
+    queried, and while it differs, a token is not offered, and partners see this.
     """
 
     def __init__(

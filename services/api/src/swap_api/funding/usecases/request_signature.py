@@ -23,7 +23,7 @@ from swap_domain.catalogue import Catalogue
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.clock import Clock
 
-# Any address can be named as a signer, and each has rows of its own. A swap has one payer, who may
+# Any address can be named as a signer, and each has separate rows. A swap has one payer, who may
 # change the wallet a few times. Concurrent first requests may exceed the number by a few.
 SIGNERS_MAX: Final = 20
 

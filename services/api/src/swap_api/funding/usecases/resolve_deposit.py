@@ -38,8 +38,8 @@ class ResolveDeposit:
     async def steps(self, stored: StoredSwap, swap_id: UUID, source_address: str | None) -> bytes:
         """Return the list of steps.
 
-        :raises ApiRefusal: when somebody has to sign and nobody can be asked, or for an address
-            that is none.
+        :raises ApiRefusal: when a signature is needed and no signer is known, or for an invalid
+            address.
         """
         if stored.gasless is not None:
             return await self._signing.steps(stored, stored.gasless, swap_id, source_address)
@@ -58,7 +58,7 @@ class ResolveDeposit:
         return replace(stored, rendered=replace(stored.rendered, action=approval))
 
     def missing(self, stored: StoredSwap, source_address: str | None) -> bytes:
-        """Return what is missing before anybody can sign, as the next action; else null."""
+        """Return what is missing before a signature is possible, as the next action; else null."""
         if stored.gasless is None or source_address is not None:
             return b"null"
         return self._rendering.asks_for_more("sign", SIGNER_UNKNOWN)

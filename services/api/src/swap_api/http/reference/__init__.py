@@ -1,6 +1,6 @@
 """The reference in a browser, at /docs: Swagger UI 5.35.0 over the OpenAPI document.
 
-Everything it needs is here and comes from this host; its policy lets the page ask nobody else.
+All its files are here and are served by this host; its policy forbids requests to other hosts.
 `tools/vendor_reference.py` brings in another release.
 """
 
@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 ADDRESS: Final = "/docs"
 START: Final = "/"
-FOUND: Final = 302  # not for ever: a deployment may put a page of its own there
+FOUND: Final = 302  # not permanent: a deployment may put another page there
 # Styles are also written into elements, by the scripts that are allowed.
 POLICY: Final = "; ".join(
     (

@@ -12,7 +12,7 @@ class StatusFigures:
     """The swaps of a period that have a status now."""
 
     number: int
-    value_usd_micros: int  # what was asked for, at the quotes' prices
+    value_usd_micros: int  # the requested amounts, at the quotes' prices
     median: timedelta | None  # from creation to close; None where none of them closed
 
 

@@ -187,7 +187,7 @@ class RequestsParameters(Parameters):
     request_id: Text | None = Field(
         default=None, description="Of the header X-Request-Id, or an error's metadata"
     )
-    # Not `status`: what one endpoint knows is no misspelling of `statuses` at another.
+    # Not `status`: a name of one endpoint is no misspelling of `statuses` at another.
     http_status: int | None = Field(
         default=None, ge=100, le=599, description="HTTP status of the answer", examples=[400]
     )

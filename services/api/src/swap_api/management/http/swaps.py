@@ -40,7 +40,7 @@ from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapMod
 from swap_contracts.public.pay import PayLinkModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
-# The rest is said of every request that makes something, and of every body.
+# The rest is described for every request that creates something, and for every body.
 MANAGED_CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
     ErrorCode.PAYOUTS_PAUSED,

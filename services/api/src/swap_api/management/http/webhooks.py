@@ -1,4 +1,4 @@
-"""Webhook endpoints over HTTP. The notifier stores them, the api knows their apps."""
+"""Webhook endpoints over HTTP. The notifier stores them, the api has their apps."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class WebhookEndpoints:
         parameters = parse_query(MessagesParameters, request.query)
         part = await self._keep.messages(
             webhook_id,
-            # A notifier of an earlier version refuses what it does not know.
+            # A notifier of an earlier version refuses unknown members.
             parameters.model_dump(exclude_defaults=True, include=MESSAGE_FILTERS),
             window_of(request),
             actor=actor_of(context),

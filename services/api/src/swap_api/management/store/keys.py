@@ -172,8 +172,8 @@ class PostgresKeys:
             await change(
                 connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **audit
             )
-            # The old one is counted for as long as it opens anything, and one may be too many
-            # meanwhile: who has as many as may be can still replace them, one after the other.
+            # The old key counts while it is valid, and one additional key is allowed meanwhile. So
+            # an app at its bound can still replace its keys, one after the other.
             await _keep_within(connection, bound, key, at, beyond=1)
             return await change(
                 connection,

@@ -198,7 +198,7 @@ class PostgresMembers:
     ) -> Row:
         """Give another role, or none: then the member is gone with all tokens.
 
-        Invitations that the member gave and nobody took end where the role becomes a lower one.
+        Open invitations by the member end where the role becomes a lower one.
 
         :raises ApiRefusal: when the organization's last owner would be gone.
         :raises NotFound: when the member was changed meanwhile.
@@ -288,7 +288,7 @@ class PostgresMembers:
         request_id: str,
         at: datetime,
     ) -> Row | None:
-        """Make a member of who was invited, with a first token; None when nobody was, or is."""
+        """Create the invited member with a first token; None without a valid invitation."""
         async with transaction(self._engine) as connection:
             result = await connection.execute(TAKE_INVITATION, {"hash": invitation_hash, "now": at})
             row = result.one_or_none()
@@ -407,7 +407,7 @@ def _token_values(secret: NewSecret, label: str, member_id: UUID | None) -> dict
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """A token or an invitation, of which only a keyed hash is kept."""
+    """A token or an invitation, stored only as a keyed hash."""
 
     id: UUID
     hash: bytes

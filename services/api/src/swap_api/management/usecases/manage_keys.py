@@ -19,7 +19,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_runtime.clock import Clock
 
 LIFE_MAX: Final = timedelta(days=365_250)
-OVERLAP: Final = timedelta(hours=24)  # both keys of a rotation open this long, unless asked
+OVERLAP: Final = timedelta(hours=24)  # both keys of a rotation are open this long, by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class ManageKeys:
     ) -> IssuedKey:
         """Make a key of the same kind and label; the old one goes on for the overlap.
 
-        :raises ApiRefusal: when there is no such open key, the role is too low, or as many are
-            open as may be and one that goes on for an overlap besides.
+        :raises ApiRefusal: when there is no such open key, the role is too low, or the app is at
+            its bound with another rotation in progress.
         """
         old = await self._open(key_id, actor)
         text, new = self._new(

@@ -90,7 +90,7 @@ class ManagePartners:
     ) -> Row:
         """
         :raises ApiRefusal: when there is no such app, the role is too low, or a live app's swaps
-            would live for another time than is promised.
+            would have another lifetime than documented.
         """
         app = await self._partners.find_app(app_id, actor)
         environment = Environment(app["environment"])

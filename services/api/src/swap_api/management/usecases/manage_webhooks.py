@@ -48,8 +48,8 @@ class ManageWebhooks:
     async def add(self, app_id: UUID, settings: Row, *, actor: Actor) -> Row:
         """Add an endpoint; its secret is in the answer, this once.
 
-        :raises ApiRefusal: when there is no such app, the role is too low, the app has as many
-            endpoints as it may, or nothing is sent to such an address.
+        :raises ApiRefusal: when there is no such app, the role is too low, the app is at its bound
+            of endpoints, or the address is not allowed.
         """
         organization_id = await self._permitted(app_id, actor)
         bound = self._bounds.of(Bounded.WEBHOOKS, actor)
@@ -62,8 +62,8 @@ class ManageWebhooks:
     async def order(self, endpoint_id: UUID, what: str, details: Row, *, actor: Actor) -> Row:
         """Carry out an order about an endpoint.
 
-        :raises ApiRefusal: when there is no such endpoint, the role is too low, or an operator
-            disabled what somebody else would enable.
+        :raises ApiRefusal: when there is no such endpoint, the role is too low, or a member would
+            enable what an operator disabled.
         """
         app_id = await self._app_of(endpoint_id)
         organization_id = await self._permitted(app_id, actor)

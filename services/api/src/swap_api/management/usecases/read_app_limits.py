@@ -12,7 +12,7 @@ from swap_api.model.members import Actor
 from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.settings import ApiGroup
 
-Limits = Mapping[str, Any]  # as `AppLimitsModel` says
+Limits = Mapping[str, Any]  # as in `AppLimitsModel`
 
 
 @dataclass(frozen=True, slots=True)

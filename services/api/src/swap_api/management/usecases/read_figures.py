@@ -29,7 +29,7 @@ class ReadFigures:
         :raises NotFound: when there is no such app.
         """
         await self._partners.find_app(app_id, actor)
-        # Whole seconds, so that a list of the same period can be asked for.
+        # Whole seconds, so that a list of the same period can be requested.
         now = self._clock().replace(microsecond=0)
         return await self._figures.of_app(app_id, day=now - DAY, week=now - WEEK)
 

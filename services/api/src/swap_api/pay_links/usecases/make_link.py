@@ -34,7 +34,7 @@ class MakeLink:
     ) -> bytes:
         """
         :raises NotFound: for an unknown id and for the swap of another tenant alike.
-        :raises ApiRefusal: when a publishable key asks for more than it may do itself.
+        :raises ApiRefusal: when a publishable key requests more than its own rights.
         """
         await find_own_swap(self._swaps, caller, swap_id)
         right = LinkRight.PAY

@@ -13,7 +13,7 @@ from swap_api.read_model.swaps import StoredSwap
 
 @dataclass(frozen=True, slots=True)
 class LinkHolder:
-    """Whoever has the link of one swap: reads it as a publishable key of its app does."""
+    """The holder of one swap's link: it reads the swap as a publishable key of its app does."""
 
     caller: Caller
     right: LinkRight

@@ -65,7 +65,9 @@ def swap_row(row: SwapRow) -> dict[str, object]:
 
 
 def value_usd_micros(quote: Quote) -> int:
-    """Return what is asked for, at the quote's price, in millionths of a dollar, rounded down."""
+    """Return the requested amount, at the quote's price, in millionths of a dollar,
+    rounded down.
+    """
     scale: int = 10**quote.source.decimals * MICRO_USD_E18
     return int(quote.requested_base_units) * int(quote.source_usd_e18) // scale
 

@@ -69,8 +69,8 @@ JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_
 ORDER BY t.app_id, t.hash, s.created_at DESC
 """,
 )
-# Two statements: the index does not serve IS NOT DISTINCT FROM. The second asks for the index's
-# order, so that no other is taken, by which all of the app's swaps would be read.
+# Two statements: the index does not serve IS NOT DISTINCT FROM. The second requires the index's
+# order, so that no other index is used, which would read all of the app's swaps.
 COUNT_UNPAID_OF_CLIENT: Final = sql("""
 SELECT count(*) FROM (
   SELECT FROM swap WHERE app_id = :app_id AND client = :client AND is_unpaid

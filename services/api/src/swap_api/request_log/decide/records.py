@@ -1,4 +1,4 @@
-"""What the log of requests says of one request."""
+"""The log's record of one request."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Single transactions, looked up on whichever node answers; the cost does not grow with polls.
 
 Wallets poll. Questions about one network that come meanwhile leave together, one batch at a time,
-and an answer stands for a second. A network whose nodes do not answer is not asked for a second.
+and an answer stands for a second. A network without an answering node is not queried for a second.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from swap_runtime.telemetry import tracing
 ANSWER_SECONDS: Final = 0.8
 REQUESTS_MAX: Final = 2  # for quotes at a time: one is on its way while the next gathers
 Answer = TypeVar("Answer", bound=BaseModel)
-TracedQuestion = tuple[QuoteQuestion, tracing.Position | None]  # with the span of who asks
+TracedQuestion = tuple[QuoteQuestion, tracing.Position | None]  # with the caller's span
 
 
 class HttpPricing:
@@ -83,7 +83,7 @@ class HttpPricing:
         caller: tracing.Position | None = None,
     ) -> Answer:
         """
-        :param caller: the span of the request that it is asked for.
+        :param caller: the span of the request that needs it.
         :raises PriceRefused: when the quoter refuses.
         :raises Unavailable: when it is away, too slow, or makes an error.
         """

@@ -15,7 +15,7 @@ CACHED_MAX: Final = 1024
 
 
 class ReadyPrices(Prices):
-    """Prices whose networks and tokens are ready to be put into an answer."""
+    """Prices with rendered networks and tokens for an answer."""
 
     @classmethod
     def of(cls, quote: Quote, catalogue: PublicCatalogue) -> ReadyPrices:

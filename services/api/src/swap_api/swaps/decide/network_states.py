@@ -22,7 +22,7 @@ class NetworkState:
     head: int | None = None
     head_at: datetime | None = None
     tokens: int = 0  # that were ever held there
-    payable_tokens: int = 0  # of which something can be paid
+    payable_tokens: int = 0  # with an amount that can be paid
     stuck_swaps: int | None = None
     is_stopped: bool = False
     is_closed: bool = False  # to new swaps; those under way are paid

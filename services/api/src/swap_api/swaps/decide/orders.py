@@ -41,7 +41,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Funding:
-    """How the caller wants to fund the swap."""
+    """How the caller funds the swap."""
 
     use_depository: bool = False
     use_deposit_address: bool = False
@@ -154,7 +154,7 @@ class ReadAmount:
 
 @dataclass(frozen=True, slots=True)
 class PriceQuery:
-    """What every question about a price says."""
+    """The part of every query for a price."""
 
     route: RouteQuery
     funding: Funding
@@ -168,7 +168,7 @@ class PriceQuery:
 
     @property
     def is_open(self) -> bool:
-        """Whether the amount may be whatever comes: only an address of its own can tell that."""
+        """Whether any amount is accepted: only a separate address can identify its swap."""
         return not self.has_amount and self.funding.use_deposit_address
 
     @property
@@ -176,7 +176,7 @@ class PriceQuery:
         return self.amount is not None or self.receive_amount is not None
 
     def amounts(self, route: Route) -> tuple[int, int | None]:
-        """Return what is paid in or, beside nothing, what is to arrive: whichever was asked.
+        """Return the input or, without one, the output: the amount that was given.
 
         :raises Invalid: when there is no amount, or both, or it is no number.
         """
@@ -190,7 +190,7 @@ class PriceQuery:
         )
 
     def read_amount(self, route: Route) -> ReadAmount:
-        """Return the amount that was asked by, with what is used of it.
+        """Return the amount of the request, with the part that is used.
 
         :raises Invalid: when there is no amount, or both, or it is no number.
         """
@@ -233,7 +233,7 @@ class SwapOrder:
 
 
 def remembering_routes(catalogue: Catalogue) -> Callable[[Environment, RouteQuery], Route]:
-    """Return `find_route` of this catalogue, which looks up once what is asked again and again."""
+    """Return `find_route` of this catalogue, which caches its lookups."""
     return lru_cache(maxsize=ROUTES_CACHED_MAX)(partial(find_route, catalogue))
 
 

@@ -12,7 +12,7 @@ from swap_domain.catalogue import Catalogue, Token
 
 
 class Side(StrEnum):
-    """The end that is asked about."""
+    """The given end of the routes."""
 
     SOURCE = "source"
     DESTINATION = "destination"
@@ -41,7 +41,7 @@ class ReachQuery:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A network and those of its tokens that were asked for, by address."""
+    """A network and its requested tokens, by address."""
 
     network: str
     tokens: tuple[tuple[str, TokenStatus], ...]
@@ -62,7 +62,7 @@ class Reach:
     def __call__(self, side: Side, query: ReachQuery) -> Sequence[Reached]:
         """
         :raises Invalid: when a token is named without its network.
-        :raises LookupError: when the other end is none of ours.
+        :raises LookupError: when the other end is not in the catalogue.
         """
         others = self._others(side, query)
         offered = frozenset(self._deposit_address_networks) if query.via_deposit_address else None

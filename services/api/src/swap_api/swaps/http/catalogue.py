@@ -47,7 +47,7 @@ class CatalogueEndpoints:
         return enveloped(await self._report_status(context.caller))
 
     async def public_status(self, request: Request, context: Context) -> Response:
-        """Answer everybody: without what providers and their caps say."""
+        """Answer without a key: without the data of providers and their caps."""
         networks = orjson.loads(await self._report_status(context.caller))["networks"]
         shown = [{name: one[name] for name in PUBLIC} for one in networks]
         return enveloped(orjson.dumps({"networks": shown}))

@@ -82,7 +82,7 @@ class SwapEndpoints:
         )
 
     async def create_managed(self, request: Request, context: Context) -> Response:
-        """Create a swap for a member, whose idempotency key is answered before this."""
+        """Create a swap for a member; the idempotency key is handled before this."""
         body, _ = parse_body(SwapBody, await request.json_object())
         creation = Creation(
             caller=context.caller,
@@ -190,7 +190,7 @@ class SwapEndpoints:
 
 
 def network_name(catalogue: Catalogue, name_or_chain_id: str) -> str:
-    """Return the catalogue's name of a network; what it does not know is left as it is."""
+    """Return the catalogue's name of a network; an unknown one stays unchanged."""
     network = catalogue.find_network(name_or_chain_id)
     return name_or_chain_id if network is None else network.name
 

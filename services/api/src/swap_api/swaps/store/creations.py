@@ -31,9 +31,9 @@ JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:claim AS uuid[]
      AS mine(app_id, key, claim) USING (app_id, key, claim)
 WHERE held.answer IS NULL
 """)
-# All that creations leave behind, in one statement that is their transaction. Nothing is created by
-# who lost its claim meanwhile (claims are locked in order), nor for an address that is a swap's
-# own; and what was not created is neither announced nor answered.
+# All that creations leave behind, in one statement that is their transaction. Nothing is created
+# after a lost claim (claims are locked in order), nor for an address that is a swap's own. What was
+# not created is neither published nor answered.
 CREATE_SWAPS: Final = sql(f"""
 WITH held AS (
   SELECT theirs.claim FROM idempotency AS theirs
@@ -210,7 +210,7 @@ class SequenceNumberTaken(Exception):
 
 
 class NamesOwnAddress(Exception):
-    """Somebody would be paid, or pay, at a deposit address of another swap's."""
+    """A party of the swap is a deposit address of another swap."""
 
     def __init__(self, addresses: frozenset[str]) -> None:
         super().__init__()

@@ -25,28 +25,28 @@ class PostgresPayoutStops:
     async def current(self) -> frozenset[str]:
         """Return the networks on which nothing is paid for now; `*` is all of them.
 
-        :raises Unavailable: when nobody says so.
+        :raises Unavailable: when it is unknown.
         """
         return await self._networks(STOPPED_NETWORKS)
 
     async def sources(self) -> frozenset[str]:
-        """Return the networks of which no deposit is paid for now.
+        """Return the networks with deposits that are not paid for now.
 
-        :raises Unavailable: when nobody says so.
+        :raises Unavailable: when it is unknown.
         """
         return await self._networks(STOPPED_SOURCES)
 
     async def closed(self) -> frozenset[str]:
         """Return the networks from and to which no new swap is taken; the rest are paid.
 
-        :raises Unavailable: when nobody says so.
+        :raises Unavailable: when it is unknown.
         """
         return await self._networks(CLOSED_NETWORKS)
 
     async def halted(self) -> frozenset[str]:
         """Return the halted networks: nothing is paid there, nor for deposits from there.
 
-        :raises Unavailable: when nobody says so.
+        :raises Unavailable: when it is unknown.
         """
         return await self._networks(HALTED_NETWORKS)
 

@@ -68,7 +68,7 @@ class Created:
 
 
 class CreateSwap:
-    """Price, save and announce a swap, and answer with it."""
+    """Price, save and publish a swap, and answer with it."""
 
     def __init__(
         self,

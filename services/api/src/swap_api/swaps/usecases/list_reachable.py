@@ -25,7 +25,7 @@ class ListReachable:
 
     def __call__(self, caller: Caller, side: Side, query: ReachQuery) -> bytes:
         """
-        :raises ApiRefusal: when the other end is none of ours, or a token has no network.
+        :raises ApiRefusal: when the other end is not in the catalogue, or a token has no network.
         """
         if caller.environment != self._catalogue.environment:
             return EMPTY

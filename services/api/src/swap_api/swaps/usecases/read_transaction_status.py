@@ -73,7 +73,7 @@ class ReadTransactionStatus:
             located = await self._transactions.locate(network, transaction_hash)
         except Unavailable as error:
             located, unavailable = UNKNOWN_TRANSACTION, error
-        # A hint says that it was sent: it may not have reached a node yet.
+        # A hint shows that it was sent: it may not have reached a node yet.
         if located.state is TransactionState.UNKNOWN and not await self._hints.has_hint(
             caller.app_id, network.name, transaction_hash
         ):

@@ -32,10 +32,10 @@ class _Remembered:
 
 
 class RefuseStoppedRoutes:
-    """Take no swaps whose payouts are stopped, or whose networks are closed to new swaps.
+    """Refuse swaps with stopped payouts, or with networks that are closed to new swaps.
 
     What is remembered is at most one interval old: a swap that is created in between waits, as
-    those do that were there before. Prices are told meanwhile; they promise nothing.
+    those do that were there before. Prices are still returned, because they are not binding.
     """
 
     def __init__(self, stops: PostgresPayoutStops) -> None:

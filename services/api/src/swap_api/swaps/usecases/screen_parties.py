@@ -8,7 +8,7 @@ from swap_runtime.screening import Party, Screening, Verdict
 
 
 class ScreenParties:
-    """Offer nothing to whom nothing may be paid."""
+    """Refuse recipients that must not be paid."""
 
     def __init__(self, screening: Screening) -> None:
         self._screening = screening

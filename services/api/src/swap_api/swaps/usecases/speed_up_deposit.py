@@ -15,10 +15,10 @@ from swap_runtime.messaging.outbox import Outgoing
 
 
 class SpeedUpDeposit:
-    """Make the watcher look up a transaction that is said to pay for a swap.
+    """Make the watcher look up a transaction that is named as a payment for a swap.
 
     It is a hint and no more: what is not there yet is found when it comes, as without it. One
-    transaction is told once, and of one swap a few.
+    transaction is published once, and a few of one swap.
     """
 
     def __init__(self, swaps: PostgresSwaps, hints: PostgresHints, *, clock: Clock) -> None:
