@@ -40,7 +40,7 @@ class SecondFactors(Protocol):
         codes: Sequence[bytes],
         at: datetime,
     ) -> bool:
-        """Switch on the secret whose code was checked, with hashes of recovery codes.
+        """Switch on the secret after its code was checked, with hashes of recovery codes.
 
         False when another secret took its place, or it was confirmed.
         """
@@ -70,7 +70,7 @@ class SecondFactors(Protocol):
 
 
 class PendingSignIns(Protocol):
-    """Sign-ins whose password was right, and that wait for a code."""
+    """Sign-ins with a correct password that wait for a code."""
 
     async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None: ...
 

@@ -59,7 +59,7 @@ def second_factor_changed(account_id: UUID, state: str) -> None:
 
 
 def second_factor_unreadable(account_id: UUID) -> None:
-    """No key of ours opens it: the member is asked for a recovery code."""
+    """No configured key opens it: the member must enter a recovery code."""
     log.warning("second factor unreadable", account_id=account_id)
 
 

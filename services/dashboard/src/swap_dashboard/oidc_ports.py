@@ -12,7 +12,7 @@ class ProviderAway(Exception):
 
 
 class ProviderRefused(Exception):
-    """The identity provider signs nobody in, or its answer does not pass a check."""
+    """The identity provider refuses the sign-in, or its answer does not pass a check."""
 
 
 class IdentityProvider(Protocol):

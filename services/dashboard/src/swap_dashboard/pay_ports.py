@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Whoever opened a pay link: the token of the link, and the address to count requests by."""
+    """The holder of a pay link: the token of the link, and the address that requests are counted
+    by.
+    """
 
     swap_id: str
     token: str
@@ -46,7 +48,7 @@ class PayApi(Protocol):
     async def post(self, payer: Payer, what: str, body: Mapping[str, Any]) -> Any:
         """
         :raises ApiRefused: when the api refuses.
-        :raises ApiAway: when it does not answer; nobody knows whether it was done.
+        :raises ApiAway: when it does not answer; the outcome is unknown.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Builds the pay pages: a part of the wiring with a page of its own."""
+"""Builds the pay pages: a separate part of the wiring."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class ApiAway(Exception):
 
 
 class ApiRefused(Exception):
-    """The api refuses what a member asks."""
+    """The api refuses a member's request."""
 
     def __init__(
         self, status: int, code: str, message: str, metadata: Mapping[str, Any] | None = None
@@ -80,7 +80,7 @@ class MemberApi(Protocol):
         """Send an order, once.
 
         :raises ApiRefused: when the api refuses.
-        :raises ApiAway: when it does not answer; nobody knows whether it was done.
+        :raises ApiAway: when it does not answer; the outcome is unknown.
         """
         ...
 
@@ -111,7 +111,7 @@ class BenchAway(Exception):
 
 
 class BenchRefused(Exception):
-    """The test bench does not take an app's key; the text says why."""
+    """The test bench does not accept an app's key; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class BenchFacts:
     """What the test bench offers."""
 
     outcomes: Sequence[Outcome]
-    lifetime_seconds: int  # that suits a swap whose deadline should come soon
+    lifetime_seconds: int  # for a swap that needs an early deadline
     receiver_url: str  # accepts every webhook
 
 
@@ -231,7 +231,7 @@ class SignInLinks(Protocol):
         ...
 
     async def take(self, token_hash: bytes, at: datetime) -> UUID | None:
-        """Return whose link it is, the first time."""
+        """Return the link's owner, the first time."""
         ...
 
 

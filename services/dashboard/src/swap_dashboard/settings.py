@@ -120,7 +120,7 @@ class UnusedRedis(RedisSettings):
 
 class DashboardSettings(SharedSettings):
     dashboard: DashboardGroup  # SWAP_DASHBOARD__DATABASE_URL, …
-    # It consumes nothing, counts nothing and pays nothing: all it knows, the api answers.
+    # It consumes nothing, counts nothing and pays nothing: all of its data is from the api.
     kafka: UnusedKafka = UnusedKafka()
     redis: UnusedRedis = UnusedRedis()
     catalogue: Path = Path()

@@ -10,7 +10,7 @@ from swap_dashboard.domain.status import Incident, NetworkStatus, StatusDay, Tro
 
 
 class StatusApi(Protocol):
-    """The api as everybody may use it."""
+    """The public part of the api."""
 
     async def networks(self) -> Sequence[NetworkStatus]:
         """

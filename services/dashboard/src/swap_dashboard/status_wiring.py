@@ -1,4 +1,4 @@
-"""Builds the status page: a part of the wiring with a page of its own."""
+"""Builds the status page: a separate part of the wiring."""
 
 from __future__ import annotations
 

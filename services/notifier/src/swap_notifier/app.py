@@ -120,8 +120,8 @@ def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
     )
     interval = group.poll_interval
 
-    # They rest after every round, also after one that did something: what there was room for is on
-    # its way, and what comes back meanwhile is written down together.
+    # They pause after every round, also after a busy one. All possible deliveries are in flight,
+    # and their results are stored together.
     async def begin_due() -> None:
         await deliver_messages.begin_due()
 

@@ -22,7 +22,7 @@ PRICES = gauge("quoter_prices", "Prices that the sources agree on")
 PRICES_UNREADABLE = counter(
     "quoter_prices_unreadable", "Reads of a price source that failed", ["source"]
 )
-# Alert: any. Somebody is wrong, and routes are closed until nobody is.
+# Alert: any. A source is wrong, and routes are closed until all agree.
 PRICES_DISPUTED = gauge("quoter_prices_disputed", "Prices whose sources are too far apart")
 GAS = gauge("quoter_max_fee_per_gas_wei", "What a unit of gas may cost", ["network"])
 # Alert: grows for long.

@@ -65,7 +65,7 @@ class PostgresAccounts:
     ) -> None:
         """Store it with its token sealed.
 
-        An organization that was joined before is joined anew: the earlier member may be gone.
+        An organization that was joined before is joined again: the earlier member may be removed.
         """
         owned = {"account_id": account_id, "organization_id": membership.organization_id}
         async with transaction(self._engine) as connection:

@@ -12,12 +12,12 @@ from swap_dashboard import observe
 from swap_dashboard.ports import ApiAway, ApiRefused
 from swap_runtime.postgres.database import forbid_open_transaction
 
-UNAVAILABLE: Final = 500  # from here on the api cannot, whoever asks
+UNAVAILABLE: Final = 500  # from here on the api is unavailable for all callers
 IDLE_MAX: Final = 20  # connections that are kept
 
 
 def open_client(url: str, *, answer_seconds: float, connections_max: int) -> httpx.AsyncClient:
-    """Return a client whose requests wait as long for a connection as for an answer."""
+    """Return a client with the same time limit for a connection as for an answer."""
     return httpx.AsyncClient(
         base_url=url,
         timeout=httpx.Timeout(answer_seconds, pool=answer_seconds),

@@ -22,7 +22,7 @@ class TimeCodes:
 
     def step_of(self, secret: str, code: str, at: datetime) -> int | None:
         present, codes = int(at.timestamp()) // STEP_SECONDS, pyotp.TOTP(secret)
-        # All of them are compared: the time that it takes says nothing.
+        # All of them are compared, so that the time reveals nothing.
         found = [
             present + near
             for near in NEAR

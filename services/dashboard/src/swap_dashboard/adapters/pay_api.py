@@ -18,7 +18,7 @@ READS_MAX: Final = 200
 class HttpPayApi:
     def __init__(self, url: str, *, answer_seconds: float, streams_max: int) -> None:
         """
-        :param streams_max: streams have connections of their own: open ones block no page.
+        :param streams_max: streams have separate connections: open ones block no page.
         """
         self._client = open_client(url, answer_seconds=answer_seconds, connections_max=READS_MAX)
         self._streams = open_client(url, answer_seconds=answer_seconds, connections_max=streams_max)

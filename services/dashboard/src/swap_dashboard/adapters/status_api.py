@@ -1,4 +1,4 @@
-"""How networks are, from the api's route for everybody."""
+"""The state of networks, from the api's public route."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _to_status(one: Mapping[str, Any]) -> NetworkStatus:
         lag=None if lag is None else timedelta(seconds=lag),
         liquidity=one["liquidity"],
         is_stopped=one["payouts"] == "stopped",
-        # An api of before says nothing of it.
+        # An api of an earlier version does not have it.
         is_closed=one.get("new_swaps") == "closed",
         stuck_swaps=one["stuck_swaps"],
     )

@@ -1,4 +1,4 @@
-"""Wires the operator console, a process of its own: settings, clients and pages."""
+"""Wires the operator console, a separate process: settings, clients and pages."""
 
 from __future__ import annotations
 

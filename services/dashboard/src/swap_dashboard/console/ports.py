@@ -35,7 +35,7 @@ class ServiceAway(Exception):
 
 
 class ServiceRefused(Exception):
-    """A service refuses what an operator asks; the text is the service's."""
+    """A service refuses an operator's request; the text is the service's."""
 
     def __init__(self, service: ServiceName, status: int, words: str) -> None:
         super().__init__(words)
@@ -49,7 +49,7 @@ class TokenRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose token it is, as the services know it."""
+    """The token's operator, from the services."""
 
     name: str
     role: str
@@ -95,7 +95,7 @@ class Services(Protocol):
     def as_operator(self, token: str) -> OperatorApi: ...
 
     async def identify(self, token: str) -> Identity | None:
-        """Return whose token it is; None for one that opens nothing to people.
+        """Return the token's operator; None for one without a role for people.
 
         :raises ServiceAway: when no service answers.
         """

@@ -15,12 +15,12 @@ EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[a-z0-9.-]{1,189}")
 
 
 class AccountRefused(Exception):
-    """An email or a password cannot be used; the text says why, for its owner."""
+    """An email or a password cannot be used; the text has the reason, for its owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A person with a password."""
+    """A user with a password."""
 
     id: UUID
     email: str
@@ -67,7 +67,7 @@ def to_email(text: str) -> str:
 
 def check_password(password: str, email: str) -> None:
     """
-    :raises AccountRefused: when it is too short, too long, or says the email again.
+    :raises AccountRefused: when it is too short, too long, or repeats the email.
     """
     if len(password) < PASSWORD_MIN:
         raise AccountRefused(f"Use {PASSWORD_MIN} characters or more.")

@@ -21,7 +21,7 @@ class SearchKind(Enum):
 
 
 def classify(text: str) -> SearchKind:
-    """Return what the text can be; whatever has no form of its own is a reference."""
+    """Return what the text can be; a text without a known form is a reference."""
     if HASH.fullmatch(text):
         return SearchKind.TRANSACTION
     if ADDRESS.fullmatch(text):

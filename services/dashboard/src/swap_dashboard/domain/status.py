@@ -1,4 +1,4 @@
-"""How networks are, for everybody: what is bad, and what was."""
+"""The public state of networks: present and past troubles."""
 
 from __future__ import annotations
 

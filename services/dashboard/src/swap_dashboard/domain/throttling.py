@@ -22,7 +22,7 @@ class Counted:
 def counted_by(email: str, address: str) -> tuple[Counted, Counted]:
     """Return both: one guesses at many accounts, many guess at one.
 
-    An unknown email is counted as a known one, so that the pause tells nothing.
+    An unknown email is counted as a known one, so that the pause reveals nothing.
     """
     return Counted(_key("email", email), 5), Counted(_key("address", address), 30)
 

@@ -191,7 +191,7 @@ def default_asset(networks: Sequence[Mapping[str, Any]]) -> str:
 
 
 def swap_body(fields: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
-    """Return what the api is asked for."""
+    """Return the request to the api."""
     source_network, _, source_token = fields.get("source", "").partition("/")
     destination_network, _, destination_token = fields.get("destination", "").partition("/")
     return {

@@ -13,9 +13,9 @@ class ClientAddresses:
         self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies]
 
     def of(self, request: Request) -> str:
-        """Return the client's address; what a proxy says of it only where the proxy is known."""
+        """Return the client's address; a proxy's header counts only if the proxy is trusted."""
         address = request.client.host if request.client else ""
-        # Each proxy may add a header of its own: the last of them is the nearest proxy's.
+        # Each proxy may add a separate header: the last of them is the nearest proxy's.
         hops = ",".join(request.headers.getlist("x-forwarded-for"))
         forwarded = [part.strip() for part in hops.split(",")]
         while self._is_proxy(address) and forwarded:

@@ -45,7 +45,7 @@ class Cookies:
         return self._read(request, self._form)
 
     def app(self, request: Request) -> str:
-        """Return the id of the app that was looked at last, as the browser says."""
+        """Return the id of the app that was viewed last, from the browser's cookie."""
         return self._read(request, self._app)
 
     def write_app(self, response: Response, app_id: str) -> None:

@@ -21,7 +21,7 @@ OWN_SITE: Final = ("same-origin", "none")
 
 
 class FormRefused(Exception):
-    """It is not from a page of ours, or too large; the text says what to do."""
+    """It is not from a page of the dashboard, or too large; the text names the next step."""
 
 
 class Forms:

@@ -57,7 +57,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                has_own_policy = "content-security-policy" in headers  # it says who may frame it
+                has_own_policy = "content-security-policy" in headers  # it defines who may frame it
                 for name, value in self._headers.items():
                     if not (has_own_policy and name == "x-frame-options"):
                         headers.setdefault(name, value)
@@ -70,7 +70,7 @@ class SecurityHeaders:
 
 
 def route_of(scope: Scope) -> str:
-    """Return the declared path of the request's route; one label for all that no route takes.
+    """Return the declared path of the request's route; one label for all others.
 
     A request's own path would be a series more for each identifier in it.
     """

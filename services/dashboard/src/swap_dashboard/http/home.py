@@ -20,7 +20,7 @@ from swap_dashboard.ports import ApiAway
 
 KEYS: Final = 50
 COMPLETED: Final = "completed"
-# A swap that nobody paid is no failure of a payment.
+# An unpaid swap is no failure of a payment.
 SUCCESS_OF: Final = (COMPLETED, "failed", "refunded")
 ENDED: Final = (COMPLETED, "failed", "refunded", "expired")
 LIVE: Final = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")

@@ -18,7 +18,7 @@ class MemberForms:
     async def read(self, request: Request) -> tuple[Member, Mapping[str, str]]:
         """Return who sends a form, and its fields.
 
-        :raises SignInNeeded: when nobody is signed in.
+        :raises SignInNeeded: without a session.
         :raises FormRefused: when it was not made for this session.
         """
         visitor = await self._visitors.require(request)

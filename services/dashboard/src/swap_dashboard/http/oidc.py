@@ -53,7 +53,7 @@ class OidcPages:
     async def begin(self, request: Request) -> Response:
         """Send the browser to the provider. A form could not: its policy allows this site alone.
 
-        An invitation is accepted only from the page that asks, which carries the form token.
+        An invitation is accepted only from its page, which has the form token.
         """
         invitation = _parameter(request, "invitation")
         is_from_page = is_form_token(self._cookies.form(request), _parameter(request, TOKEN_FIELD))

@@ -1,4 +1,4 @@
-"""An organization: its members, invitations, apps, and what was changed by whom."""
+"""An organization: its members, invitations, apps, and the log of changes."""
 
 from __future__ import annotations
 

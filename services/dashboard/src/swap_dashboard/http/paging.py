@@ -50,6 +50,6 @@ def page_of(request: Request) -> int:
 
 
 def filtered_link(path: str, filters: Mapping[str, Any], **more: str) -> str:
-    """Return the link to a list with its filters, from the first row on unless told otherwise."""
+    """Return the link to a list with its filters, from the first row on by default."""
     shown = {**filters, "starting_after": "", **more}
     return f"{path}?{urlencode({k: v for k, v in shown.items() if v}, doseq=True)}"

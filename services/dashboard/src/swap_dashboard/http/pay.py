@@ -61,7 +61,7 @@ class EventStream(StreamingResponse):
 
 
 class PayPages:
-    """Routes below `/pay`, with a policy of their own for what frames them."""
+    """Routes below `/pay`, with a separate policy for framing."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ def policy(frame_origins: Sequence[str]) -> dict[str, str]:
     )
     return {
         "content-security-policy": "; ".join(parts),
-        # The address has the token of the link: no other site may learn it.
+        # The address has the token of the link: no other site may receive it.
         "referrer-policy": "no-referrer",
         "cross-origin-resource-policy": "cross-origin" if frame_origins else "same-origin",
         "x-robots-tag": "noindex",

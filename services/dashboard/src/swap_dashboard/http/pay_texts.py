@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 LANGUAGES: Final = files("swap_dashboard") / "languages"
-FIRST: Final = "en"  # where a browser asks for none of them
+FIRST: Final = "en"  # where a browser requests none of them
 PREFERENCES_MAX: Final = 10
 
 

@@ -27,8 +27,8 @@ QUIET_ZONE: Final = 2  # modules around a code, where the page is white
 def action_kind(swap: Mapping[str, Any], now: datetime) -> str:
     """Return what the payer does now: `address`, `wallet`, `waits` for the service, or `none`.
 
-    Once no time is left there is nothing to pay, also while the swap is not closed yet: a late
-    payment would be refunded at best.
+    After the deadline there is nothing to pay, even while the swap is open. A late payment would be
+    refunded at best.
     """
     if swap["status"] in ENDS:
         return "none"

@@ -148,7 +148,7 @@ def usd(value: Any) -> str:
 
 
 def cut(text: str | None, head: int = CUT[0], tail: int = CUT[1]) -> str:
-    """Cut a long id in the middle: both of its ends tell it from others."""
+    """Cut a long id in the middle: both of its ends distinguish it from others."""
     if not text:
         return NONE
     return text if len(text) <= head + tail + 1 else f"{text[:head]}…{text[-tail:]}"
@@ -159,7 +159,7 @@ def pretty(value: Any) -> str:
 
 
 def pretty_json(text: str) -> str:
-    """Return JSON with its members on lines of their own; what is no JSON stays as it is."""
+    """Return JSON with its members on separate lines; other text stays unchanged."""
     try:
         return pretty(json.loads(text))
     except ValueError:

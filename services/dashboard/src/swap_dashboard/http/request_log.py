@@ -1,4 +1,4 @@
-"""An app's API log: what its servers asked of the api, and what was answered."""
+"""An app's API log: the requests of its servers, and the answers."""
 
 from __future__ import annotations
 

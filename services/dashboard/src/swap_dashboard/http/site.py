@@ -49,7 +49,7 @@ class Section(Protocol):
 
 
 class VersionedFiles(StaticFiles):
-    """Files whose address changes with their content, so that browsers may keep them."""
+    """Files with an address that changes with their content, so that browsers may cache them."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -105,7 +105,7 @@ class ErrorPages:
 
 def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -> Starlette:
     errors = ErrorPages(layout)
-    # Pages are not compressed: their length would tell of the form token in them.
+    # Pages are not compressed: their length would leak the form token in them.
     static = Mount("/static", GZipMiddleware(VersionedFiles(directory=str(STATIC))))
     routes = [*(route for section in sections for route in section.routes()), static]
     return Starlette(

@@ -28,7 +28,7 @@ from swap_dashboard.status_ports import StatusHistory
 from swap_dashboard.usecases.record_status import ReadStatus
 
 DAYS: Final = 30
-MATRIX_MAX: Final = 12  # networks of which every route is shown
+MATRIX_MAX: Final = 12  # networks with all routes shown
 BAD_MINUTES: Final = 30  # of a day, from which on it is a bad one
 CACHED: Final = {"cache-control": "public, max-age=10"}
 WORDS: Final = {

@@ -1,4 +1,4 @@
-"""What the page of one swap adds up: what was asked and came, what was quoted and delivered."""
+"""The sums on a swap's page: requested and received, quoted and delivered."""
 
 from __future__ import annotations
 

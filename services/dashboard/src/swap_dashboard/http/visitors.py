@@ -1,4 +1,4 @@
-"""Who asks: a browser with a session, and what its member may."""
+"""The caller: a browser with a session, and its member's rights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANKS: Final = ("viewer", "developer", "admin", "owner")
 
 
 class SignInNeeded(Exception):
-    """Nobody is signed in, or the session ended."""
+    """There is no session, or it ended."""
 
 
 class OrganizationNeeded(Exception):
@@ -31,12 +31,12 @@ class OrganizationNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A person who is signed in."""
+    """A user who is signed in."""
 
     session: Session
     token: str
     memberships: Sequence[Membership]
-    last_app_id: str = ""  # as the browser says
+    last_app_id: str = ""  # from the browser's header
 
     @property
     def form_token(self) -> str:
@@ -45,7 +45,7 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A person who is signed in, in the organization that the session acts in."""
+    """A user who is signed in, in the session's organization."""
 
     visitor: Visitor
     api: MemberApi
@@ -106,7 +106,7 @@ class Visitors:
 
     async def require(self, request: Request) -> Visitor:
         """
-        :raises SignInNeeded: when nobody is signed in.
+        :raises SignInNeeded: without a session.
         """
         visitor = await self.find(request)
         if visitor is None:
@@ -114,9 +114,10 @@ class Visitors:
         return visitor
 
     async def member(self, request: Request) -> Member:
-        """Return who asks, as the api knows the member now: roles hold at once.
+        """Return the caller with the member's present role from the api, so that changes take
+        effect at once.
 
-        :raises SignInNeeded: when nobody is signed in.
+        :raises SignInNeeded: without a session.
         :raises OrganizationNeeded: when the member is gone, or no key opens the access token.
         """
         return await self.member_of(await self.require(request))

@@ -238,7 +238,7 @@ def hours_of(
 
 
 def read_filters(request: Request) -> dict[str, str]:
-    """Return which messages the address asks for; what cannot be a filter is left out."""
+    """Return the filter of the address; invalid filters are left out."""
     query, filters = request.query_params, {}
     if MOMENT.fullmatch(query.get("since", "")):
         filters["since"] = query["since"]

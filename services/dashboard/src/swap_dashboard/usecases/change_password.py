@@ -8,7 +8,7 @@ from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
 
 class ChangePassword:
-    """Change the password of who knows it, and end every other session."""
+    """Change the password after a check of the old one, and end every other session."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from swap_dashboard.usecases.open_session import hash_token
 
 
 class MakeSignInLink:
-    """Make a link that signs a person in, once, for an operator to hand over."""
+    """Make a link that signs a user in, once, for an operator to pass on."""
 
     def __init__(
         self,

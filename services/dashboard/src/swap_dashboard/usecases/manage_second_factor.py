@@ -1,4 +1,4 @@
-"""Switches an account's second factor on and off, by who knows the password."""
+"""Switches an account's second factor on and off, with the password."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """What a device needs, shown once to who knows the password."""
+    """What a device needs, shown once after a check of the password."""
 
     secret: str
     uri: str

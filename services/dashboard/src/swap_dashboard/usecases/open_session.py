@@ -16,14 +16,14 @@ BROWSER_MAX: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Who asks for a session, by what its owner recognises it by in the list of sessions."""
+    """The client of a session, with the data that the list of sessions shows."""
 
     name: str
     address: str
 
 
 class OpenSession:
-    """Open a session with a token of its own, whatever the browser brought."""
+    """Open a session with a new token, and ignore the browser's cookie."""
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ READ_AGAIN_AFTER: Final = timedelta(seconds=10)
 
 
 class ReadStatus:
-    """Ask the api once for all readers of a moment: anybody may load the page."""
+    """Query the api once for all concurrent readers, because the page is public."""
 
     def __init__(self, api: StatusApi, *, clock: Clock) -> None:
         self._api = api

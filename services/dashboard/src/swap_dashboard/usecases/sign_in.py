@@ -1,4 +1,4 @@
-"""Signs a person in, by a password or by a link."""
+"""Signs a user in, by a password or by a link."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ RECOVERY_CODES_ALONE: Final = "Codes of a device cannot be checked now. Use a re
 class SignInRefused(Exception):
     """The same for an unknown email and for a wrong password.
 
-    A text says what to do instead; without one, what was entered is wrong.
+    A text names the alternative; without one, the input is wrong.
     """
 
 
 class SignInBlocked(Exception):
-    """There were too many failures; the text says for how long."""
+    """There were too many failures; the text has the pause."""
 
     def __init__(self, until: datetime, *, now: datetime) -> None:
         seconds = int((until - now).total_seconds()) + 1
@@ -38,7 +38,7 @@ class SignInStep:
 
     session: str = ""
     pending: str = ""
-    notice: str | None = None  # what whoever enters a code has to know
+    notice: str | None = None  # needed to enter a code
 
 
 class FinishSignIn:
@@ -74,7 +74,7 @@ class FinishSignIn:
 
 
 class SignIn:
-    """Sign a person in by a password."""
+    """Sign a user in by a password."""
 
     def __init__(
         self,
@@ -92,10 +92,10 @@ class SignIn:
         self._clock = clock
 
     async def __call__(self, email: str, password: str, browser: Browser) -> SignInStep:
-        """Return a new session, or what a code is asked for.
+        """Return a new session, or the step that needs a code.
 
         :raises SignInBlocked: after too many failures, also with the right password.
-        :raises SignInRefused: when nobody has this email with this password.
+        :raises SignInRefused: when no account has this email with this password.
         """
         email = _readable(email)
         counted = counted_by(email, browser.address)
@@ -114,7 +114,7 @@ class SignIn:
 
 
 class SignInByLink:
-    """Sign a person in by a link that an operator made."""
+    """Sign a user in by a link that an operator made."""
 
     def __init__(
         self, accounts: Accounts, links: SignInLinks, finish: FinishSignIn, *, clock: Clock
@@ -125,11 +125,11 @@ class SignInByLink:
         self._clock = clock
 
     async def email_of(self, link: str) -> str | None:
-        """Return whom a link signs in, and leave it as it is."""
+        """Return the account of a link, and leave the link unused."""
         return await self._links.account_of(hash_token(link), self._clock())
 
     async def __call__(self, link: str, browser: Browser) -> SignInStep:
-        """Take the link and return a new session, or what a code is asked for.
+        """Take the link and return a new session, or the step that needs a code.
 
         :raises SignInRefused: when it is unknown, taken or expired.
         """

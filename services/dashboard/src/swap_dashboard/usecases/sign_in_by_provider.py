@@ -1,4 +1,4 @@
-"""Signs a person in by an identity provider."""
+"""Signs a user in by an identity provider."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NO_ACCOUNT = "No account has the email of this sign-in. Open the link of your in
 class SignInByProvider:
     """Sign in the account of a verified email; an invitation makes one, or joins with it.
 
-    An account's second factor is asked for all the same: the provider's own is not known here.
-    Who made an account need not own its email. The first sign-in by the provider therefore ends
-    the account's password and sessions: whoever knew them would share it with the owner.
+    An account's second factor is still required: the provider's own checks are unknown here. Who
+    made an account need not own its email. The first sign-in by the provider therefore ends the
+    account's password and sessions. Otherwise their holder would share it with the owner.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class SignInByProvider:
         return await self._provider.authorization_url(request)
 
     async def __call__(self, request: OidcRequest, code: str, browser: Browser) -> SignInStep:
-        """Return a new session, or what a code is asked for.
+        """Return a new session, or the step that needs a code.
 
-        :raises SignInRefused: when the provider signs nobody in, or no account has the email.
+        :raises SignInRefused: when the provider refuses, or no account has the email.
         :raises ProviderAway: when the provider does not answer.
         :raises ApiRefused: when the invitation is unknown, taken, revoked or expired.
         :raises ApiAway: when the api does not answer.
@@ -67,7 +67,8 @@ class SignInByProvider:
             observe.sign_in_failed()
             raise SignInRefused(NO_ACCOUNT)
         if account is None:
-            # Nobody knows this password: the account signs in by the provider or by a link.
+            # This password is unknown to everyone: the account signs in by the provider or by a
+            # link.
             account = await self._accept_invitation.with_new_account(
                 request.invitation, email, self._new_token()
             )

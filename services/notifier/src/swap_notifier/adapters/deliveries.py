@@ -33,7 +33,9 @@ class PostgresDeliveries:
         allowances: Mapping[UUID, int],
         first_allowance: int,
     ) -> Sequence[Claimed]:
-        """Take what is due, in turns between the endpoints; nobody else takes it before `until`."""
+        """Claim due messages, in turns between the endpoints; no other process claims them before
+        `until`.
+        """
         values = {
             "at": at,
             "until": until,
@@ -44,7 +46,8 @@ class PostgresDeliveries:
             "first_allowance": first_allowance,
         }
         rows = await execute_alone(self._engine, statements.CLAIM, values)
-        # What cannot be signed is nobody's failure: it is due again when its claim is over.
+        # A message that cannot be signed is no failure of its endpoint: it is due again when its
+        # claim ends.
         return [
             to_claimed(row, claim, secrets) for row in rows if (secrets := self._secrets_of(row))
         ]
@@ -65,7 +68,7 @@ class PostgresDeliveries:
     async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
         """Write down attempts and what follows from them; of a claim that was lost, nothing.
 
-        Return them as they were written: an endpoint that was heard from is not disabled.
+        Return them as stored: an endpoint that answered since is not disabled.
         """
         if not any(outcome.disables for outcome in outcomes):
             await execute_alone(self._engine, statements.RECORD, _rows(outcomes))

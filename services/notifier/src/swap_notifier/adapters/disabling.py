@@ -1,4 +1,4 @@
-"""Disables endpoints inside a transaction, and tells the others of the same app."""
+"""Disables endpoints inside a transaction, and notifies the others of the same app."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class PostgresEndpoints:
     ) -> bool:
         """Give it a new secret; the present one signs beside it `until` then.
 
-        The one before that signs on too, as long as was said when it was replaced.
+        The earlier one also signs until the end that was set when it was replaced.
         """
         sealed = self._sealing.seal(secret, owner_id=endpoint_id)
         values = {"id": endpoint_id, "secret": sealed, "at": at, "until": until}
@@ -74,7 +74,7 @@ class PostgresEndpoints:
         """Stop sending to it; what waits for it is discarded, what is under way ends.
 
         Of one that is disabled already the reason stays, unless an operator's takes its place.
-        Endpoints of its app that want notices are told.
+        Endpoints of its app with `wants_notices` are notified.
         """
         async with transaction(self._engine) as connection:
             is_disabled = bool(await disable(connection, [endpoint_id], reason=reason, at=at))
@@ -100,7 +100,7 @@ class PostgresEndpoints:
     async def remove(
         self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime, undoes_operator: bool
     ) -> bool:
-        """Send nothing more to it, and show it to nobody.
+        """Stop sending to it, and hide it.
 
         :param reason: why it is disabled, unless it is already.
         :raises DisabledByOperator: as `enable` does.
@@ -155,7 +155,7 @@ class PostgresEndpoints:
 
 
 async def _keep_within(connection: Transaction, endpoint: Endpoint, most: int) -> None:
-    """Have whoever adds one to the app too wait until this one is there, and count.
+    """Serialize additions to the app by a lock, and count its endpoints.
 
     :raises TooMany: when there is no room for one more.
     :raises DisabledByOperator: when an operator disabled one that leads to the same place.

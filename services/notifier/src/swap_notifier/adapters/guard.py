@@ -1,7 +1,7 @@
 """Looks at the address that is really dialled, after every name has been resolved.
 
-A name may lead to another address a moment after it was checked, and a URL can spell an address
-in many ways; a socket is made for exactly one.
+A name may resolve to another address right after its check, and a URL can spell an address in many
+ways. A socket is opened for exactly one.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ KEEPALIVE_SECONDS = 60
 NAMES_TTL_SECONDS = 10
 
 
-# A resolver waits for a name server that says nothing, and others' names wait for a thread.
+# A resolver waits for a silent name server, and other names wait for a thread.
 NAMES_AT_ONCE_MAX = 256
 
 
 class AddressRefused(OSError):
-    """The address leads inside: nothing is sent there, and nobody is told which it is."""
+    """The address is internal: nothing is sent there, and it is not disclosed."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, NOWHERE_PUBLIC)
 
 
 def raise_resolver_threads(loop: asyncio.AbstractEventLoop) -> None:
-    """Let names that nobody answers for keep no other name waiting."""
+    """Names without an answer must not delay other names."""
     loop.set_default_executor(
         ThreadPoolExecutor(NAMES_AT_ONCE_MAX, thread_name_prefix="resolve-names")
     )

@@ -18,7 +18,7 @@ from swap_notifier.domain.outcomes import ASKS_FOR_TIME, Answer, Claimed
 from swap_notifier.domain.responses import BODY_BYTES_MAX, to_stored_response
 from swap_runtime.postgres.database import forbid_open_transaction
 
-# One byte more than is stored tells whether the body was cut.
+# One byte more than is stored shows whether the body was cut.
 ANSWER_BYTES_MAX: Final = BODY_BYTES_MAX + 1
 ANSWER_SECONDS_MAX: Final = 1
 ERROR_LENGTH_MAX: Final = 300
@@ -78,8 +78,8 @@ class HttpSender:
 async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
     """Return the begin of the body, and whether nothing is missing of it.
 
-    A short body is read to its end, so that its connection can be used again. aiohttp closes a
-    connection with more to come when the response is released.
+    A short body is read to its end, so that its connection can be reused. When a response is
+    released early, its connection is closed by aiohttp.
     """
     body = bytearray()
     try:
@@ -99,10 +99,10 @@ def _stored(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def retry_after_of(value: str | None, *, at: datetime) -> timedelta | None:
-    """Return the pause that a receiver asks for, in seconds or as a date."""
+    """Return the pause that a receiver requests, in seconds or as a date."""
     if value is None:
         return None
-    # A number may have more digits than Python reads, a date be one that no calendar of ours has.
+    # A number may have more digits than Python reads, and a date may be outside Python's range.
     try:
         if value.isascii() and value.isdecimal():
             return timedelta(seconds=min(int(value), 10**6))

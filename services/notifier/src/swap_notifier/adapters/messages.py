@@ -26,7 +26,7 @@ class PostgresMessages:
     ) -> Sequence[Mapping[str, Any]]:
         """Return a swap's messages, oldest first, each with its attempts.
 
-        :param app_id: whose they must be; None where an operator asks.
+        :param app_id: their app; None for an operator.
         """
         values = {"swap_id": swap_id, "app_id": app_id}
         async with reading(self._engine) as connection:
@@ -56,7 +56,7 @@ class PostgresMessages:
             "since": since,
             "undelivered_only": undelivered_only,
         }
-        one_more = window.limit + 1  # which tells whether another part follows
+        one_more = window.limit + 1  # which shows whether another part follows
         bounds = {
             "limit": one_more,
             "offset": window.offset,

@@ -72,7 +72,7 @@ def _json(headers: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of one swap, rendered: what every endpoint of the app is told of it."""
+    """One change of one swap, rendered for every endpoint of the app."""
 
     app_id: UUID
     swap_id: UUID

@@ -23,9 +23,9 @@ WHERE app_id = ANY(:app_ids) AND removed_at IS NULL
   AND (disabled_at IS NULL OR disabled_at > :kept_from)
 GROUP BY app_id
 """)
-# The id says which endpoint is told which change, so it is the same however often that is asked.
-# What happens while an endpoint is disabled is kept for it as discarded, for as long as messages
-# are kept at all, so that it can be replayed.
+# The id is derived from the endpoint and the change, so it is always the same. Messages of a
+# disabled endpoint are stored as discarded, for the retention of messages, so that they can be
+# replayed.
 ADD_MESSAGES: Final = sql(f"""
 INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
                              attempts, due_at, created_at, ended_at)
@@ -62,10 +62,10 @@ _WAITING: Final = """WITH RECURSIVE waiting AS (
           ORDER BY m.endpoint_id LIMIT 1)
   FROM waiting WHERE waiting.endpoint_id IS NOT NULL
 )"""
-# Each endpoint with waiting messages contributes its oldest due
-# messages, up to its allowance. The turns alternate between endpoints, so that one backlog does
-# not delay another. A message goes only to an endpoint of its own app. LATERAL looks each endpoint
-# up by its key; a join could read all of them.
+# Each endpoint with waiting messages contributes its oldest due messages, up to its allowance. The
+# turns alternate between endpoints, so that one backlog does not delay another. A message is sent
+# only to endpoints of its app. LATERAL looks each endpoint up by its key; a join could read all of
+# them.
 CLAIM: Final = sql(
     f"""
 {_WAITING}, allowance AS (
@@ -176,8 +176,8 @@ ENDPOINTS_OF_APP: Final = statement_of(
     _ENDPOINTS.where(col(EndpointTable.app_id) == bindparam("app_id")).order_by(*_BY_CREATION)
 )
 ENDPOINT: Final = statement_of(_ENDPOINTS.where(col(EndpointTable.id) == bindparam("id")))
-# The one before the last signs to the end of its day: whoever lost the answer with the last asks
-# for another at once, while his receiver still has that one.
+# The secret before the last one signs until its day ends. An owner who lost the answer with the
+# last one rotates again at once, while the receiver still has the earlier one.
 ROTATE: Final = sql("""
 UPDATE endpoint
 SET earlier_secret = CASE WHEN previous_secret_until > :at THEN previous_secret END,
@@ -276,9 +276,9 @@ coalesce((SELECT jsonb_agg(jsonb_build_object(
   FROM delivery_attempt AS a WHERE a.message_id = m.id), '[]') AS log
 """
 ATTEMPTS_SHOWN_MAX: Final = 20
-# The latest attempts, oldest first. A replay starts their numbers anew, so they go by their ids.
-# A range of one message and an order that names it: with `=`, Postgres may walk back through the
-# ids of all messages. So the index by message and id is read, from its end.
+# The latest attempts, oldest first. A replay restarts their numbers, so they are ordered by their
+# ids. A range of one message and an order that names it: with `=`, Postgres may walk back through
+# the ids of all messages. So the index by message and id is read, from its end.
 _EXCHANGES: Final = f"""
 coalesce((SELECT jsonb_agg(jsonb_build_object(
     'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,

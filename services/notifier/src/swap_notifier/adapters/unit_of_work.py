@@ -34,7 +34,7 @@ class PostgresWork:
     async def find_audience(
         self, app_ids: Collection[UUID], *, kept_from: datetime
     ) -> Mapping[UUID, bool]:
-        """Return the apps that have an endpoint, and whether one of those wants updates.
+        """Return the apps that have an endpoint, and whether one of those gets updates.
 
         One that was disabled before `kept_from` is none.
         """
@@ -45,7 +45,7 @@ class PostgresWork:
     async def add_messages(
         self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
     ) -> None:
-        """Add one message per change and endpoint that wants it, and say that there are some.
+        """Add one message per change and endpoint that gets it, and wake the deliveries.
 
         For an endpoint that is disabled it is kept, to be replayed, and not sent.
         """

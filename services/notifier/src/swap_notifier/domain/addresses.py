@@ -5,11 +5,10 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
-# The same of a name that nobody knows and of one that leads inside: who asks learns nothing of what
-# names there are inside.
+# The same text for an unknown name and an internal one, so that it reveals no internal names.
 NOWHERE_PUBLIC: Final = "the host leads to no public address"
-# Beyond what the standard library calls not global: addresses that carry another one inside and
-# so lead wherever that leads, and what clouds serve metadata on outside of the private ranges.
+# In addition to the standard library's list: addresses that embed another address, and metadata
+# addresses of clouds outside the private ranges.
 INDIRECT: Final = tuple(
     ip_network(network)
     for network in (
@@ -31,7 +30,7 @@ INDIRECT: Final = tuple(
 
 
 def may_dial(address: str, *, loopback: bool) -> bool:
-    """Tell whether an address may be connected to.
+    """Return whether an address may be connected to.
 
     :param loopback: whether this machine itself is allowed, for development.
     """

@@ -1,4 +1,4 @@
-"""An endpoint: where one app wants to hear of its swaps."""
+"""An endpoint: the address where one app receives events of its swaps."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What a change of a swap is called, and to whom it is told."""
+"""The event name of a swap's change, and its receivers."""
 
 from __future__ import annotations
 
 from typing import Final
 
 UPDATED: Final = "swap.updated"
-# These two are about an endpoint and not about a swap of anybody's.
+# These two are about an endpoint and not about a swap.
 TEST: Final = "webhook.test"
 DISABLED: Final = "endpoint.disabled"
 

@@ -1,4 +1,4 @@
-"""What an app is told about its endpoints."""
+"""The notices to an app about its endpoints."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class State(StrEnum):
 
 
 class DisabledReason(StrEnum):
-    OPERATOR = "operator"  # whoever runs the service; nobody else enables it again
-    OWNER = "owner"  # a member of the organization whose it is
+    OPERATOR = "operator"  # an operator; only an operator enables it again
+    OWNER = "owner"  # a member of its organization
     GONE = "gone"  # it answered 410
     FAILING = "failing"  # nothing but failures for too long
 
@@ -49,7 +49,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. Without a status nothing usable did, and `error` says why."""
+    """What came back. Without a status no usable answer arrived, and `error` has the reason."""
 
     http_status: int | None
     error: str | None
@@ -80,7 +80,7 @@ class Outcome:
         return self.claimed.attempts + 1
 
     def spared(self) -> Outcome:
-        """Return what follows where the endpoint was heard from since this was claimed."""
+        """Return what follows where the endpoint answered since this was claimed."""
         if self.again_at is None:
             return replace(self, disables=None)
         return replace(self, state=State.WAITING, due_at=self.again_at, disables=None)

@@ -27,7 +27,7 @@ def pause_after(
 ) -> timedelta | None:
     """Return how long to wait after so many failed attempts; None when it was the last.
 
-    :param retry_after: what the receiver asked for.
+    :param retry_after: the pause that the receiver requested.
     :param jitter_ppm: between 0 and JITTER_PPM_MAX.
     """
     if attempts > len(PAUSES):

@@ -15,12 +15,12 @@ PORTS: Final = {"http": 80, "https": 443}
 # Below it live protocols that must not be talked to in HTTP.
 UNPRIVILEGED: Final = 1024
 LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
-# 127.1, 0x7f.1 and 2130706433 are addresses too, for everybody but us.
+# Most resolvers accept 127.1, 0x7f.1 and 2130706433 as addresses.
 NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 
 
 class UrlRefused(ValueError):
-    """The URL cannot be an endpoint's; the text says why."""
+    """The URL cannot be an endpoint's; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def destination_of(url: str, *, is_live: bool, loopback: bool) -> Destination:
 def place_of(url: str) -> tuple[str, int | None, str]:
     """Return where the URL leads, however it is spelled: host, port and path.
 
-    Neither the scheme nor what is asked there tells one receiver from another.
+    Neither the scheme nor the query distinguishes receivers.
     """
     parts = urlsplit(url)
     port = None if parts.port in PORTS.values() else parts.port

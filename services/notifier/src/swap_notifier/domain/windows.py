@@ -1,7 +1,7 @@
 """How many deliveries an endpoint may have under way at once.
 
-Each endpoint has a window of its own that grows while it answers well and shrinks when it does
-not, so that a dead or slow one keeps a few sockets busy and costs the others nothing.
+Each endpoint has a separate window, which grows with successes and shrinks with failures. So a dead
+or slow endpoint uses few sockets and does not delay others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Windows:
 
     @property
     def _least_of_slow(self) -> int:
-        """Return what a slow endpoint keeps: one, where slow ones might take everybody's room."""
+        """Return the window of a slow endpoint: one, where slow ones might use the whole
+        capacity.
+        """
         return self.first if self.free > self._total_max // 2 else FAILING
 
     def allowances(self) -> Mapping[UUID, int]:
@@ -77,7 +79,7 @@ class Windows:
         self._left -= 1
 
     def end(self, endpoint: UUID, *, is_success: bool, took: timedelta) -> bool:
-        """Count one as ended, learn from it, and return whether it is time to look for more.
+        """Count one as ended, adapt the window, and return whether it is time to claim more.
 
         Not for each: what is claimed costs least by the half window, and the other half is on its
         way meanwhile.

@@ -42,7 +42,7 @@ class NewEndpoint(BaseModel):
 
 
 class Switch(BaseModel):
-    """Who says so."""
+    """Who ordered it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -105,7 +105,7 @@ class EndpointRoutes:
         self._list_sent = list_sent
 
     def add_to(self, service: Service) -> None:
-        """Add the routes; the api asks them for members, with a token of its own."""
+        """Add the routes; the api calls them for members, with a separate token."""
         admin = partial(service.admin, is_for_services=True)
         admin("POST", "/endpoints", self._add)
         admin("GET", "/endpoints", self._list)
@@ -257,9 +257,9 @@ class EndpointRoutes:
 
 
 async def _by(request: Request) -> By:
-    """Return who switches; an operator, where nothing is said.
+    """Return who switches; an operator by default.
 
-    :raises ValidationError: when somebody else is said to.
+    :raises ValidationError: for any other value.
     """
     return Switch.model_validate_json(await request.body() or b"{}").by
 

@@ -9,7 +9,7 @@ from swap_notifier import observe
 from swap_notifier.adapters.database_clock import DatabaseClock
 from swap_runtime.clock import Clock
 
-# Receivers allow five minutes; a tenth of them is time enough to be told.
+# Receivers allow five minutes; an alert at a tenth of them is early enough.
 SKEW_MAX: Final = timedelta(seconds=30)
 
 

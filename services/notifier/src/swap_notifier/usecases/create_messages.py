@@ -1,4 +1,4 @@
-"""Turns changes of swaps into webhook messages, whose bytes never change again."""
+"""Converts changes of swaps to webhook messages with immutable bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CreateMessages:
             swaps = [message.body for message in messages if message.message_id in fresh]
             app_ids = {swap.app_id for swap in swaps}
             audience = await work.find_audience(app_ids, kept_from=kept_from)
-            # Rendering is most of the work, so only what somebody hears of is rendered.
+            # Rendering is most of the work, so only changes with a receiver are rendered.
             changes = [
                 self._change(swap, kind)
                 for swap in swaps

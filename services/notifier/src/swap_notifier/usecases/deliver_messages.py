@@ -1,6 +1,6 @@
 """Delivers messages that are due: claim in one transaction, send outside of any, record in another.
 
-A message whose delivery failed is due again later, up to eight attempts (`domain/outcomes.py`).
+A message with a failed delivery is due again later, up to eight attempts (`domain/outcomes.py`).
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ class DeliverMessages:
             self._due.set()
 
     async def _send(self, claimed: Claimed) -> Answer:
-        """Make the attempt. A fault of ours is a failed one too: its place must become free."""
+        """Make the attempt. An internal error is a failure too: its place in the window must be
+        released.
+        """
         attempt = observe.begin_attempt(claimed)
         try:
             answer = await self._sender.send(claimed, at=self._clock())

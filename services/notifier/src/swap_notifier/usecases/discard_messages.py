@@ -1,4 +1,4 @@
-"""Ends messages that nobody will send: their endpoint was disabled while they were not to be had.
+"""Ends messages that will not be sent: their endpoint was disabled while they were claimed.
 
 The process that had claimed one may have died, or one was added or written down at the same moment.
 """

@@ -29,7 +29,7 @@ class ListSent:
 
     async def of_swap(self, swap_id: UUID, *, app_id: UUID | None) -> Sequence[Mapping[str, Any]]:
         """
-        :param app_id: whose messages they must be; None where an operator asks.
+        :param app_id: the app of the messages; None for an operator.
         """
         return await self._messages.list_of_swap(swap_id, app_id=app_id)
 

@@ -13,7 +13,9 @@ class SealSecrets:
         self._endpoints = endpoints
 
     async def __call__(self) -> bool:
-        """Seal some anew, say how all are stored, and return whether there may be more to do."""
+        """Seal some with the newest key, report how all are stored, and return whether there may be
+        more to do.
+        """
         number = await self._endpoints.seal_anew(limit=AT_ONCE_MAX)
         if number:
             observe.secrets_sealed_anew(number)

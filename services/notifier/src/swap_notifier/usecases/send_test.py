@@ -1,4 +1,4 @@
-"""Sends an endpoint a webhook about a swap that does not exist, to see that it is heard."""
+"""Sends an endpoint a webhook about a swap that does not exist, to test its receiver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.usecases.create_messages import Render
 from swap_runtime.clock import Clock
 
-# Nobody's swap: to read it is to be told that there is none.
+# A swap without an owner: reading it returns 404.
 NO_SWAP: Final = UUID(int=0)
 DOLLAR: Final = str(10**18)
 
@@ -52,7 +52,7 @@ class SendTest:
 
 
 def example_swap(asset: AssetRef, *, at: datetime) -> SwapChanged:
-    """Return a swap that waits for a deposit which nobody is asked for."""
+    """Return a waiting swap without a real deposit."""
     one, zero_address = str(10**asset.decimals), "0x" + "0" * 40
     return SwapChanged(
         swap_id=NO_SWAP,

@@ -1,4 +1,4 @@
-"""Disables, enables and removes endpoints, as their owner or an operator says."""
+"""Disables, enables and removes endpoints, by order of their owner or an operator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SwitchEndpoints:
     async def enable(self, endpoint_id: UUID, *, by: By = DisabledReason.OPERATOR) -> bool:
         """Send there what happens from now on; False for an unknown endpoint.
 
-        :raises DisabledByOperator: when an operator disabled it and its owner asks.
+        :raises DisabledByOperator: when an operator disabled it and its owner orders it.
         """
         undoes = by is DisabledReason.OPERATOR
         is_done = await self._endpoints.enable(
@@ -40,9 +40,9 @@ class SwitchEndpoints:
         return is_done
 
     async def remove(self, endpoint_id: UUID, *, by: By = DisabledReason.OPERATOR) -> bool:
-        """Let nobody see it any more; False for an unknown endpoint.
+        """Hide it; False for an unknown endpoint.
 
-        :raises DisabledByOperator: when an operator disabled it and its owner asks.
+        :raises DisabledByOperator: when an operator disabled it and its owner orders it.
         """
         undoes = by is DisabledReason.OPERATOR
         is_done = await self._endpoints.remove(

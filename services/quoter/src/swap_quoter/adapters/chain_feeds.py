@@ -15,7 +15,7 @@ from swap_runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One feed: whose price it is, and how long a round of it may stand."""
+    """One feed: its symbol, and the maximum age of a round."""
 
     symbol: str
     aggregator: str

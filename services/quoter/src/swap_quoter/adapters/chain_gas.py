@@ -22,7 +22,7 @@ class DataFeeReader(Protocol):
 class ChainGas:
     """A rollup's fee for bytes is shared out over the gas of the smallest transaction.
 
-    So every transaction of ours pays for its bytes at the least, by the price of its gas alone.
+    So every transaction pays at least for its bytes, by the price of its gas alone.
     """
 
     def __init__(

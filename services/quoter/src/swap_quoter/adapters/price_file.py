@@ -1,7 +1,7 @@
-"""Prices from a JSON file that somebody else keeps up to date.
+"""Prices from a JSON file that an external program updates.
 
 `{"ETH": "3000.00", "USDC": {"usd": "1", "at": "2026-01-01T00:00:00Z"}}`: dollars as digits, by
-price symbol. A price without a moment of its own is as old as the file.
+price symbol. A price without a time is as old as the file.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PriceFile:
 
 def prices_from(content: bytes, written_at: datetime) -> dict[str, Timed]:
     """
-    :raises ValueError: when the content is not what the module says.
+    :raises ValueError: when the content does not have the module's format.
     """
     document = orjson.loads(content)
     if not isinstance(document, dict):

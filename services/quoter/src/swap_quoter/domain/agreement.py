@@ -35,11 +35,11 @@ def agree(
 ) -> Agreed:
     """Return the median of every symbol's fresh prices, as old as the oldest of them.
 
-    A symbol whose sources are too far apart has no price: one of them is wrong. A symbol whose
-    sources are all too old keeps the newest price, which quotes refuse by its age.
+    A symbol with sources too far apart has no price: one of them is wrong. A symbol with only old
+    sources keeps the newest price, which quotes refuse by its age.
 
-    :param single_provider_feeds: feeds on live networks with one provider, whose nodes alone could
-        invent them. They count only beside a fresh price of another source.
+    :param single_provider_feeds: feeds on live networks with one provider: its nodes alone could
+        make them up. They count only beside a fresh price of another source.
     """
     by_symbol = _by_symbol(prices_of_sources)
     for symbol, prices_of_one in _by_symbol(single_provider_feeds).items():
@@ -71,7 +71,7 @@ def _by_symbol(sources: Iterable[Mapping[str, Timed]]) -> dict[str, list[Timed]]
 
 
 def _median(values: Sequence[int]) -> int:
-    """Return the middle one; of two in the middle, what lies between them, rounded down."""
+    """Return the median; of two in the middle, their mean, rounded down."""
     middle = len(values) // 2
     if len(values) % 2:
         return values[middle]

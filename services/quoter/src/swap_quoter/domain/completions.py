@@ -20,5 +20,5 @@ class Completion:
 
 
 def duration_milliseconds(*, seen_at: datetime, closed_at: datetime) -> int:
-    """Return the time between the two; a block's clock may run ahead of ours."""
+    """Return the time between the two; a block's clock may be ahead of this one."""
     return max((closed_at - seen_at) // timedelta(milliseconds=1), 0)

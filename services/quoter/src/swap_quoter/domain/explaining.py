@@ -15,7 +15,7 @@ def steps_of(
 ) -> tuple[Step, ...]:
     """Return every integer between the inputs and the quote.
 
-    :param asked_receive: what was to be received, where the quote was asked for by that.
+    :param asked_receive: the requested output, where the request had one.
     """
     return (
         *_rate(route, rates),

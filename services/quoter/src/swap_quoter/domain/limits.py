@@ -60,7 +60,7 @@ def check_amount(base_units: int, limits: Limits) -> None:
 
 
 def _largest_payable(route: Route, rates: Rates, market: Market) -> int:
-    """Return the largest amount whose payout, and refuel, the inventory covers."""
+    """Return the largest amount with a payout and refuel that the inventory covers."""
     available = market.available(route.destination)
     refuel = rates.refuel
     if refuel and market.available(route.destination_native) < refuel.base_units:

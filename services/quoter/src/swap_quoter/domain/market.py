@@ -71,7 +71,7 @@ class Market:
     def get_gas(self, network: str, *, now: datetime) -> int:
         """Return what one unit of gas may cost there, in wei.
 
-        :raises RateUnknown: when nobody knows, or not any more.
+        :raises RateUnknown: without a price, or without a fresh one.
         """
         gas = self.gas.get(network)
         if gas is None or _is_stale(gas, self.gas_max_age, now):

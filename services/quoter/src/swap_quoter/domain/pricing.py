@@ -1,8 +1,8 @@
 """How a quote is computed. Integers only, and every rounding is named.
 
-What we charge is rounded up and what we pay is rounded down, so a remainder is never the user's
-gain and never lost: `requested = total fee + refuel + what is converted`, exactly, and what is
-converted is worth the payout plus less than one base unit of the destination.
+Charges are rounded up and payments are rounded down, so a remainder is never the user's gain and
+never lost. Exactly: `requested = total fee + refuel + converted`. The converted amount is worth the
+payout plus less than one base unit of the destination.
 """
 
 from __future__ import annotations

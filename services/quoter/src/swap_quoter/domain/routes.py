@@ -1,4 +1,4 @@
-"""The pairs that are served, looked up once and kept: what a catalogue says never changes."""
+"""The served pairs, looked up once and cached: a catalogue never changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pair = tuple[str, str, str, str]  # network and token of both sides
 
 
 class FeeTakesAll(ValueError):
-    """A rule whose fee leaves nothing cannot price."""
+    """A rule with a fee that leaves nothing cannot price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,9 @@ class Route:
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """Return every token whose price counts, the natives that pay for gas among them."""
+        """Return every token with a price that counts, including the native coins that
+        pay for gas.
+        """
         return self.source, self.destination, self.source_native, self.destination_native
 
     @property

@@ -29,7 +29,7 @@ class _Known:
 
 
 class TermsBook:
-    """The terms of every route that was asked for, until a part of the market is replaced."""
+    """The terms of every requested route, until a part of the market is replaced."""
 
     def __init__(self, market: Market, *, refuel_usd_e18: int) -> None:
         self._market = market

@@ -15,5 +15,5 @@ def subscribe(to: Subscriptions, *, record_inventory: RecordInventory, parking: 
         consumer_name="quoter",
         usecase=record_inventory,
         parking=parking,
-        pause=timedelta(milliseconds=250),  # the newest counts, and whoever pays looks for himself
+        pause=timedelta(milliseconds=250),  # the newest counts; payments read the ledger
     )

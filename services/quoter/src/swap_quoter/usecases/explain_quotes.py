@@ -1,4 +1,4 @@
-"""Says why a quote is what it is: everything it was made of, and every integer on the way."""
+"""Explains a quote: all of its inputs, and every intermediate integer."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from swap_runtime.clock import Clock
 
 
 class PriceBook:
-    """What every source said last, and the market that follows from it."""
+    """The last prices of every source, and the market that follows from them."""
 
     def __init__(
         self, market: Market, bounds: Bounds, *, one_provider_sources: Collection[str] = ()
@@ -72,7 +72,7 @@ class FollowPrices:
 def _known_by(now: datetime, news: Mapping[str, Timed]) -> Mapping[str, Timed]:
     """Let no price be from later than it was read: it would not grow old while its writer is dead.
 
-    Whoever wrote such a moment has a clock that is ahead, or slipped on a key.
+    The source of such a time has a clock that is ahead, or a typing error.
     """
     return {
         symbol: price if price.at <= now else Timed(price.value, now)

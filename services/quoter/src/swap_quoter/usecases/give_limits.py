@@ -1,4 +1,4 @@
-"""Says between which amounts a route is open now."""
+"""Returns between which amounts a route is open now."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class GiveQuotes:
     def _quote(
         self, route: Route, terms: Terms, priced: Priced, slippage_ppm: int, milliseconds: int
     ) -> Quote:
-        # Not validated: a quote is asked for hundreds of times a second, and tests read it back.
+        # Not validated: a quote is requested hundreds of times a second, and tests read it back.
         return Quote.trusted(
             {
                 **self._standing_of(route, terms),
@@ -119,7 +119,7 @@ def _standing(route: Route, rates: Rates) -> Mapping[str, object]:
 
 
 def _ref(token: Token) -> AssetRef:
-    # By the three that tell it: the hash of a whole token costs more than finding it.
+    # By the three identifying fields: the hash of a whole token costs more than the lookup.
     return _asset(token.network, token.address, token.decimals)
 
 

@@ -1,4 +1,4 @@
-"""Says what a route costs between which amounts."""
+"""Returns the cost of a route between amounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes over what the messages taught, whichever replica heard them."""
+"""Loads the market from messages that any replica received."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from swap_dashboard.console.ports import (
 
 CONNECTIONS_MAX: Final = 50
 WORDS_MAX: Final = 500
-# A service that was just restarted may not know the deployment's operators yet; the others do.
+# A service may still have an earlier list of operators until it restarts.
 IDENTIFIED_BY: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.API)
 
 
@@ -53,7 +53,7 @@ class HttpServices:
             try:
                 content = await api.get(service, "/identity")
             except (TokenRefused, ServiceRefused):
-                is_refused = True  # a service that has not restarted may not know it yet
+                is_refused = True  # a service that has not restarted may lack it
             except ServiceAway:
                 continue
             else:

@@ -74,7 +74,7 @@ class PendingOrder:
         return self.state is OrderState.OPEN and at > self.made_at + CONFIRMED_WITHIN
 
     def begin(self, at: datetime) -> bool:
-        """Take the order to send it; False for whoever comes second, or too late."""
+        """Take the order to send it; False for a second or a late request."""
         if self.state is not OrderState.OPEN or self.is_expired(at):
             return False
         self.state = OrderState.SENT

@@ -115,7 +115,7 @@ def _balance(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
 
 
 def _cover(owed: int, treasury: str | None) -> Cell:
-    """Say whether the Treasury has what is owed, as far as its last final balance tells."""
+    """Return whether the Treasury covers its liabilities, by its last final balance."""
     if treasury is None:
         return badge("not known")
     return badge("covered", "good") if int(treasury) >= owed else badge("not covered", "bad")

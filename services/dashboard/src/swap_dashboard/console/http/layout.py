@@ -72,7 +72,7 @@ class Layout:
         status: int = 200,
         form_token: str = "",
     ) -> HTMLResponse:
-        """Render a page that needs nobody signed in."""
+        """Render a page without a session."""
         around = {"title": title, "form_token": form_token}
         return self._pages.render(f"console/{page}", {**around, **values}, status=status)
 

@@ -28,7 +28,7 @@ NO_PAGE: Final = "There is no such page."
 
 
 class OrderFault(Exception):
-    """A form lacks something; the text says what."""
+    """A form is incomplete; the text names the missing part."""
 
 
 class ErrorPages:

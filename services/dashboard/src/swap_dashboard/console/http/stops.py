@@ -171,7 +171,7 @@ class StopPages(OrderingPages):
 
 
 async def _watched_networks(api: OperatorApi) -> Sequence[Mapping[str, Any]]:
-    """Return what the chain-watcher says; nothing while it is away: a stop must not wait for it."""
+    """Return the chain-watcher's answer; nothing while it is down: a stop must not wait for it."""
     try:
         networks: Sequence[Mapping[str, Any]] = (await api.get(WATCHER, "/networks"))["networks"]
     except (ServiceAway, ServiceRefused):

@@ -1,4 +1,4 @@
-"""Stuck swaps, and one swap with all that the settler knows of it."""
+"""Stuck swaps, and one swap with all of the settler's data."""
 
 from __future__ import annotations
 

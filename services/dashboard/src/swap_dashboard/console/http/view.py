@@ -16,7 +16,7 @@ NONE: Final = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value. `kind` says how it is drawn: text, time, code, amount, number, badge or pre."""
+    """One value. `kind` selects its form: text, time, code, amount, number, badge or pre."""
 
     text: str
     kind: str = "text"
@@ -83,7 +83,7 @@ def document(value: Any) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns whose name begins with `>` hold numbers, and end at the right."""
+    """Columns with a name that begins with `>` have numbers, and are right-aligned."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -104,7 +104,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class OrderForm:
-    """A form whose order is shown once more before it is sent."""
+    """A form with an order that is shown once more before it is sent."""
 
     action: str
     button: str
@@ -123,7 +123,7 @@ class Part:
     facts: Sequence[tuple[str, Cell]] = ()
     forms: Sequence[OrderForm] = ()
     about: str = ""
-    text: str = ""  # shown as it is, in a box of its own
+    text: str = ""  # shown unchanged, in a separate box
     note: Cell | None = None  # beside the title
 
 

@@ -1,4 +1,4 @@
-"""Who asks: a browser that an operator signed in."""
+"""The caller: a browser that an operator signed in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swap_dashboard.ports import Clock
 
 
 class SignInNeeded(Exception):
-    """Nobody is signed in, or the session ended."""
+    """There is no session, or it ended."""
 
 
 class MayNotOrder(Exception):
@@ -62,7 +62,7 @@ class Visitors:
 
     def require(self, request: Request) -> Visitor:
         """
-        :raises SignInNeeded: when nobody is signed in.
+        :raises SignInNeeded: without a session.
         """
         visitor = self.find(request)
         if visitor is None:
@@ -71,7 +71,7 @@ class Visitors:
 
     async def read_form(self, request: Request) -> tuple[Visitor, Mapping[str, str]]:
         """
-        :raises SignInNeeded: when nobody is signed in.
+        :raises SignInNeeded: without a session.
         :raises FormRefused: when it was not made for this session.
         """
         visitor = self.require(request)
@@ -79,7 +79,7 @@ class Visitors:
 
     async def read_order(self, request: Request) -> tuple[Visitor, Mapping[str, str]]:
         """
-        :raises SignInNeeded: when nobody is signed in.
+        :raises SignInNeeded: without a session.
         :raises MayNotOrder: when the role orders nothing; the services refuse it as well.
         :raises FormRefused: when it was not made for this session.
         """

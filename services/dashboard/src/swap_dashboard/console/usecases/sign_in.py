@@ -21,7 +21,7 @@ class SignInRefused(Exception):
 
 
 class SignInBlocked(Exception):
-    """There were too many failures; the text says for how long."""
+    """There were too many failures; the text has the pause."""
 
     def __init__(self, until: datetime, *, now: datetime) -> None:
         seconds = int((until - now).total_seconds()) + 1
