@@ -3,13 +3,13 @@
     tools/mutate.py [settler | watcher | settler-sql]... [--only PATTERN] [--again] [--save]
 
 Each part is copied to `.cache/mutation/<part>`, where mutmut changes one expression at a time and
-runs the tests that reach it. mutmut keeps its results there: an interrupted run goes on where it
-ended, and after a change only the changed functions are tried again. After a change of the tests,
-`--again` tries those again that nothing has caught. A mutant that mypy refuses is
-no valid program and does not count. One counts as caught when a test fails or runs out of time.
-`tests/mutation/judged.toml` names the survivors that a reviewer judged: what is changed, and why
-no test can or should notice it.
-Exit status 1: a part with a threshold caught less than that share of its valid mutants.
+runs the tests that reach it. mutmut stores its results there. An interrupted run continues where it
+ended, and after a change only the changed functions are tested again. After a change of the tests,
+`--again` tries those again that nothing has caught. A mutant that mypy refuses is no valid program
+and does not count. One counts as caught when a test fails or runs out of time.
+`tests/mutation/judged.toml` names the survivors that a reviewer judged: what is changed, and why no
+test can or should notice it. Exit status 1: a part with a threshold caught less than that share of
+its valid mutants.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs mutmut on the part in the working directory: `mutmut_once.py CHILDREN [PATTERN]`.
 
-Two things cost more than all else, and are done once here: the tests are collected once and not in
-every mutant's process, and mypy reads the mutants again only when their code has changed.
+The two largest costs are paid once here. The tests are collected once and not in every mutant's
+process. Mypy reads the mutants again only when their code has changed.
 """
 
 from __future__ import annotations

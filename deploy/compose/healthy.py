@@ -3,8 +3,8 @@
     python -I -S healthy.py service 8081
     python -I -S healthy.py node 8545
 
-It is run every few seconds, on machines that may have little to spare: a bare socket, because
-what the standard library has for HTTP takes three times as long to load.
+It runs every few seconds, also on small machines. It uses a bare socket, because the standard
+library's HTTP client takes three times as long to load.
 """
 
 import socket

@@ -73,8 +73,8 @@ class Facts:
         self._url = url
 
     def steps(self, ids: Collection[str]) -> Steps:
-        # What a restart or the sweep finished has moments that nobody noted: it is left out, and
-        # the number of samples says so.
+        # Work that a restart or the sweep finished has no recorded times: it is left out, which the
+        # number of samples shows.
         rows = [row[1:] for row in self._rows(STEPS, ids) if None not in row]
         parts = [[later - earlier for earlier, later in pairwise(row)] for row in rows]
         return Steps(
@@ -91,7 +91,7 @@ class Facts:
         ]
 
     def faults(self, ids: Collection[str], received: Received) -> list[str]:
-        """Return what was lost or told wrongly; nothing is what is right."""
+        """Return what was lost or reported wrongly; an empty result is correct."""
         wanted = Counter({"completed": len(ids)})
         found = []
         for name, statement in (("settler", STATUS_COUNTS), ("api", SHOWN_COUNTS)):

@@ -95,8 +95,8 @@ class Twice:
 def mean_of(before: Floors, after: Floors) -> Floors:
     """Return the mean of two measurements, number by number.
 
-    Full load runs for a time, not for a number of swaps: what it makes of a machine that changes
-    its speed goes with the mean of its rates.
+    Full load runs for a time, not for a number of swaps. On a machine with a changing speed, its
+    result follows the mean rate.
     """
     return Floors(
         _halfway(before.broker, after.broker),
@@ -117,10 +117,9 @@ def sum_of_parts(commit: float, hop: float, sign: float, send: float) -> float:
 def part_pause(random: Random) -> float:
     """Return how long to wait until a payout's parts are measured again, four times a second.
 
-    They find the caches as a payout does then. Blocks come at an even pace: with an even pause the
-    measurements fall for long on the same moment between two blocks, or drift by slowly, whichever
-    pause it is, since what one takes is added to it. Drawn from a range as wide as blocks are
-    apart, it ends at each such moment as likely as at any other, however long the last one took.
+    They find the caches as a payout does then. Blocks arrive at a fixed interval. With a fixed
+    pause, measurements would stay at the same offset between two blocks, or drift slowly. A random
+    pause from a range as wide as the interval makes every offset equally likely.
     """
     return QUICK_BLOCK_SECONDS * (0.5 + random.random())
 

@@ -1,4 +1,4 @@
-"""Swaps as outside clients make them: a partner creates, a user pays, a receiver hears."""
+"""Swaps as external clients make them: a partner creates, a user pays, a receiver gets webhooks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ROUTES = (
 
 @dataclass(slots=True)
 class Made:
-    """One swap, as the load knows it."""
+    """The load's state of one swap."""
 
     created_at: float
     create_seconds: float
@@ -84,7 +84,7 @@ class Chain:
         self._waiting: list[bytes] = []
 
     def deposit(self, action: Mapping[str, Any]) -> None:
-        """Sign what a deposit action says and let it leave with the next batch."""
+        """Sign the transaction of a deposit action and send it with the next batch."""
         signed = next(self._next).sign(
             action["to_address"],
             value=int(action["amount_in_base_units"]),
@@ -132,7 +132,7 @@ async def open_chain(network: Mapping[str, Any]) -> Chain:
 
 @dataclass(slots=True)
 class Load:
-    """Everything that asks the system for something."""
+    """All clients of the system."""
 
     gateway: Client
     chains: Mapping[str, Chain]

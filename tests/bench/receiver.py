@@ -1,4 +1,4 @@
-"""A webhook receiver that checks every signature and remembers when what came."""
+"""A webhook receiver that checks every signature and stores the time of each message."""
 
 from __future__ import annotations
 

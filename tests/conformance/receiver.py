@@ -55,10 +55,10 @@ class Delivery:
 
 
 class Receiver:
-    """Keeps everything that is sent; answers 204, or what it is told to.
+    """Stores every message; answers 204, or the configured status.
 
-    A stack in containers reaches nothing on this machine but the file in which a receiver of its
-    own writes what it was sent: there that is read, and nothing can be refused.
+    A stack in containers cannot reach this machine. Its own receiver writes messages into a file,
+    which is read here, and no message can be refused.
     """
 
     def __init__(self, why_not: str = "") -> None:
@@ -120,7 +120,7 @@ class Receiver:
 
     @property
     def gone_url(self) -> str:
-        """Return where every webhook is told that nobody is there any more.
+        """Return an address where every webhook is answered with 410.
 
         :raises Lacking: where the suite receives nothing itself.
         """
@@ -147,9 +147,10 @@ class Receiver:
         return self._server
 
     def about(self, swap_id: str, status: str, *, within: float = 20) -> Delivery:
-        """Return the delivery that says a swap's status.
+        """Return the delivery with a swap's status.
 
-        :raises Lacking: where nothing was heard of any swap: the deployment cannot reach us.
+        :raises Lacking: where no webhook arrived for any swap: the deployment cannot reach this
+            machine.
         """
         return self.wait_for(
             lambda one: one.swap_id == swap_id and one.payload["swap"]["status"] == status,

@@ -1,4 +1,4 @@
-"""The deployment, as its callers know it. Every answer is kept, to be judged as a whole too."""
+"""The deployment, as its callers use it. Every answer is kept, to be judged as a whole too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITHOUT_BODY = (204, 304)
 
 
 class NotConforming(AssertionError):
-    """An answer is not what the specification says."""
+    """An answer differs from the specification."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Every endpoint answers, to whoever may ask it and to nobody else."""
+"""Every endpoint answers callers with the right, and refuses all others."""
 
 from __future__ import annotations
 

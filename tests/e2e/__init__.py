@@ -1,4 +1,4 @@
-"""The whole system as processes, asked from outside."""
+"""The whole system as processes, tested from outside."""
 
 import pytest
 

@@ -48,8 +48,8 @@ class Chain:
     async def reorg(self, depth: int, *, keep: Sequence[tuple[str, int]] = ()) -> None:
         """Replace the last blocks by as many new ones.
 
-        :param keep: raw transactions, each with the new block (from 0) that has it; what is not
-            named is in no block and no pool any more.
+        :param keep: raw transactions, each with the new block (from 0) that has it. Other
+            transactions are removed from blocks and pools.
         """
         await self.call("anvil_reorg", depth, [list(resent) for resent in keep])
 
@@ -67,7 +67,7 @@ class Chain:
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
-        """Let no block be made for the while but those that are asked for."""
+        """Stop automatic blocks; only requested ones are made."""
         with self.unhurried():
             await self.call("evm_setIntervalMining", 0)
             try:
@@ -76,5 +76,5 @@ class Chain:
                 await self.call("evm_setIntervalMining", BLOCK_SECONDS)
 
     def unhurried(self) -> AbstractContextManager[None]:
-        """Make no more blocks for the while than the chain does by itself: one a second."""
+        """Limit blocks to the chain's own pace: one a second."""
         return ticking.unhurried(self._url)

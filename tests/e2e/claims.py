@@ -1,4 +1,4 @@
-"""What the ledger holds for somebody because it could not be sent, or nobody asked for it."""
+"""Balances that the ledger holds because they could not be sent, or are unsolicited."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
 
 
 async def suspended(stack: Stack) -> list[Mapping[str, Any]]:
-    """Return the money that came and is nobody's yet."""
+    """Return deposits that belong to no swap yet."""
     answer = await stack.admin("settler", "/claimable")
     return [row for row in answer["claimable"] if row["kind"] == "suspense"]
 

@@ -1,7 +1,7 @@
 """The code of a guide: what stands in it between fences marked `run`, in its order.
 
-`python guides.py GUIDE` runs it: the Python of a guide is one program, what a shell block writes
-into the working directory is there for the next block, and the first failure ends it.
+`python guides.py GUIDE` runs it. The Python of a guide is one program, and files of a shell block
+are available to the next block. The first failure ends it.
 """
 
 from __future__ import annotations

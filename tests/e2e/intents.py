@@ -1,4 +1,4 @@
-"""What the Treasury knows payments by: each of them follows from what it is for."""
+"""The ids of payments at the Treasury: each is derived from the purpose of the payment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A swap that goes well, told once and looked at from every side.
+"""A successful swap, run once and checked from every side.
 
 A journey's file names its route and inherits what holds for all of them.
 """

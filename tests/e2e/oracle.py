@@ -1,8 +1,8 @@
-"""An independent look at the money: what the chains alone say, beside what the ledger says.
+"""An independent check of the money: the chains' sums beside the ledger's.
 
-It shares no code with the services. From the logs of every block, and from what was sent where a
-log does not say it, it sums, per swap, what entered the Treasury and what left it; then it asks the
-ledger for the same sums.
+It shares no code with the services. It sums, per swap, the inflow and outflow of the Treasury. The
+sources are the logs of every block, and sent transactions where there is no log. Then it reads the
+same sums from the ledger.
 """
 
 from __future__ import annotations

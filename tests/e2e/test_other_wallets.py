@@ -1,9 +1,9 @@
 """What the service returns works in two wallets, to the last byte and with nothing added.
 
-Each way in that a wallet sends is gone with eth-account and with viem, all at once, step by step:
-the wallet sends the step that is to be done, waits until it is mined, and asks for the next one.
-What a person is to transfer has no call data: the wallet scans the payment URI instead (EIP-681).
-What is signed and not sent is in `test_gasless.py`, for both wallets.
+Each method that a wallet sends is tested with eth-account and with viem, all at once, step by step.
+The wallet sends the next step, waits until it is mined, and reads the following one. What a person
+is to transfer has no call data: the wallet scans the payment URI instead (EIP-681). What is signed
+and not sent is in `test_gasless.py`, for both wallets.
 """
 
 from __future__ import annotations

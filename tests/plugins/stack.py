@@ -1,9 +1,9 @@
 """A whole stack for the end-to-end tests: its own folder and ports, ended with the session.
 
-It is the stack of `make up`, with three differences: services start through `launcher.py`, so that
-a test can decide how the next start goes; the catalogue has corners that a test needs (a quote
-that is soon too old, a payout that is shown before it is final, a token that waits for finality);
-and what only costs time is shorter. `BROKER` chooses the broker, as everywhere.
+It is the stack of `make up`, with three differences. Services start through `launcher.py`, so that
+a test can control the next start. The catalogue has special cases for tests: a quote that soon
+expires, a payout that is shown before it is final, a token that waits for finality. Waiting times
+are shorter. `BROKER` chooses the broker, as everywhere.
 """
 
 from __future__ import annotations

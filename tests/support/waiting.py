@@ -78,8 +78,8 @@ async def output_of(process: asyncio.subprocess.Process, *, within: float) -> tu
 async def together(*those: Awaitable[T]) -> list[T]:
     """Return what all of them give, once the last one is done.
 
-    None is cancelled because another failed: a call of web3's that is cancelled can keep for ever
-    the lock under which all others find their connections.
+    None is cancelled because another failed. A cancelled call of web3 can keep the lock of the
+    connection pool without end.
     """
     done = await asyncio.gather(*those, return_exceptions=True)
     for one in done:

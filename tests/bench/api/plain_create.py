@@ -9,8 +9,8 @@ have the columns and the indexes of the service's:
   each request, objects that are added and committed;
 - with plain ASGI and psycopg: the same statements by hand, one transaction for each request.
 
-Neither asks anybody for a price nor renders anything: document and message are ready bytes that
-the service made. Their messages are not published. The service does all of that in its turn.
+Neither requests a price nor renders anything: document and message are ready bytes of the service.
+Their messages are not published. The service does all of that in its turn.
 """
 
 from collections.abc import AsyncIterator, Mapping

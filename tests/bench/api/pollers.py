@@ -32,7 +32,7 @@ PARTS = ("api", "postgres", "valkey", "load")
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """What it cost to tell so many clients that nothing has changed."""
+    """The cost of answering so many clients that nothing has changed."""
 
     clients: int
     wanted: int  # clients; fewer where a process may not open so many files
@@ -98,7 +98,9 @@ class _Poller:
 
 
 class PollBench:
-    """Opens the connections, lets everybody poll, and reads who used what meanwhile."""
+    """Opens the connections, lets all clients poll, and reads the processor time of each
+    process.
+    """
 
     def __init__(
         self, gateway_url: str, operator: Operator, registry: Registry, *, wanted: int

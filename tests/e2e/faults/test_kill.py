@@ -163,8 +163,8 @@ async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
 async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
     """Order that what a swap left is paid, again until nothing is left.
 
-    An order is repeated while the settler is away, and while there is no price for it: a second
-    operator would have to approve that one.
+    An order is repeated while the settler is down, and while it has no price: without one it would
+    need a second operator.
     """
 
     async def is_ordered() -> bool:

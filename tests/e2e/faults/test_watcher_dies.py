@@ -1,4 +1,6 @@
-"""The chain-watcher dies: no movement is lost, none is told twice, a reorg meanwhile is found."""
+"""The chain-watcher dies: no movement is lost or published twice, and a reorg meanwhile
+is found.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Deployment:
     """Where the contracts of one chain are.
 
     `deployed_in` is the hash of the block with the Treasury's creation: another chain has no such
-    block. The hash of block 0 identifies nothing: anvil makes a new block 0 at every start, writes
+    block. The hash of block 0 identifies nothing. At every start anvil makes a new block 0, writes
     it beside the earlier ones, and answers with any of them.
     """
 

@@ -36,8 +36,8 @@ def first_ephemeral() -> int:
 class Ports:
     """Hands out one port per name and remembers it.
 
-    They lie below the kernel's ephemeral range: a port inside it can be taken by any outgoing
-    connection between the moment it is picked and the moment a server listens on it.
+    They are below the kernel's ephemeral range. An outgoing connection can use a port inside it
+    before the server listens on it.
     """
 
     def __init__(self, path: Path, *, chance: random.Random | None = None) -> None:

@@ -1,8 +1,8 @@
 """Schedules at random over two lanes: each swap is paid out or back once, or is owed.
 
-Each swap has a schedule of its own, and they are played at once on the lanes that pay them out and
-back: the real use cases, a real Postgres, and chains that mine, revert, forget, reorg and finalize
-by themselves. A lane may die at each of its steps. What was paid is asked of the chains alone.
+Each swap has a separate schedule, and all run at once on the lanes of payouts and refunds. They use
+the real use cases, a real Postgres, and chains that mine, revert, drop, reorg and finalize
+automatically. A lane may die at each of its steps. What was paid is asked of the chains alone.
 `SCHEDULES` says how many swaps, `SCHEDULES_SEED` which; `make test-schedules` plays a thousand.
 """
 

@@ -1,8 +1,8 @@
 """The settler against a model: users, chains, faults and operators in any order.
 
 Every use case, statement and constraint is the real one, on a real PostgreSQL; hypothesis chooses
-what happens. At the end all is healed and run until nothing is due: then every swap that money
-came for is paid out, paid back or claimable, once, and no SQL invariant is broken.
+what happens. At the end all faults are repaired and the system runs until nothing is due. Then
+every funded swap is paid out, refunded or claimable, once, and no SQL invariant is violated.
 
 `MODEL_EXAMPLES` and `MODEL_STEPS` say how much is tried, and `MODEL_SEED` chooses other examples.
 The SQL invariants are checked after each step. What fails is shrunk before it is shown, for five

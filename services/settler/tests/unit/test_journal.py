@@ -1,7 +1,7 @@
 """Every booking to the base unit: the ledger's table of docs/money.md, row by row.
 
-A booking's key makes it happen once, and its network and block say up to which block of a chain
-the ledger must have been read. So both belong to the row.
+A booking's key makes it unique. Its network and block define up to which block of a chain the
+ledger must have been read. So both belong to the row.
 """
 
 from __future__ import annotations

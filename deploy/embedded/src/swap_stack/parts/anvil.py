@@ -74,8 +74,8 @@ class Anvil(Daemon):
                 "nothing."
             )
         # The program itself, never the wrapper of its package: killing that leaves the chain alive.
-        # Of the past only blocks are written, no states: they would grow by the whole state every
-        # second, and after some minutes writing them takes the machine.
+        # Only past blocks are written, not states. These would grow by the whole state every
+        # second, and writing them would soon use the whole machine.
         options = {
             "--host": "127.0.0.1",
             "--port": self.port,
