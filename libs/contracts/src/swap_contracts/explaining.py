@@ -16,7 +16,7 @@ class _Closed(BaseModel):
 
 
 class PriceSourceModel(_Closed):
-    """What one source says."""
+    """The price of one source."""
 
     source: str
     usd_e18: str
@@ -24,7 +24,7 @@ class PriceSourceModel(_Closed):
 
 
 class ExplainedPriceModel(_Closed):
-    """A price, as the sources agree on it, and what each of them says."""
+    """A price, as the sources agree on it, and the price of each of them."""
 
     symbol: str
     usd_e18: str
@@ -44,7 +44,7 @@ class ExplainedGasModel(_Closed):
 
 
 class FeeRowModel(_Closed):
-    """What the route's row of the fee table says, and the app's own fee."""
+    """The route's row of the fee table, and the app's own fee."""
 
     service_fee_basis_points: int
     partner_fee_basis_points: int

@@ -1,4 +1,4 @@
-"""What a price is made of, and what is asked of the quoter over internal HTTP.
+"""The parts of a price, and the quoter's requests over internal HTTP.
 
 Prices are dollars × 10^18 for one whole token. Amounts are base units.
 """
@@ -122,7 +122,7 @@ class PricesAnswer(Message):
 
 
 class Refusal(Message):
-    """Why the quoter says no. `code` is one of the public error codes."""
+    """Why the quoter refuses. `code` is one of the public error codes."""
 
     code: str
     message: str
@@ -130,7 +130,7 @@ class Refusal(Message):
 
 
 class QuoteQuestions(_Question):
-    """Questions that came at the same time, asked together."""
+    """Concurrent requests, sent together."""
 
     questions: tuple[QuoteQuestion, ...] = Field(min_length=1, max_length=QUESTIONS_MAX)
 
