@@ -1,7 +1,7 @@
 """Money on its way back: what a leg holds, less what sending it costs. Pure.
 
 That a refund is due was decided with the fact that made it due. Its cost is read from the chain
-later, outside any transaction. Then it starts, or it is below its cost.
+later, outside any transaction. Then it starts, or it returns less than it costs.
 """
 
 from __future__ import annotations
