@@ -59,7 +59,7 @@ class Due:
 
 
 class FakeUnitOfWork:
-    """Forgets everything that a failed transaction did."""
+    """Discards all changes of a failed transaction."""
 
     def __init__(self) -> None:
         self.inbox: frozenset[UUID] = frozenset()
@@ -83,7 +83,7 @@ class FakeUnitOfWork:
         self.completions_due: dict[UUID, datetime] = {}
         self.halted: dict[str, str] = {}
         self.sent: list[Outgoing] = []
-        self.block_times: dict[str, datetime] = {}  # of networks of which everything was heard
+        self.block_times: dict[str, datetime] = {}  # of networks with all facts received
 
     @asynccontextmanager
     async def __call__(self) -> AsyncIterator[FakeUnitOfWork]:

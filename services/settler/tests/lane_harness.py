@@ -165,7 +165,7 @@ class World:
         )
 
     def new_process(self) -> SendPayouts:
-        """Return a lane that remembers nothing."""
+        """Return a lane without state."""
         return SendPayouts(
             chain=self.reader,
             sender=self.sender,
@@ -211,7 +211,7 @@ class World:
         )
 
     def new_sweeper(self) -> SendSweeps:
-        """Return the sweeping side of a lane that remembers nothing."""
+        """Return the sweeping side of a lane without state."""
         return SendSweeps(
             chain=self.reader,
             sender=self.sender,
@@ -268,7 +268,7 @@ class World:
     async def arrives(
         self, number: int, units: int = REQUESTED, *, nth: int = 0, is_reported: bool = True
     ) -> None:
-        """Put coins at a deposit address, and tell the settler that they are final there."""
+        """Put coins at a deposit address, and publish to the settler that they are final there."""
         self.chain.give(address_of(number), NATIVE, units)
         if is_reported:
             await self.settle(a_rise(number, units, nth=nth))
@@ -293,7 +293,7 @@ class World:
         await self.closing()(epoch=self.epoch)
 
     def closing(self, gas_alarm: GasAlarm | None = None) -> CloseSlots:
-        """Return what remembers the final blocks it has seen."""
+        """Return the store of the final blocks it has seen."""
         return CloseSlots(
             chain=self.reader,
             signer=self.signer,
@@ -344,7 +344,7 @@ class World:
         await request([a_request(number)])
 
     async def refund_address(self, number: int, address: str) -> None:
-        """Tell where a swap's money may go back to."""
+        """Set the refund address of a swap."""
         body = RefundAddressSet(swap_id=a_request(number).body.swap_id, refund_address=address)
         is_reported = SWAP_REQUESTS.seal(body, version="refund", occurred_at=NOW, trace_id="t")
         await self.requesting()([is_reported])
@@ -384,7 +384,7 @@ class World:
         transaction_hash: str,
         is_first: bool = True,
     ) -> None:
-        """Tell what the watcher would about the first payment, or about the transaction's."""
+        """Publish the watcher's facts about the first payment, or about the transaction's."""
         query = "SELECT paid_id, intent.network, token, to_address, base_units FROM intent"
         of_hash = (
             "JOIN slot_intent AS of ON of.intent_id = intent.id JOIN attempt "

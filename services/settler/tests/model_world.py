@@ -222,7 +222,7 @@ class Model:
         await self.here.refund_address(number, a_recipient(number))
 
     async def send(self, number: int, units: int, *, is_late: bool = False, **wrong: Any) -> None:
-        """Let a user send money; the chain has it at once, the settler learns it later."""
+        """Let a user send money; the chain has it at once, the settler receives it later."""
         nth = sum(one.swap == number for one in self.sent)
         time = max(NOW + LATE if is_late else NOW, self.now)
         if self.methods.get(number) == "deposit_address" and not wrong:
@@ -335,7 +335,7 @@ class Model:
             await self.here.new_sweeper()(epoch=self.here.epoch)
 
     async def report_sweeps(self) -> None:
-        """Tell what the chain says about sweeps, each once, and book what is final."""
+        """Publish the chain's facts about sweeps, each once, and book the final ones."""
         chain = self.here.chain
         for block in chain.blocks[: chain.finalized_number + 1]:
             for sent, (_, outcome) in chain.mined_at(block).outcomes.items():
@@ -346,7 +346,7 @@ class Model:
                     number, units = int(log.topics[1], 16), int(log.data, 16)
                     fact = a_sweep(number, units, transaction_hash=sent)
                     await self.here.settle(fact)
-        # Everything up to here was told and settled above.
+        # Everything up to here was published and settled above.
         passed = PASSED.format(network=SOURCE, number=chain.finalized_number)
         await self.here.rows(passed)
         await self.here.book_sweeps()
@@ -515,8 +515,8 @@ def _sums(logs: Iterable[PayoutChanged]) -> Counter[str]:
 
 def _assert_sums(what: str, swap: Any, *, out: int, back: int) -> None:
     """
-    :raises AssertionError: where the output is not nine tenths of what was exchanged, or the rest
-        is neither paid back, less its costs, nor claimed, nor claimable.
+    :raises AssertionError: where the output is not nine tenths of the exchanged sum, or the rest is
+        neither refunded, less its costs, nor claimed or claimable.
     """
     exchanged = int(swap.credited) - int(swap.returned) if out else 0
     assert out == exchanged * PAYOUT // REQUESTED, f"{what}: {out} paid out"

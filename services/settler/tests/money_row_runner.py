@@ -38,7 +38,7 @@ class Books(Protocol):
         ...
 
     async def suspended(self) -> int:
-        """Return what came and is nobody's yet, of any token."""
+        """Return deposits without a swap, of any token."""
         ...
 
     async def sums(self) -> Mapping[tuple[str, str], int]:
@@ -52,7 +52,7 @@ class Books(Protocol):
         ...
 
     async def watched(self, at: datetime) -> None:
-        """Let the watcher have come to a moment, and everything it said have been heard."""
+        """Advance the watcher to a time, with all its messages received."""
         ...
 
     async def wait_for_the_quoter(self, duration: timedelta) -> None: ...
@@ -168,7 +168,7 @@ def _hash(intent: Intent) -> str:
 
 
 async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None:
-    """Compare where all of the money is with what the row says, to the base unit."""
+    """Compare where all of the money is with the row, to the base unit."""
     swap = await books.swap()
     assert (swap.status, swap.fail_reason) == _end(row, has_address=has_address)
     assert (swap.quote.revision, swap.quote.last_requoted_at is not None) == (

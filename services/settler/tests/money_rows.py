@@ -38,20 +38,20 @@ ADDRESS: Final = deposit_address(
     DEPOSIT_ADDRESSES["factory"], DEPOSIT_ADDRESSES["init_code_hash"], NUMBER
 )
 BY_ADDRESS: Final = {"sequence_number": None, "to_address": ADDRESS}
-# How each method's deposits are told. A new method is one more line.
+# How each method's deposits are published. A new method is one more line.
 Way = FundingMethod | Literal["attached"]
 METHODS: Final[Mapping[Way, Mapping[str, Any]]] = {
     "depository": BY_NUMBER,
     "direct": {**BY_MEMO, "kind": "token_transfer"},
     "deposit_address": {**BY_ADDRESS, "kind": "token_transfer"},
     "gasless": BY_NUMBER,
-    # Without a memo, and attached by its sender as soon as it is heard of.
+    # Without a memo, and attached by its sender as soon as it is published.
     "attached": {"kind": "token_transfer", "sequence_number": None},
 }
 HALF: Final = REQUESTED // 2
 WORST_PPM: Final = 900_000  # below what any of these users agreed to
 AFTER: Final = DEADLINE + HOUR
-COST: Final = 190  # of a refund, at what the chain in memory asks
+COST: Final = 190  # of a refund, at the fee of the chain in memory
 OTHER_RECEIVER: Final = "0x" + "77" * 20
 # Why what is not the swap's cannot come by a method.
 BY_SIGNATURE: Final = "its signature names the token, the Paymaster and the swap; nothing else fits"
@@ -151,7 +151,7 @@ ROWS: Final = (
         own=(HALF,),
         revision=1,
     ),
-    # More than asked
+    # More than requested
     Row(
         "more than was asked for is swapped where limits allow it",
         at_once(3 * REQUESTED),
@@ -211,7 +211,7 @@ ROWS: Final = (
         paid=PAYOUT,
         own=(5000,),
     ),
-    # Somebody else's dust
+    # Dust from a third party
     Row(
         "dust alone moves nothing by itself",
         at_once(1),

@@ -57,14 +57,14 @@ class NoRefunds:
 
 
 class NoRequotes:
-    """For tests in which every deposit is what was asked for."""
+    """For tests in which every deposit is the requested sum."""
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
         return ()
 
 
 class Quoter:
-    """Offers what a test says: a share of what is asked about, or a refusal."""
+    """Offers a configured share of the requested sum, or a refusal."""
 
     def __init__(self) -> None:
         self.quoted: list[QuoteQuestion] = []
@@ -145,7 +145,7 @@ class Settler:
         await self.settle_payouts(messages)
 
     async def abandon(self, swap: Swap, intent_id: UUID) -> None:
-        """Give up a payment that is proven dead."""
+        """Abandon a payment that is proven dead."""
         because = "no transaction of its slot paid it"
         change = abandon_payment(swap, intent_id, at=self.now, because=because, failures=1)
         async with self._unit_of_work() as work:

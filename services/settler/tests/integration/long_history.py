@@ -336,7 +336,7 @@ def history(engine: Engine) -> History:
 
 
 def watched(watcher: Engine) -> History:
-    """Return what the watcher said of all that, as far as the settler sees it."""
+    """Return the watcher's rows about it that the settler reads."""
     return History(watcher, WATCHED_TABLES, (*_of(WATCHED, OPEN), *_of(WATCHED, OVER)))
 
 

@@ -26,7 +26,7 @@ EVM = Path(__file__).parents[4] / "evm"
 ANVIL = EVM / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 ARTIFACTS = EVM / "artifacts"
 CHAIN_ID = 31338
-# The first development keys, known to everybody.
+# The first development keys, which are public.
 OWNER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 SIGNER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 LIMIT = 5 * 10**18

@@ -1,4 +1,4 @@
-"""What the Treasury paid by what was not signed here: heard of, and explained."""
+"""Payments of the Treasury by external transactions: reported, and explained."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def record_external_payment(
     *,
     paid_id: int | None = None,
 ) -> None:
-    """Tell what the watcher does once it is final, of the only payment unless another is named."""
+    """Publish the watcher's facts once it is final, of the only payment by default."""
     if paid_id is None:
         [row] = await world.rows("SELECT paid_id FROM intent")
         paid_id = int(row.paid_id)

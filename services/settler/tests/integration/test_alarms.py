@@ -1,4 +1,4 @@
-"""What calls a person before anybody is hurt: gas that runs out, money that names no swap, caps."""
+"""Alerts before money is affected: gas that runs out, money that names no swap, caps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Return the errors that are logged, which a person is called by."""
+    """Return the errors that are logged, which alert an operator."""
     alarms: list[dict[str, Any]] = []
     for module in (observe_changes, observe_paying, observe_operator):
         monkeypatch.setattr(

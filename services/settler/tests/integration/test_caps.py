@@ -492,7 +492,7 @@ async def in_token(world: World, number: int) -> None:
 
 
 async def settled(world: World) -> None:
-    """Hear of everything that is in a block."""
+    """Apply the facts of everything that is in a block."""
     async with world.engine.begin() as connection:
         await connection.execute(
             sql("UPDATE intent SET state = 'mined', block_number = 1 WHERE state = 'broadcast'")

@@ -86,7 +86,7 @@ async def the_only_hash(world: World) -> str:
 
 
 async def a_failed_swap(world: World) -> int:
-    """Return the balance of a swap that nobody could pay and that names no refund address."""
+    """Return the balance of a swap with a failed payout and no refund address."""
     await world.requested(1)
     await world.settle(a_deposit(1))
     return await the_only_balance(world)

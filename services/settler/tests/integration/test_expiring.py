@@ -1,4 +1,4 @@
-"""A deadline passes on the chain: the watcher's clock, and everything it said by then."""
+"""A deadline passes on the chain: the watcher's clock, and all facts published by then."""
 
 from __future__ import annotations
 

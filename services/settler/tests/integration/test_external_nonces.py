@@ -1,4 +1,4 @@
-"""S11: somebody else's transaction used a nonce of ours; an operator names it, the chain proves it.
+"""S11: an external transaction used a signer's nonce; an operator names it, the chain proves it.
 
 What waited on the nonce is paid then, once, or sent back: never both.
 """
@@ -85,7 +85,7 @@ async def overtaken(world: World, count: int = 1) -> str:
 
 
 async def paid_by(world: World, to_address: str) -> int:
-    """Return what the Treasury accepts once for somebody's payment."""
+    """Return the id that the Treasury accepts once for a payment."""
     rows = await world.rows("SELECT to_address, paid_id FROM intent")
     return next(int(row.paid_id) for row in rows if row.to_address == to_address)
 

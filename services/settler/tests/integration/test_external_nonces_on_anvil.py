@@ -60,7 +60,7 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     assert results.paid_externally == [paid_id]
     assert await here.held(a_recipient(1)) == PAYOUT
     assert await world.intent_states() == ["broadcast"]
-    # And whatever this ledger were made to believe, the Treasury takes an id once.
+    # Even with a wrong ledger, the Treasury accepts an id once.
     head = await here.reader.head()
     call = Call(world.treasury, 0, encode_is_paid(paid_id), 100_000)
     assert int.from_bytes(await here.reader.call(call, sender=world.signer, at=head), "big")

@@ -1,4 +1,4 @@
-"""The Treasury has taken an id of ours by a transaction that was not signed here."""
+"""An external transaction has spent an intent's id at the Treasury."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def pays(
 
 
 def long_after(world: World) -> World:
-    """Let every payment have waited for so long that it is given up."""
+    """Let every payment have waited until it is abandoned."""
     later = datetime.now(UTC) + timedelta(hours=3)
     return replace(world, clock=lambda: later, dwell=timedelta(hours=2))
 
@@ -107,7 +107,7 @@ class TestExplaining:
     async def test_nothing_else_ends_it_and_the_signer_halts_again_and_again(
         self, world: World
     ) -> None:
-        """What the log says is what was ordered, and yet no attempt of ours made it."""
+        """The log equals the order, but no attempt made the payment."""
         await pay_externally(world, a_recipient(1))
 
         for _ in range(2):
@@ -304,7 +304,7 @@ class TestPaidByAnother:
     async def test_s23_is_not_sent_back_when_ours_is_dead(
         self, world: World, *, is_cancelled: bool
     ) -> None:
-        """It would be given up for good, having waited for so long: its user has the money."""
+        """It would be abandoned after its wait, although its user has the money."""
         await world.confirmed_swaps(1)
         await world.new_process()(epoch=world.epoch)
         if is_cancelled:
@@ -361,7 +361,7 @@ async def test_what_another_paid_is_waited_for_until_it_is_final(
 
 
 async def test_nothing_is_given_up_while_its_signer_is_halted(world: World) -> None:
-    """The chain may know a payment that the ledger does not: only a person can tell."""
+    """The chain may have a payment that the ledger lacks: only an operator can decide."""
     await world.confirmed_swaps(1)
     world.chain.refuse(a_recipient(1))
     await world.store.halt("a person must look")

@@ -1,4 +1,6 @@
-"""R6: what is final on a network changed. Until a person has looked, nothing rests on it."""
+"""R6: what is final on a network changed. Until an operator resumes it, no payment
+depends on it.
+"""
 
 from __future__ import annotations
 
@@ -205,7 +207,7 @@ async def test_r6_sends_nothing_back_that_rests_on_a_payment_which_died_there(
 
 
 async def dead(world: World) -> None:
-    """Have the payout tried in a slot until it is given up."""
+    """Try the payout in a slot until it is abandoned."""
     for _ in range(2):
         world.chain.refuse(a_recipient(1), refuses=False)
         await world.send_everything()

@@ -1,4 +1,4 @@
-"""What the settler asks for costs what it asks for, not what has been before."""
+"""The cost of the settler's statements depends on their result, not on the history."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ ROWS: Final = dict.fromkeys(
     3000,
 )
 REQUESTED = [*OPEN, 1001, 1002]
-NEW = [8001, 8002]  # of nobody yet
+NEW = [8001, 8002]  # without a swap yet
 NONCES = [*(FIRST_NONCE_OPEN + n for n in OPEN), 1001, 1002]
 HASHES = [f"tx{n} 2" for n in REQUESTED]
 NOW = datetime.now(UTC)
@@ -315,7 +315,7 @@ BOOKED: Final = Question(
     ),
 )
 
-# Nothing waits for these: a person asks for them, one at a time.
+# Nothing waits for these: an operator requests them, one at a time.
 EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
 
 

@@ -2,7 +2,7 @@
 
 Each swap has a separate schedule, and all run at once on the lanes of payouts and refunds. They use
 the real use cases, a real Postgres, and chains that mine, revert, drop, reorg and finalize
-automatically. A lane may die at each of its steps. What was paid is asked of the chains alone.
+automatically. A lane may die at each of its steps. The payments are read only from the chains.
 `SCHEDULES` says how many swaps, `SCHEDULES_SEED` which; `make test-schedules` plays a thousand.
 """
 
@@ -94,7 +94,7 @@ def killed_at(point: str) -> Iterator[None]:
 
 
 class Watcher:
-    """Says what a chain says about our payments, each change of it once."""
+    """Publishes a chain's facts about payments, each change once."""
 
     def __init__(self, world: World) -> None:
         self._chain = world.chain
@@ -165,7 +165,7 @@ class Side:
         self.start_anew()
 
     def start_anew(self) -> None:
-        """Let the lane be another process, which remembers nothing."""
+        """Replace the lane by a new process without state."""
         self._send = self.world.new_process()
         self._replace = self.world.replacing()
         self._close = self.world.closing()
@@ -286,7 +286,7 @@ class Play:
 
     async def _deposit(self, number: int, state: str) -> None:
         self._versions[number] += 1
-        with suppress(NotReversible):  # what is for a person
+        with suppress(NotReversible):  # cases for an operator
             message = a_deposit(number, version=self._versions[number], state=state)
             await self._world.settle(message)
 
@@ -311,7 +311,7 @@ class Play:
         raise AssertionError(f"it never comes to rest: {await self._world.rows(UNDER_WAY)}")
 
     async def check(self) -> Counter[str]:
-        """Compare what the chains have paid with what the settler says; return how swaps ended."""
+        """Compare the chains' payments with the settler's rows; return how swaps ended."""
         assert await self._world.rows(HALTED) == []
         out, back = (
             Counter(log.to_address for log in side.watcher.paid())

@@ -1,4 +1,4 @@
-"""What Postgres refuses to book, whoever asks: the last guard of the books."""
+"""Bookings that Postgres refuses to any caller: the last guard of the ledger."""
 
 from __future__ import annotations
 

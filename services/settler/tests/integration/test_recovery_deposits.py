@@ -78,7 +78,7 @@ async def status_of(world: World, prove: ProveRecovery) -> dict[str, Any]:
 async def ids_asked(
     monkeypatch: pytest.MonkeyPatch, world: World, here: World, prove: ProveRecovery
 ) -> int:
-    """Return how many calls one more round asks of the chains."""
+    """Return how many calls one more round sends to the chains."""
     calls = 0
     for side in (world, here):
 

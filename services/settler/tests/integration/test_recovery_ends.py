@@ -127,7 +127,7 @@ class TestEnds:
         assert not await proving(world)()
         await has_read(watcher, world)
         world.chain.mine(4)
-        assert not await proving(world)()  # the head was asked for behind what was read
+        assert not await proving(world)()  # the head was queried after the read blocks
         await has_read(watcher, world)
 
         assert await proving(world)()
@@ -350,7 +350,7 @@ class TestForgotten:
         await fence(world)
         assert await proven(watcher, world)
 
-        await world.sender.broadcast([out])  # whoever had it sends it at last
+        await world.sender.broadcast([out])  # its holder finally sends it
         await keep_on(world)
 
         assert world.paid(1) == PAYOUT

@@ -78,7 +78,7 @@ async def reasons(world: World) -> list[str]:
 
 
 class Unanswering(FakeReader):
-    """A network of which too few providers answer."""
+    """A network with too few answering providers."""
 
     async def highest_nonce(self, account: str) -> int:
         raise ChainUnavailable(self.network, ["one provider is not enough"])
@@ -286,7 +286,7 @@ class TestANetworkThatDoesNotAnswer:
     async def test_p6_is_said_for_as_long_as_older_payments_are_held_for_it(
         self, world: World
     ) -> None:
-        """A provider that stays away would hold them for ever, and nothing would tell why."""
+        """A provider that stays down would hold them without end, without a visible reason."""
         await world.confirmed_swaps(1)
         await change_newest(world, RESTARTED)
         assert (await status_of(world))["uncompared"] == []

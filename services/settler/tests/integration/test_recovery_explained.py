@@ -1,4 +1,4 @@
-"""A forgotten payment of which a restored ledger has no intent is explained by an operator."""
+"""An operator explains a forgotten payment without an intent in the restored ledger."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ class TestClaim:
     async def test_of_a_swap_ends_it_as_failed_and_paid(
         self, world: World, here: World, watcher: Engine
     ) -> None:
-        """Its output was given up in the forgotten time, and an operator paid its owner."""
+        """Its output was abandoned in the forgotten time, and an operator paid its owner."""
         await requested(world, can_refund=False)
         await world.settle(a_deposit(1))
         leg = f"main/{SOURCE}/{NATIVE}"
@@ -340,7 +340,7 @@ class TestOutput:
     async def test_by_the_swap_s_quote_leaves_the_excess_on_its_own_leg(
         self, world: World, here: World, watcher: Engine
     ) -> None:
-        """More came than was asked for: the restored ledger waits for another quote."""
+        """More arrived than was requested: the restored ledger waits for another quote."""
         await requested(world)
         await world.settle(a_deposit(1, base_units=str(2 * REQUESTED)))
         made = await forgotten(world, 1, "output", nonce=0)

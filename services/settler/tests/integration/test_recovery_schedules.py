@@ -1,7 +1,7 @@
 """Restores at random over two networks: whatever the database forgot, each leg is paid once.
 
 What was forgotten, and in which order lanes, chains, watcher and proofs get their turns, is drawn.
-Each step may die. What was paid is asked of the chains alone. `SCHEDULES` says how many restores
+Each step may die. The payments are read only from the chains. `SCHEDULES` says how many restores
 there are per ten, `SCHEDULES_SEED` which; `make test-schedules` plays more.
 """
 
@@ -108,7 +108,7 @@ class Restore:
             await self._no_op(side)
         sent = await forgotten(side, number, kind, nonce=self._take(side))
         if "late" in fate:
-            side.chain.drop(sent.transaction_hash)  # until whoever has it sends it
+            side.chain.drop(sent.transaction_hash)  # until its holder sends it
             self._late.append((side, sent))
 
     def _take(self, side: World) -> int:
@@ -122,7 +122,7 @@ class Restore:
         )
 
     async def step(self) -> None:
-        """Let somebody have a turn, which may be his last."""
+        """Run one actor once, which may crash."""
         turns = (
             *(self.send, self.mine, self.close, self.fence, self.prove, self.read),
             *(self.rebroadcast, self.replace, self.refund, self.late, self.new),
@@ -132,7 +132,7 @@ class Restore:
             await self._random.choice(turns)()
 
     async def go_on(self) -> None:
-        """Let everybody have a turn."""
+        """Run every actor once."""
         for turn in (self.read, self.refund, self.prove):
             await turn()
         for side in self.sides:
@@ -144,7 +144,7 @@ class Restore:
             await side.close_slots()
 
     async def read(self) -> None:
-        """Let the settler have all that the chains call final, and the watcher know that."""
+        """Give the settler all final facts of the chains, and mark this at the watcher."""
         await self._receive(len(self._undelivered))
         for side in self.sides:
             await self._watchers[side.network].report()

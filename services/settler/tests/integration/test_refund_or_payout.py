@@ -101,7 +101,7 @@ class Play:
             version=self.versions[nth],
             block_time=at,
         )
-        with suppress(NotReversible):  # what is for a person
+        with suppress(NotReversible):  # cases for an operator
             await self.settler.deposits(message)
 
     async def address(self) -> None:

@@ -142,7 +142,7 @@ async def authorizations(world: World) -> list[tuple[int, str]]:
 
 
 async def deposit(world: World, state: str, *, version: int, **more: Any) -> None:
-    """Tell what the watcher would about the relayed deposit."""
+    """Publish the watcher's facts about the relayed deposit."""
     [attempt] = await world.rows("SELECT transaction_hash FROM attempt")
     await world.settle(
         a_deposit(

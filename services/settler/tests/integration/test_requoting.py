@@ -1,4 +1,6 @@
-"""Requotes on a real Postgres: asked about outside any transaction, applied once, whatever dies."""
+"""Requotes on a real Postgres: requested outside any transaction, applied once, also
+after crashes.
+"""
 
 from __future__ import annotations
 

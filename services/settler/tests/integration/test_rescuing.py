@@ -1,4 +1,4 @@
-"""Tokens that no catalogue knows: what an operator is told of them, and their way back."""
+"""Tokens outside the catalogue: what an operator sees of them, and their return."""
 
 from __future__ import annotations
 

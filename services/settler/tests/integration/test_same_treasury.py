@@ -1,4 +1,4 @@
-"""A Treasury that was deployed anew has forgotten what it has paid."""
+"""A newly deployed Treasury has no record of its payments."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_one_node_that_denies_all_payments_is_not_believed(world: World) -
 
 
 class Differing(FakeReader):
-    """Two providers of which one denies what the other reports."""
+    """Two providers; one denies what the other reports."""
 
     async def simulate(self, calls: Sequence[Call], **place: Any) -> Sequence[Simulated]:
         raise NodesDiffer(self.network, 2)

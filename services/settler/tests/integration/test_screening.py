@@ -1,4 +1,4 @@
-"""Who must not be paid: two ways to know it, and what becomes of their money."""
+"""Blocked recipients: the two sources, and what happens to the money."""
 
 from __future__ import annotations
 

@@ -407,7 +407,7 @@ async def _post(execute: object, units: Sequence[int]) -> None:
 class TestMovements:
     @pytest.mark.fault("W16")
     async def test_w16_one_movement_credits_one_swap(self, engine: Engine) -> None:
-        """A receipt that a Depository log claims is never told, so there is one message."""
+        """A receipt that a Depository log claims is never published, so there is one message."""
         run = a_settler(engine)
         await run.deposits(funding())
         await run.requests(a_request(1), a_request(2))

@@ -69,7 +69,7 @@ async def paid_by_another(world: World, *payments: Payment) -> str:
 
 
 async def made_by_another(world: World, *payments: Payment) -> str:
-    """Do so for good, and let the ledger hear of it."""
+    """Do so in a final block, and publish it to the ledger."""
     external = await paid_by_another(world, *payments)
     world.chain.mine(4)
     for paid in payments:
@@ -184,7 +184,7 @@ async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_ha
 async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
     world: World, *, is_paid: bool
 ) -> None:
-    """Its id is taken, or a person has to tell whether it is: it would be paid twice."""
+    """Its id is spent, or an operator must decide whether it is: it would be paid twice."""
     bought = {"refuel_in_source_base_units": str(10**16), "refuel_base_units": str(REFUEL)}
     request = a_request(1, quote=QUOTE.model_copy(update=bought))
     refuel_id = intent_id(request.body.swap_id, "refuel", "main")

@@ -82,7 +82,7 @@ ON CONFLICT DO NOTHING
 
 
 async def finalize_sweep(world: World, *numbers: int) -> None:
-    """Mine the sweep that is out, and tell the settler that it is final."""
+    """Mine the sweep in flight, and publish to the settler that it is final."""
     sent_hash = await the_only_hash(world)
     world.chain.mine()
     await world.settle(*(a_sweep(n, transaction_hash=sent_hash) for n in numbers))
@@ -240,7 +240,7 @@ class TestASweep:
     async def test_w24_that_finds_nothing_any_more_is_over(self, world: World) -> None:
         await funded(world, 1)
         await world.order_sweeps()
-        world.chain.give(address_of(1), NATIVE, -REQUESTED)  # somebody was first
+        world.chain.give(address_of(1), NATIVE, -REQUESTED)  # a third party was first
 
         await world.sweep()
         world.chain.mine(5)
@@ -288,7 +288,7 @@ class TestASweep:
     async def test_of_a_token_that_is_not_ours_is_no_news_to_the_ledger(
         self, world: World, watcher: Engine
     ) -> None:
-        """Anybody may have anything swept: a token of theirs tells what it likes."""
+        """Anyone may sweep any token, including one that emits false logs."""
         forged = "0x" + "ee" * 32
         await world.addressed(1)
         await world.settle(

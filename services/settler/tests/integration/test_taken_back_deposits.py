@@ -99,7 +99,7 @@ async def test_while_its_payout_is_out_the_end_of_the_payout_decides(world: Worl
 
 
 class TestAFalseMemo:
-    """No log of a token says which swap it is for: a node may report a real transfer falsely."""
+    """No log of a token names its swap: a node may report a real transfer falsely."""
 
     async def test_is_taken_back_from_the_swap_that_it_named(self, world: World) -> None:
         """Both messages come in one batch: each is about another swap."""

@@ -393,7 +393,7 @@ class TestRefuels:
         await run.complete_swaps()
         async with unit_of_work() as work:
             swap = (await work.lock_swaps_by_id([swap_id(7)]))[swap_id(7)]
-        assert swap.refuel is not None  # it may be paid: it is not given up
+        assert swap.refuel is not None  # it may be paid: it is not abandoned
 
     async def test_are_in_doubt_when_their_id_was_paid_without_us(
         self, unit_of_work: UnitOfWork

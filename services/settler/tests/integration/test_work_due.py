@@ -117,7 +117,7 @@ class Subject:
         return str(reason)
 
     async def watched(self, at: datetime, request: pytest.FixtureRequest) -> None:
-        """Let the watcher have come to a moment, and everything it said have been received."""
+        """Advance the watcher to a time, with all its messages received."""
         if isinstance(self.unit_of_work, FakeUnitOfWork):
             self.unit_of_work.block_times[ETHEREUM] = at
             return

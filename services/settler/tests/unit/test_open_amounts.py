@@ -1,4 +1,4 @@
-"""Swaps that asked for no sum: what comes to their address says how much it is."""
+"""Swaps without a requested sum: the deposit to their address defines it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every payment that a swap orders, field by field: whom it pays, how much, and what it is for."""
+"""Every payment that a swap orders, field by field: recipient, amount and purpose."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def kinds(change: Changes) -> list[str]:
 
 
 def filled(**more: Any) -> Swap:
-    """Return a swap that got more than was asked for, and no other quote for it."""
+    """Return a swap that got more than was requested, and no other quote for it."""
     swap = swap_of(changes_of_fact(a_swap(refund_address=USER), **more))
     change = refuse(
         swap,

@@ -1,4 +1,4 @@
-"""What a deposit says about the signature that made it, decided in memory."""
+"""What a deposit shows about the signature that made it, decided in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A signature that deposits: relayed once, shown as far as it got, and ended when it is idle."""
+"""A signature that deposits: relayed once, shown with its state, and ended when it is idle."""
 
 from __future__ import annotations
 
