@@ -75,6 +75,11 @@ RETURN '0x' || md5($1 || $2) || md5($2 || $1);
 CREATE FUNCTION sample.address(bigint) RETURNS text LANGUAGE sql IMMUTABLE
 RETURN '0x00000000' || md5(($1 / 10)::text);
 """
+# How much later a sample began than the first one: without it copies would not be in their order.
+BEGINS: Final = """
+SELECT sample, min(created_at) - min(min(created_at)) OVER () AS later
+FROM sample.api_swap GROUP BY sample
+"""
 _BLOCK: Final = f"{FIRST_BLOCK} + g.n / {BLOCK_SWAPS}"
 # Names of columns, and what a copy has there.
 BY_NAME: Final = {
@@ -112,7 +117,7 @@ BY_TABLE: Final = {
 }  # fmt: skip
 BY_TYPE: Final = {
     "uuid": "md5(o.{c}::text || g.n)::uuid",
-    "timestamptz": "o.{c} - g.age",
+    "timestamptz": "o.{c} - begins.later - g.age",
 }
 
 
@@ -130,25 +135,18 @@ class Shape:
     def _stride(self) -> int:
         return max(1, (self.total - self.closed) // PAYING)
 
-    def of(self, sample: str) -> str:
-        """Return the query of a sample's copies: their numbers and ages."""
-        which = {
-            "completed": "n % 19 < 12",
-            "expired": "n % 19 >= 12",
-            "paying": f"n % {self._stride} = 0",
-            "waiting": f"n % {self._stride} <> 0",
-        }[sample]
-        closed = f"{YOUNGEST_CLOSED} + {HISTORY} * ({self.closed} - n) / {self.closed}"
-        opened = f"{OLDEST_OPEN} * ({self.total} - n) / {self.total - self.closed}"
-        first, last, age = (
-            (0, self.closed - 1, closed)
-            if sample in ("completed", "expired")
-            else (self.closed, self.total - 1, opened)
-        )
-        return (
-            f"SELECT n, {age} AS age FROM generate_series({first}::bigint, {last}::bigint) AS n"
-            f" WHERE {which}"
-        )
+    def copies(self) -> str:
+        """Return the query of all copies, the oldest first: number, age, and the sample."""
+        return f"""
+SELECT n,
+    CASE WHEN n < {self.closed}
+        THEN {YOUNGEST_CLOSED} + {HISTORY} * ({self.closed} - n) / {self.closed}
+        ELSE {OLDEST_OPEN} * ({self.total} - n) / {self.total - self.closed} END AS age,
+    CASE WHEN n < {self.closed} AND n % 19 < 12 THEN 'completed'
+        WHEN n < {self.closed} THEN 'expired'
+        WHEN n % {self._stride} = 0 THEN 'paying'
+        ELSE 'waiting' END AS sample
+FROM generate_series(0::bigint, {self.total - 1}) AS n"""
 
 
 def stash(connection: psycopg.Connection, sample: str) -> None:
@@ -173,7 +171,7 @@ def stash(connection: psycopg.Connection, sample: str) -> None:
 def copy_samples(url: str, shape: Shape, report: Callable[[str], None]) -> None:
     """Fill the tables with copies of the samples, two tables at a time."""
     with psycopg.connect(url, autocommit=True) as connection:
-        statements = {table: _statements(connection, table, shape) for table in TABLES}
+        statements = {table: _statement(connection, table, shape) for table in TABLES}
         for day in range(-8, 1):
             connection.execute("SET search_path = settler")
             connection.execute(
@@ -198,7 +196,7 @@ def copy_samples(url: str, shape: Shape, report: Callable[[str], None]) -> None:
         report(f"{time.monotonic() - began:6.0f} s  vacuumed and analysed")
 
 
-def _fill(url: str, table: Sampled, statements: Sequence[str]) -> int:
+def _fill(url: str, table: Sampled, statement: str) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute("SET maintenance_work_mem = '512MB'")
@@ -209,13 +207,17 @@ def _fill(url: str, table: Sampled, statements: Sequence[str]) -> int:
                 "UPDATE pg_index SET indisready = false WHERE indrelid = %s::regclass",
                 (table.name,),
             )
-        rows = sum(connection.execute(text.encode()).rowcount for text in statements)
+        rows = connection.execute(statement.encode()).rowcount
         if not is_partitioned:
             connection.execute(sql.SQL("REINDEX TABLE {}").format(sql.SQL(table.name)))
     return rows
 
 
-def _statements(connection: psycopg.Connection, table: Sampled, shape: Shape) -> list[str]:
+def _statement(connection: psycopg.Connection, table: Sampled, shape: Shape) -> str:
+    """Return what inserts a table's copies, the oldest first.
+
+    Rows of one time lie together then, as they do in a table that was filled by swaps.
+    """
     schema, _, name = table.name.partition(".")
     sampled = f"sample.{schema}_{name}"
     columns: Mapping[str, str] = dict(
@@ -232,14 +234,12 @@ def _statements(connection: psycopg.Connection, table: Sampled, shape: Shape) ->
         _value(table.name, column, kind).replace("{own_accounts}", own_accounts)
         for column, kind in columns.items()
     ]
-    samples = connection.execute(f"SELECT DISTINCT sample FROM {sampled}".encode()).fetchall()
     young = f" WHERE age < {table.retained}" if table.retained else ""
-    return [
+    return (
         f"INSERT INTO {table.name} ({', '.join(columns)}) OVERRIDING SYSTEM VALUE"
-        f" SELECT {', '.join(values)} FROM (SELECT * FROM ({shape.of(sample)}) AS g{young}) AS g"
-        f" CROSS JOIN (SELECT * FROM {sampled} WHERE sample = '{sample}') AS o"
-        for (sample,) in sorted(samples)
-    ]
+        f" SELECT {', '.join(values)} FROM (SELECT * FROM ({shape.copies()}) AS g{young}) AS g"
+        f" JOIN ({BEGINS}) AS begins USING (sample) JOIN {sampled} AS o USING (sample)"
+    )
 
 
 def _value(table: str, column: str, kind: str) -> str:
