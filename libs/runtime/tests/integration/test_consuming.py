@@ -30,7 +30,7 @@ from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.producing import KafkaProducer
 from swap_runtime.messaging.relay import Outbound, Relay
-from swap_runtime.messaging.topics import ensure_topics, has_topic
+from swap_runtime.messaging.topics import ensure_topics, has_leaders
 from swap_runtime.postgres.database import Engine
 from swap_runtime.settings import KafkaSettings
 from tests.plugins.broker import Broker
@@ -354,7 +354,7 @@ class TestConsume:
                     may_end.set()
         finally:
             broker.program.start()
-            await until(lambda: _has_topic_again(broker.settings, topic.name))
+            await until(lambda: _has_leaders_again(broker.settings, topic.name))
 
         assert await notes.stored() == [("a", 1)]
 
@@ -366,10 +366,10 @@ class TestTopics:
         await ensure_topics(broker.settings, [topic.name])
 
         # Kafka answers with its metadata, which follow a moment later.
-        await until(lambda: has_topic(broker.settings, topic.name))
+        await until(lambda: has_leaders(broker.settings, topic.name))
 
     async def test_a_broker_that_is_away_has_none(self) -> None:
-        assert not await has_topic(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "t")
+        assert not await has_leaders(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "t")
 
 
 class TestRelayWithoutItsBroker:
@@ -394,13 +394,13 @@ async def _has_committed(subscriptions: Subscriptions, number: int) -> bool:
     return sum([await client.committed(one) or 0 for one in client.assignment()]) == number
 
 
-async def _has_topic_again(kafka: KafkaSettings, topic: str) -> bool:
+async def _has_leaders_again(kafka: KafkaSettings, topic: str) -> bool:
     """Tell whether a broker that was started again takes topics; the embedded one forgot them."""
     try:
         await ensure_topics(kafka, [topic])
     except Exception:
         return False
-    return await has_topic(kafka, topic)
+    return await has_leaders(kafka, topic)
 
 
 def _end(subscriptions: Subscriptions) -> int:
