@@ -13,6 +13,7 @@ from swap_runtime.settings import KafkaSettings
 
 HOST: Final = "127.0.0.1"
 LEADER_NOT_AVAILABLE: Final = 5
+UNKNOWN_SERVER_ERROR: Final = -1
 
 
 class Api(IntEnum):
@@ -61,6 +62,12 @@ class KafkaProxy:
             return response
 
         self._changes[Api.METADATA] = change
+
+    def fail(self, api: Api) -> None:
+        """Report an error of the server's own, where a response ends with its error code."""
+        self._changes[api] = lambda response: (
+            response[:-2] + struct.pack(">h", UNKNOWN_SERVER_ERROR)
+        )
 
     def heal(self) -> None:
         """Forward everything again, as it is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -31,9 +32,11 @@ from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.producing import KafkaProducer
 from swap_runtime.messaging.relay import Outbound, Relay
 from swap_runtime.messaging.topics import ensure_topics, has_leaders
+from swap_runtime.messaging.watchdog import ConsumerStuck, Watchdog
 from swap_runtime.postgres.database import Engine
 from swap_runtime.settings import KafkaSettings
 from tests.plugins.broker import Broker
+from tests.plugins.kafka_proxy import Api, kafka_proxy
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
@@ -357,6 +360,38 @@ class TestConsume:
             await until(lambda: _has_leaders_again(broker.settings, topic.name))
 
         assert await notes.stored() == [("a", 1)]
+
+
+class TestWatchdog:
+    @pytest.mark.fault("K17")
+    async def test_k17_notices_a_client_that_fetches_and_returns_nothing(
+        self, broker: Broker, topic: Topic[Note]
+    ) -> None:
+        """An unknown error ends aiokafka's heartbeat for good; its fetches go on."""
+        handled: list[Envelope[Note]] = []
+
+        async def usecase(messages: Sequence[Envelope[Note]]) -> None:
+            handled.extend(messages)
+
+        async with (
+            kafka_proxy(broker.settings) as (proxy, kafka),
+            consuming(kafka, topic, usecase, FakeParking()) as subscriptions,
+        ):
+            watchdog = Watchdog(
+                subscriptions.consumers,
+                stuck_after=timedelta(seconds=5),
+                has_leaders=lambda name: has_leaders(kafka, name),
+            )
+            await publish(kafka, topic, in_bytes(a_note()))
+            await until(lambda: _is(len(handled) == 1))
+            proxy.fail(Api.HEARTBEAT)
+            await asyncio.sleep(kafka.session_timeout_ms / 1000)
+            await publish(kafka, topic, in_bytes(a_note(version=2)))
+
+            with pytest.raises(ConsumerStuck, match="fetching"):
+                await until(watchdog)
+
+        assert len(handled) == 1
 
 
 class TestTopics:

@@ -54,6 +54,7 @@ NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
 HINTED = Topic("deposit.hinted.v1", Envelope[Note], lambda note: note.thing)  # the api's
 WITHIN_SECONDS = 30
 STUCK_AFTER = timedelta(seconds=30)
+START_ANEW_WITHIN_SECONDS = 90
 JOIN_WITHIN_SECONDS = 35  # less than the 40 that aiokafka gives a request
 
 
@@ -279,7 +280,7 @@ class TestConsumersThatGetNoAnswers:
             proxy.lose(Api.FETCH)
 
             async with running(settler) as one:
-                await until(lambda: says(one, '"joined"'))
+                await until(lambda: says(one, '"joined"'), within=START_ANEW_WITHIN_SECONDS)
 
         assert proxy.lost == [Api.FETCH]
 

@@ -135,6 +135,18 @@ class TestJoining:
         with pytest.raises(ConsumerStuck, match="finding its offsets"):
             await watchdog()
 
+    @pytest.mark.fault("K17")
+    async def test_k17_ends_the_process_of_a_consumer_that_fetches_and_returns_nothing(
+        self,
+    ) -> None:
+        consumer = a_working_consumer()
+        await consumer.receive([a_record(version=4)])
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({0: 9}, polled_at=time.time()))
+
+        with pytest.raises(ConsumerStuck, match="fetching"):
+            await watchdog()
+
     async def test_leaves_a_consumer_alone_when_others_have_all_partitions(self) -> None:
         consumer = a_working_consumer()
         consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO

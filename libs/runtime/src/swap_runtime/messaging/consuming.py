@@ -152,6 +152,7 @@ class _Membership(ConsumerRebalanceListener):  # type: ignore[misc]
 
     def on_partitions_assigned(self, assigned: Any) -> None:
         self._consumer.joining_since = None
+        self._consumer.next_offsets.clear()  # another process may have gone on meanwhile
 
 
 @contextmanager

@@ -55,9 +55,10 @@ class Watchdog:
         for consumer, subscriber in self._consumers:
             if consumer.has_stopped:
                 raise ConsumerStuck(f"{consumer.topic.name}: one message after the other failed")
-            silence = _silence(consumer, subscriber.consumer)
+            lag = _lag(consumer, subscriber.consumer)
+            LAG.labels(consumer.topic.name).set(lag)
+            silence = _silence(consumer, subscriber.consumer, lag)
             SILENCE.labels(consumer.topic.name).set(silence)
-            LAG.labels(consumer.topic.name).set(_lag(consumer, subscriber.consumer))
             if min(silence, time.monotonic() - self._excused_at) > self._stuck_after:
                 phase = _phase(consumer, subscriber.consumer)
                 if await self._has_leaders(consumer.topic.name):
@@ -68,9 +69,12 @@ class Watchdog:
                 log.warning("kafka unavailable", topic=consumer.topic.name, phase=phase)
         return False
 
-    def excuse(self) -> None:
-        """Begin counting anew: the consumers joined just now, or there is nothing to join."""
-        self._excused_at = time.monotonic()
+    def excuse(self, *, seconds: float = 0) -> None:
+        """Begin counting anew: the consumers joined just now, or there is nothing to join.
+
+        :param seconds: how long they are given before that, to start.
+        """
+        self._excused_at = time.monotonic() + seconds
 
     def unpolled(self) -> dict[str, str]:
         """Name the consumers whose partitions no broker has answered for, with their phase."""
@@ -97,15 +101,18 @@ class Watchdog:
         }
 
 
-def _silence(consumer: Consumer[Any], client: Any) -> float:
+def _silence(consumer: Consumer[Any], client: Any, lag: int) -> float:
     """Return for how many seconds a consumer has had no answer that it ought to have.
 
-    aiokafka goes on fetching the former partitions while it joins, and returns nothing of them.
+    aiokafka goes on fetching while it joins, and after an error that ended its heartbeat, but
+    returns nothing of what it fetched. So a fetch proves nothing while messages are unread.
     """
     if consumer.joining_since is not None:
         last_activity = consumer.joining_since
     elif client is not None and not client.assignment():
         return 0.0  # other processes have all partitions
+    elif lag > 0:
+        last_activity = consumer.received_at
     else:
         last_activity = max(consumer.received_at, _polled_at(client))
     return time.monotonic() - last_activity

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 JOIN_PAUSE_SECONDS: Final = 2
 FIRST_POLL_PAUSE_SECONDS: Final = 0.1
-STARTS_BEFORE_STUCK: Final = 2  # of the consumers, before the watchdog ends the process
 TOPICS_INTERVAL: Final = timedelta(seconds=15)
 WATCH_INTERVAL: Final = timedelta(seconds=1)
 
@@ -155,14 +154,16 @@ class KafkaSide:
     async def _start_when_available(self, beat: Beat) -> None:
         """Start the consumers anew until each has had an answer to a poll.
 
-        A request without a response keeps aiokafka waiting for 40 seconds; new clients need one.
+        A new client is as good as a new process here, and the process does more than consume.
         """
-        patience = self._service.settings.watchdog.stuck_after / STARTS_BEFORE_STUCK
+        assert self._watchdog is not None
+        patience_seconds = self._service.settings.watchdog.stuck_after.total_seconds()
         while True:
             beat()
             try:
                 await self._await_topics()
-                async with asyncio.timeout(patience.total_seconds()):
+                self._watchdog.excuse(seconds=patience_seconds)
+                async with asyncio.timeout(patience_seconds):
                     return await self._start_consumers(beat)
             except Exception as error:
                 self._state = "away"
