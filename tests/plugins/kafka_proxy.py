@@ -57,9 +57,10 @@ class KafkaProxy:
         unled = [struct.pack(">hii", LEADER_NOT_AVAILABLE, each, -1) for each in range(partitions)]
 
         def change(response: bytes) -> bytes:
+            brokers, address, topics = response.partition(_address(self._broker_port))
             for before, after in zip(led, unled, strict=True):
-                response = response.replace(before, after)
-            return response
+                topics = topics.replace(before, after)
+            return brokers + address + topics
 
         self._changes[Api.METADATA] = change
 
@@ -76,32 +77,32 @@ class KafkaProxy:
 
     async def handle(self, client: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         server, forth = await asyncio.open_connection(HOST, self._broker_port)
-        asked: dict[int, int] = {}
-        sending = asyncio.create_task(self._requests(client, forth, asked))
+        api_keys: dict[int, int] = {}
+        sending = asyncio.create_task(self._requests(client, forth, api_keys))
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            await self._responses(server, back, asked)
+            await self._responses(server, back, api_keys)
         sending.cancel()
         for writer in (back, forth):
             writer.close()
 
     async def _requests(
-        self, client: asyncio.StreamReader, forth: asyncio.StreamWriter, asked: dict[int, int]
+        self, client: asyncio.StreamReader, forth: asyncio.StreamWriter, api_keys: dict[int, int]
     ) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 request = await _frame(client)
                 api, _, correlation_id = struct.unpack(">hhi", request[:8])
-                asked[correlation_id] = api
+                api_keys[correlation_id] = api
                 await _send(forth, request)
         forth.write_eof()
 
     async def _responses(
-        self, server: asyncio.StreamReader, back: asyncio.StreamWriter, asked: dict[int, int]
+        self, server: asyncio.StreamReader, back: asyncio.StreamWriter, api_keys: dict[int, int]
     ) -> None:
         there, here = _address(self._broker_port), _address(self.port)
         while True:
             answer = await _frame(server)
-            key = asked.pop(struct.unpack(">i", answer[:4])[0])
+            key = api_keys.pop(struct.unpack(">i", answer[:4])[0])
             api = Api(key) if key in set(Api) else None
             if api is not None:
                 if self._losses.get(api, 0) > 0:
