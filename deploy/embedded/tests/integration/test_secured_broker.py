@@ -22,7 +22,7 @@ from swap_runtime.messaging.consuming import Subscriptions, consume
 from swap_runtime.messaging.producing import KafkaProducer
 from swap_runtime.messaging.relay import Outbound
 from swap_runtime.messaging.sources import SOURCES
-from swap_runtime.messaging.topics import ensure_topics, has_topic
+from swap_runtime.messaging.topics import ensure_topics, has_leaders
 from swap_runtime.settings import KafkaSettings
 from swap_stack.keys import PRINCIPALS
 from swap_stack.parts.broker import choose_broker, make_broker
@@ -110,8 +110,8 @@ async def test_another_service_may_neither_send_nor_read_it(kafka: Kafka) -> Non
     await ensure_topics(kafka.client("chain_watcher"), SENT)
 
     for other in ("api", "notifier", "quoter"):
-        assert not await has_topic(kafka.client(other), NOTES.name)
-    assert await has_topic(kafka.client("settler"), NOTES.name)
+        assert not await has_leaders(kafka.client(other), NOTES.name)
+    assert await has_leaders(kafka.client("settler"), NOTES.name)
     with pytest.raises(TopicAuthorizationFailedError):
         await send(kafka.client("settler"), a_note("forged"))
     with pytest.raises(TopicAuthorizationFailedError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -30,10 +31,12 @@ from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.messaging.parking import Parking
 from swap_runtime.messaging.producing import KafkaProducer
 from swap_runtime.messaging.relay import Outbound, Relay
-from swap_runtime.messaging.topics import ensure_topics, has_topic
+from swap_runtime.messaging.topics import ensure_topics, has_leaders
+from swap_runtime.messaging.watchdog import ConsumerStuck, Watchdog
 from swap_runtime.postgres.database import Engine
 from swap_runtime.settings import KafkaSettings
 from tests.plugins.broker import Broker
+from tests.plugins.kafka_proxy import Api, kafka_proxy
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
@@ -354,9 +357,41 @@ class TestConsume:
                     may_end.set()
         finally:
             broker.program.start()
-            await until(lambda: _has_topic_again(broker.settings, topic.name))
+            await until(lambda: _has_leaders_again(broker.settings, topic.name))
 
         assert await notes.stored() == [("a", 1)]
+
+
+class TestWatchdog:
+    @pytest.mark.fault("K17")
+    async def test_k17_notices_a_client_that_fetches_and_returns_nothing(
+        self, broker: Broker, topic: Topic[Note]
+    ) -> None:
+        """An unknown error ends aiokafka's heartbeat for good; its fetches go on."""
+        handled: list[Envelope[Note]] = []
+
+        async def usecase(messages: Sequence[Envelope[Note]]) -> None:
+            handled.extend(messages)
+
+        async with (
+            kafka_proxy(broker.settings) as (proxy, kafka),
+            consuming(kafka, topic, usecase, FakeParking()) as subscriptions,
+        ):
+            watchdog = Watchdog(
+                subscriptions.consumers,
+                stuck_after=timedelta(seconds=5),
+                has_leaders=lambda name: has_leaders(kafka, name),
+            )
+            await publish(kafka, topic, in_bytes(a_note()))
+            await until(lambda: _is(len(handled) == 1))
+            proxy.fail(Api.HEARTBEAT)
+            await asyncio.sleep(kafka.session_timeout_ms / 1000)
+            await publish(kafka, topic, in_bytes(a_note(version=2)))
+
+            with pytest.raises(ConsumerStuck, match="fetching"):
+                await until(watchdog)
+
+        assert len(handled) == 1
 
 
 class TestTopics:
@@ -366,10 +401,10 @@ class TestTopics:
         await ensure_topics(broker.settings, [topic.name])
 
         # Kafka answers with its metadata, which follow a moment later.
-        await until(lambda: has_topic(broker.settings, topic.name))
+        await until(lambda: has_leaders(broker.settings, topic.name))
 
     async def test_a_broker_that_is_away_has_none(self) -> None:
-        assert not await has_topic(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "t")
+        assert not await has_leaders(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "t")
 
 
 class TestRelayWithoutItsBroker:
@@ -394,13 +429,13 @@ async def _has_committed(subscriptions: Subscriptions, number: int) -> bool:
     return sum([await client.committed(one) or 0 for one in client.assignment()]) == number
 
 
-async def _has_topic_again(kafka: KafkaSettings, topic: str) -> bool:
+async def _has_leaders_again(kafka: KafkaSettings, topic: str) -> bool:
     """Tell whether a broker that was started again takes topics; the embedded one forgot them."""
     try:
         await ensure_topics(kafka, [topic])
     except Exception:
         return False
-    return await has_topic(kafka, topic)
+    return await has_leaders(kafka, topic)
 
 
 def _end(subscriptions: Subscriptions) -> int:

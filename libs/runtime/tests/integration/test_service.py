@@ -18,6 +18,7 @@ import aiohttp
 import psycopg
 import psycopg.sql
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 from pydantic import SecretStr
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -27,6 +28,7 @@ from swap_contracts.envelope import Envelope, Topic
 from swap_runtime.messaging.batches import UseCase
 from swap_runtime.messaging.consuming import consume
 from swap_runtime.messaging.outbox import Outgoing
+from swap_runtime.messaging.topics import ensure_topics, has_leaders
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
 from swap_runtime.process.running import Running
@@ -42,6 +44,7 @@ from swap_runtime.settings import (
     WatchdogSettings,
 )
 from tests.plugins.broker import Broker
+from tests.plugins.kafka_proxy import Api, kafka_proxy
 from tests.plugins.postgres import Database
 from tests.support.waiting import until
 
@@ -50,9 +53,19 @@ TOKEN = "operator's"
 NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
 HINTED = Topic("deposit.hinted.v1", Envelope[Note], lambda note: note.thing)  # the api's
 WITHIN_SECONDS = 30
+STUCK_AFTER = timedelta(seconds=30)
+START_ANEW_WITHIN_SECONDS = 90
+JOIN_WITHIN_SECONDS = 35  # less than the 40 that aiokafka gives a request
 
 
-def a_service(name: str, url: str, kafka: KafkaSettings = NOWHERE, **more: Any) -> Service:
+def a_service(
+    name: str,
+    url: str,
+    kafka: KafkaSettings = NOWHERE,
+    *,
+    stuck_after: timedelta = timedelta(minutes=1),
+    **more: Any,
+) -> Service:
     settings = SharedSettings(
         kafka=kafka,
         redis=RedisSettings(url=SecretStr("redis://nowhere")),
@@ -61,7 +74,7 @@ def a_service(name: str, url: str, kafka: KafkaSettings = NOWHERE, **more: Any) 
         sweep=SweepSettings(
             interval=timedelta(milliseconds=100), idle_after=timedelta(milliseconds=200)
         ),
-        watchdog=WatchdogSettings(task_failures_max=3),
+        watchdog=WatchdogSettings(task_failures_max=3, stuck_after=stuck_after),
     )
     group = ServiceGroup(database_url=SecretStr(url), internal_port=0)
     return Service(name, settings, group, **more)
@@ -231,6 +244,70 @@ class TestWithKafka:
         reader = a_service("api", api_url).engine
         assert await published(reader)
         await reader.dispose()
+
+
+class TestConsumersThatGetNoAnswers:
+    """Requests whose response is lost, and partitions without a leader, at the start."""
+
+    @pytest.mark.fault("K20")
+    async def test_k20_wait_for_leaders_and_the_process_goes_on(
+        self, url: str, broker: Broker
+    ) -> None:
+        async with kafka_proxy(broker.settings) as (proxy, kafka):
+            await ensure_topics(kafka)
+            await until(lambda: has_leaders(kafka, HINTED.name))
+            proxy.depose_leaders(await node_of(kafka), kafka.topic_partitions)
+            assert not await has_leaders(kafka, HINTED.name)
+            settler = a_service("settler", url, kafka, stuck_after=STUCK_AFTER)
+            consuming(settler, KeepNotes(settler.engine))
+
+            async with running(settler) as one:
+                await until(lambda: says(one, '"away"'))
+                await asyncio.sleep(STUCK_AFTER.total_seconds() + 2)
+                assert await ready(one)
+                proxy.heal()
+                await until(lambda: says(one, '"joined"'))
+
+    @pytest.mark.fault("K20")
+    async def test_k20_start_anew_when_a_poll_has_no_response(
+        self, url: str, broker: Broker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # The client itself would ask again only after this time.
+        monkeypatch.setattr("swap_runtime.messaging.consuming.REBALANCE_MS", 120_000)
+        async with kafka_proxy(broker.settings) as (proxy, kafka):
+            settler = a_service("settler", url, kafka, stuck_after=STUCK_AFTER)
+            consuming(settler, KeepNotes(settler.engine))
+            proxy.lose(Api.FETCH)
+
+            async with running(settler) as one:
+                await until(lambda: says(one, '"joined"'), within=START_ANEW_WITHIN_SECONDS)
+
+        assert proxy.lost == [Api.FETCH]
+
+    @pytest.mark.fault("K20")
+    async def test_k20_ask_again_when_a_join_has_no_response(
+        self, url: str, broker: Broker
+    ) -> None:
+        async with kafka_proxy(broker.settings) as (proxy, kafka):
+            settler = a_service("settler", url, kafka)
+            consuming(settler, KeepNotes(settler.engine))
+            proxy.lose(Api.JOIN_GROUP)
+
+            async with running(settler) as one:
+                await until(lambda: says(one, '"joined"'), within=JOIN_WITHIN_SECONDS)
+
+        assert proxy.lost == [Api.JOIN_GROUP]
+
+
+async def node_of(kafka: KafkaSettings) -> int:
+    """Return the id of the only broker."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    await admin.start()
+    try:
+        [broker] = (await admin.describe_cluster())["brokers"]
+    finally:
+        await admin.close()
+    return int(broker["node_id"])
 
 
 class TestOperators:

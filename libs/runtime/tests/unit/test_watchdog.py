@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,6 +18,7 @@ from swap_runtime.messaging.watchdog import ConsumerStuck, Watchdog
 from swap_runtime.telemetry.metrics import REGISTRY
 
 NOT_RUNNING = SimpleNamespace(consumer=None)
+AN_HOUR_AGO = 3600.0
 
 
 def a_consumer() -> Consumer[Note]:
@@ -36,10 +38,10 @@ def a_working_consumer() -> Consumer[Note]:
 def a_watchdog(
     consumer: Consumer[Any], *, kafka_is_well: bool, stuck_after: timedelta = timedelta(0)
 ) -> Watchdog:
-    async def has_topic(_: str) -> bool:
+    async def has_leaders(_: str) -> bool:
         return kafka_is_well
 
-    return Watchdog([(consumer, NOT_RUNNING)], stuck_after=stuck_after, has_topic=has_topic)
+    return Watchdog([(consumer, NOT_RUNNING)], stuck_after=stuck_after, has_leaders=has_leaders)
 
 
 class TestWatchdog:
@@ -57,6 +59,19 @@ class TestWatchdog:
         await watchdog()
 
         assert watchdog.problems() == {}
+
+    async def test_its_silence_is_measured_also_while_kafka_is_away(self) -> None:
+        consumer = a_consumer()
+        watchdog = a_watchdog(consumer, kafka_is_well=False)
+        assert consumer.joining_since is not None
+        consumer.joining_since -= AN_HOUR_AGO
+
+        await watchdog()
+        await watchdog()
+
+        silence = REGISTRY.get_sample_value("swap_consumer_silence_seconds", {"topic": NOTES.name})
+        assert silence is not None
+        assert silence > AN_HOUR_AGO
 
     async def test_leaves_it_alone_while_it_may_still_answer(self) -> None:
         watchdog = a_watchdog(a_consumer(), kafka_is_well=True, stuck_after=timedelta(hours=1))
@@ -76,11 +91,79 @@ class TestWatchdog:
         assert watchdog.problems() == {NOTES.name: "consumer stopped"}
 
 
+class TestJoining:
+    """A client goes on fetching its former partitions while its group does not admit it again."""
+
+    @staticmethod
+    def watchdog(consumer: Consumer[Note], client: Client) -> Watchdog:
+        async def has_leaders(_: str) -> bool:
+            return True
+
+        watchdog = Watchdog(
+            [(consumer, SimpleNamespace(consumer=client))],
+            stuck_after=timedelta(minutes=1),
+            has_leaders=has_leaders,
+        )
+        watchdog._excused_at -= AN_HOUR_AGO
+        return watchdog
+
+    @pytest.mark.fault("K17")
+    async def test_k17_ends_the_process_of_a_consumer_whose_group_does_not_admit_it(self) -> None:
+        consumer = a_working_consumer()
+        consumer.joining_since = time.monotonic() - AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({0: 9}, polled_at=time.time()))
+
+        with pytest.raises(ConsumerStuck, match="joining its group"):
+            await watchdog()
+
+    async def test_leaves_a_consumer_alone_that_fetches(self) -> None:
+        consumer = a_working_consumer()
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({0: 9}, polled_at=time.time()))
+
+        await watchdog()
+
+        assert watchdog.unpolled() == {}
+
+    @pytest.mark.fault("K17")
+    async def test_k17_ends_the_process_of_a_consumer_that_finds_no_offsets(self) -> None:
+        consumer = a_working_consumer()
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({0: 9}))
+
+        assert watchdog.unpolled() == {NOTES.name: "finding its offsets"}
+        with pytest.raises(ConsumerStuck, match="finding its offsets"):
+            await watchdog()
+
+    @pytest.mark.fault("K17")
+    async def test_k17_ends_the_process_of_a_consumer_that_fetches_and_returns_nothing(
+        self,
+    ) -> None:
+        consumer = a_working_consumer()
+        await consumer.receive([a_record(version=4)])
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({0: 9}, polled_at=time.time()))
+
+        with pytest.raises(ConsumerStuck, match="fetching"):
+            await watchdog()
+
+    async def test_leaves_a_consumer_alone_when_others_have_all_partitions(self) -> None:
+        consumer = a_working_consumer()
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        watchdog = self.watchdog(consumer, Client({}))
+
+        await watchdog()
+
+        assert watchdog.unpolled() == {}
+        assert watchdog.unassigned() == {NOTES.name: "no partition assigned"}
+
+
 @dataclass(frozen=True)
 class Client:
     """Stands for aiokafka's consumer: the partitions that it has, with their ends."""
 
     ends: dict[int, int]
+    polled_at: float | None = None
 
     def assignment(self) -> set[TopicPartition]:
         return {TopicPartition("notes", partition) for partition in self.ends}
@@ -88,8 +171,8 @@ class Client:
     def highwater(self, partition: TopicPartition) -> int:
         return self.ends[partition.partition]
 
-    def last_poll_timestamp(self, _: TopicPartition) -> None:
-        return None
+    def last_poll_timestamp(self, _: TopicPartition) -> int | None:
+        return None if self.polled_at is None else int(self.polled_at * 1000)
 
 
 class TestLag:
@@ -99,11 +182,11 @@ class TestLag:
     async def measured(consumer: Consumer[Note], ends: dict[int, int]) -> float | None:
         subscriber = SimpleNamespace(consumer=Client(ends))
 
-        async def has_topic(_: str) -> bool:
+        async def has_leaders(_: str) -> bool:
             return True
 
         watchdog = Watchdog(
-            [(consumer, subscriber)], stuck_after=timedelta(hours=1), has_topic=has_topic
+            [(consumer, subscriber)], stuck_after=timedelta(hours=1), has_leaders=has_leaders
         )
         await watchdog()
         labels = {"topic": NOTES.name}

@@ -23,6 +23,8 @@ class Consumer(Generic[Body]):
         self.group = group
         self.has_stopped = False
         self.received_at = monotonic()
+        self.joining_since: float | None = self.received_at  # None once its group admitted it
+        self.is_handling = False  # a batch of Kafka's
         # By partition, the offset after the last message that was handled.
         self.next_offsets: dict[int, int] = {}
         self.watermark: Position | None = None  # as of the sweep's last look: at most too low
@@ -37,7 +39,11 @@ class Consumer(Generic[Body]):
         self.received_at = monotonic()
         for record in records:
             self.next_offsets.setdefault(record.partition, record.offset)
-        await self.handle([record for record in records if not self._has_passed(record)])
+        self.is_handling = True
+        try:
+            await self.handle([record for record in records if not self._has_passed(record)])
+        finally:
+            self.is_handling = False
         self.next_offsets |= {record.partition: record.offset + 1 for record in records}
 
     async def handle(self, records: Sequence[Record]) -> None:

@@ -12,10 +12,12 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from time import monotonic
 from typing import Any, Final
 from uuid import UUID
 
 import structlog
+from aiokafka.abc import ConsumerRebalanceListener  # type: ignore[import-untyped]
 from faststream import AckPolicy
 from faststream.exceptions import StopConsume
 from faststream.kafka import KafkaBroker, KafkaMessage
@@ -39,6 +41,11 @@ POLL_MS: Final = 100
 HURRIED_POLL_MS: Final = 20
 # A batch that takes longer to stop is cancelled and delivered again.
 STOP_SECONDS: Final = 5
+# How long a group waits for members that do not join again.
+REBALANCE_MS: Final = 10_000
+# How old a client's knowledge of a topic may be. A group that was formed before its leader knew
+# the topic has no partitions, and asks for none before the leader has looked again.
+METADATA_MAX_AGE_MS: Final = 15_000
 BIGINT_MAX: Final = 2**63 - 1
 log = structlog.get_logger()
 
@@ -51,12 +58,21 @@ class Subscriptions:
         self.broker = broker or build_broker(kafka)
         self.consumers: list[tuple[Consumer[Any], Any]] = []  # with FastStream's subscriber
 
+    async def start(self) -> None:
+        """Join the groups; returns once each has assigned partitions, or none."""
+        for consumer, _ in self.consumers:
+            consumer.joining_since = monotonic()
+        await self.broker.start()
+
 
 def build_broker(kafka: KafkaSettings) -> KafkaBroker:
     """Return a broker for consuming. Nothing is published through it: see `producing.py`."""
     return KafkaBroker(
         kafka.bootstrap_servers.split(","),
         allow_auto_create_topics=False,
+        metadata_max_age_ms=METADATA_MAX_AGE_MS,
+        # A response that is lost stops a consumer for so long: by default, for 40 seconds.
+        request_timeout_ms=kafka.session_timeout_ms + REBALANCE_MS,
         graceful_timeout=STOP_SECONDS,
         # Injection would resolve the arguments of each batch in a thread, and wait for it.
         apply_types=False,
@@ -95,11 +111,13 @@ def consume(
         batch_timeout_ms=POLL_MS if pause else HURRIED_POLL_MS,
         auto_offset_reset="earliest",
         ack_policy=AckPolicy.NACK_ON_ERROR,
+        listener=_Membership(consumer),
         no_reply=True,  # a header of the sender would name the topic of a reply
         parser=_parse,
         decoder=_decode,
         session_timeout_ms=to.kafka.session_timeout_ms,
         heartbeat_interval_ms=to.kafka.heartbeat_interval_ms,
+        rebalance_timeout_ms=REBALANCE_MS,
         fetch_max_wait_ms=to.kafka.fetch_max_wait_ms,
     )
 
@@ -121,6 +139,20 @@ def consume(
                 await pacing.pause(len(records))
 
     to.consumers.append((consumer, subscriber))
+
+
+class _Membership(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Notes on a consumer whether its group has admitted it."""
+
+    def __init__(self, consumer: Consumer[Any]) -> None:
+        self._consumer = consumer
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        self._consumer.joining_since = monotonic()
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        self._consumer.joining_since = None
+        self._consumer.next_offsets.clear()  # another process may have gone on meanwhile
 
 
 @contextmanager

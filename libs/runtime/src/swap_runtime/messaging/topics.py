@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from aiokafka.admin import (  # type: ignore[import-untyped]
 )
 from aiokafka.errors import (  # type: ignore[import-untyped]
     KafkaError,
+    LeaderNotAvailableError,
     TopicAlreadyExistsError,
     for_code,
 )
@@ -25,6 +26,7 @@ from swap_runtime.settings import KafkaSettings
 
 RETENTION_MS: Final = 7 * 24 * 3600 * 1000  # as RETENTION in maintenance.py, the outbox's
 ANSWER_SECONDS: Final = 5
+LEADER_PAUSE_SECONDS: Final = 0.5
 log = structlog.get_logger()
 
 
@@ -45,13 +47,39 @@ async def ensure_topics(kafka: KafkaSettings, names: Collection[str] = tuple(SOU
         log.info("topics created", topics=sorted(missing))
 
 
-async def has_topic(kafka: KafkaSettings, name: str) -> bool:
-    """Return whether the broker answers and has the topic: then its consumer should work."""
+async def has_leaders(kafka: KafkaSettings, *names: str) -> bool:
+    """Return whether every partition of these topics has a leader: then consumers ought to work.
+
+    A broker answers for a topic before it has elected leaders, and after it has lost them.
+    """
     try:
         async with asyncio.timeout(ANSWER_SECONDS), _admin(kafka) as admin:
-            return name in await admin.list_topics()
+            # Of all topics: some brokers make a topic that is asked for by its name.
+            topics = {
+                topic["topic"]: topic["partitions"] for topic in await admin.describe_topics()
+            }
     except (KafkaError, OSError, TimeoutError):
         return False
+    return all(topics.get(name) and all(map(_is_led, topics[name])) for name in names)
+
+
+async def await_leaders(kafka: KafkaSettings, names: Collection[str]) -> None:
+    """Return once consumers of these topics can fetch.
+
+    :raises LeaderNotAvailableError: when a partition is still without a leader.
+    """
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            while True:
+                if await has_leaders(kafka, *names):
+                    return
+                await asyncio.sleep(LEADER_PAUSE_SECONDS)
+    except TimeoutError:
+        raise LeaderNotAvailableError(", ".join(sorted(names))) from None
+
+
+def _is_led(partition: Mapping[str, Any]) -> bool:
+    return int(partition["leader"]) >= 0
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from swap_runtime.messaging.watchdog import Watchdog
 
 JOIN_PAUSE_SECONDS: Final = 2
+FIRST_POLL_PAUSE_SECONDS: Final = 0.1
 TOPICS_INTERVAL: Final = timedelta(seconds=15)
 WATCH_INTERVAL: Final = timedelta(seconds=1)
 
@@ -115,7 +116,7 @@ class KafkaSide:
         )
 
     def _consume(self) -> None:
-        from swap_runtime.messaging.topics import has_topic  # noqa: PLC0415  loads aiokafka
+        from swap_runtime.messaging.topics import has_leaders  # noqa: PLC0415  loads aiokafka
         from swap_runtime.messaging.watchdog import Watchdog  # noqa: PLC0415
 
         service, settings = self._service, self._service.settings
@@ -133,7 +134,7 @@ class KafkaSide:
         self._watchdog = Watchdog(
             self._consumers(),
             stuck_after=settings.watchdog.stuck_after,
-            has_topic=lambda topic: has_topic(settings.kafka, topic),
+            has_leaders=lambda topic: has_leaders(settings.kafka, topic),
         )
         service.every("watchdog", WATCH_INTERVAL, self._watchdog, failures_max=1)
         service.task("consumers", self._join)
@@ -141,7 +142,6 @@ class KafkaSide:
     async def _join(self, beat: Beat) -> None:
         """Start the consumers when Kafka lets them; the watchdog sees to the rest."""
         assert self._watchdog is not None
-        assert self._subscriptions is not None
         await self._start_when_available(beat)
         self._watchdog.excuse()
         self._state = "joined"
@@ -152,24 +152,50 @@ class KafkaSide:
             await asyncio.sleep(JOIN_PAUSE_SECONDS)
 
     async def _start_when_available(self, beat: Beat) -> None:
+        """Start the consumers anew until each has had an answer to a poll.
+
+        A new client is as good as a new process here, and the process does more than consume.
+        """
+        assert self._watchdog is not None
+        patience_seconds = self._service.settings.watchdog.stuck_after.total_seconds()
         while True:
             beat()
             try:
-                return await self._start_broker()
+                await self._await_topics()
+                self._watchdog.excuse(seconds=patience_seconds)
+                async with asyncio.timeout(patience_seconds):
+                    return await self._start_consumers(beat)
             except Exception as error:
                 self._state = "away"
                 log.warning("kafka unavailable", error=f"{type(error).__name__}: {error}")
             await asyncio.sleep(JOIN_PAUSE_SECONDS)
 
-    async def _start_broker(self) -> None:
-        from swap_runtime.messaging.topics import ensure_topics  # noqa: PLC0415
-
+    async def _start_consumers(self, beat: Beat) -> None:
+        assert self._watchdog is not None
         assert self._subscriptions is not None
         try:
-            await ensure_topics(self._service.settings.kafka, self._topics)
-            await self._subscriptions.broker.start()
+            await self._subscriptions.start()
+            while True:
+                if not self._watchdog.unpolled():
+                    return
+                await asyncio.sleep(FIRST_POLL_PAUSE_SECONDS)
         except BaseException:
+            beat()
+            log.warning("consumers not started", phases=self._watchdog.unpolled())
             await self._subscriptions.broker.stop()
+            raise
+
+    async def _await_topics(self) -> None:
+        """Return once the consumers' topics exist and can be read; until then none is stuck."""
+        from swap_runtime.messaging.topics import await_leaders, ensure_topics  # noqa: PLC0415
+
+        assert self._watchdog is not None
+        kafka = self._service.settings.kafka
+        try:
+            await ensure_topics(kafka, self._topics)
+            await await_leaders(kafka, {each.topic.name for each, _ in self._consumers()})
+        except Exception:
+            self._watchdog.excuse()
             raise
 
     async def _recreate_topics(self) -> bool:
