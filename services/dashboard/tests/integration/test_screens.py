@@ -90,6 +90,10 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
     swap = await _swaps(api, app)
     key = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})["key"]
     api.ask(key, "POST", "/api/v2/swaps", {"source_network": HOSTILE})
+    origins = ["https://shop.example", f"https://{'long-' * 10}name.shop.example:8443"]
+    for label, allowed in (("checkout page", origins), ("W" * 60, [])):
+        body = {"kind": "publishable", "label": label, "allowed_origins": allowed}
+        api.order(f"/apps/{app}/keys", body)
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
