@@ -10,7 +10,7 @@ from typing import Any, get_args
 from generating import generated
 from pydantic.json_schema import models_json_schema
 
-from swap_contracts.public import authorizations, explaining, lookups, models, transfers
+from swap_contracts.public import authorizations, explaining, lookups, models, pay, transfers
 
 TARGET = "sdk/python/src/swap_sdk/models.py"
 HEAD = """\"\"\"What every answer holds. Generated from the public models by `make generate`.\"\"\"
@@ -100,7 +100,7 @@ def _used(schema: Any) -> set[str]:
 def page() -> str:
     found = {
         model: None
-        for module in (models, authorizations, lookups, explaining, transfers)
+        for module in (models, authorizations, lookups, explaining, pay, transfers)
         for _, model in inspect.getmembers(module, inspect.isclass)
         if issubclass(model, models.PublicModel) and model is not models.PublicModel
     }

@@ -68,7 +68,7 @@ class Receiver:
         self._operator: Operator | None = None
         self._deliveries: list[Delivery] = []
         self.endpoint_id: str | None = None
-        self.secret = ""
+        self.secrets = [""]  # what signs, the newest last
         # Statuses of the next answers to test events: others may come in between.
         self.refusals: list[int] = []
 
@@ -78,7 +78,7 @@ class Receiver:
         if port:
             receiver = cls()
             receiver._listen(host, int(port))
-            receiver.secret = settings.webhook_secret or ""
+            receiver.secrets = [settings.webhook_secret or ""]
         elif operator is None:
             receiver = cls(NOT_OPENED)
         elif settings.stack.get("containers"):
@@ -88,9 +88,14 @@ class Receiver:
             receiver = cls()
             port = receiver._listen("127.0.0.1", 0)
             url = f"http://127.0.0.1:{port}{PATH}"
-            receiver.endpoint_id, receiver.secret = operator.add_endpoint(url)
+            receiver.endpoint_id, secret = operator.add_endpoint(url)
+            receiver.secrets = [secret]
             receiver._operator = operator
         return receiver
+
+    @property
+    def secret(self) -> str:
+        return self.secrets[-1]
 
     def _listen(self, host: str, port: int) -> int:
         server = ThreadingHTTPServer((host, port), _Handler)
@@ -102,7 +107,7 @@ class Receiver:
     def _read(self, settings: Settings, operator: Operator) -> None:
         webhook = settings.stack["partners"][0]["webhook"]
         self._file = settings.folder / webhook["received"]
-        self._operator, self.secret = operator, webhook["secret"]
+        self._operator, self.secrets = operator, [webhook["secret"]]
         self.endpoint_id = operator.endpoint(webhook["url"])
 
     @property

@@ -145,7 +145,8 @@ async def partner(stack: Stack, invitation: str, tmp_path: Path) -> AsyncIterato
 
 
 async def test_a_partner_needs_a_browser_alone(partner: Partner, stack: Stack) -> None:
-    await join(partner, f"ada-{stack.places.var.name}@shop.example")
+    name = "ada" if GUIDE else f"ada-{stack.places.var.name}"
+    await join(partner, f"{name}@shop.example")
     await make_app_and_key(partner)
     receiver = await let_bench_in(partner)
     await add_webhook(partner, receiver)

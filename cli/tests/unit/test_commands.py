@@ -117,6 +117,16 @@ class TestPartnerCommands:
             (path, {"origins": []}),
         ]
 
+    def test_replace_the_origins_of_a_key(self, port: Port, stack: Path) -> None:
+        run(stack, "key", "origins", APP_ID, "https://shop.example")
+        run(stack, "key", "origins", APP_ID)
+
+        path = f"{MANAGE}/keys/{APP_ID}/allowed_origins"
+        assert [request[1:3] for request in port.requests] == [
+            (path, {"origins": ["https://shop.example"]}),
+            (path, {"origins": []}),
+        ]
+
     def test_find_a_partner_by_name_and_lift_limits_where_that_is_asked(
         self, port: Port, stack: Path
     ) -> None:

@@ -13,15 +13,32 @@ export type { WebhookEvent, WebhookHeaders, WebhookPayload } from "./webhooks.js
 export type PreparedSwap = components["schemas"]["PreparedSwapModel"];
 export type ExplainedQuote = components["schemas"]["ExplainedQuoteModel"];
 export type QuoteQuery = paths["/api/v2/quote"]["get"]["parameters"]["query"];
+export type PayLink = components["schemas"]["PayLinkModel"];
+export type PaySwap = components["schemas"]["PaySwapModel"];
+export type PayTransaction = components["schemas"]["PayTransactionModel"];
 export type SwapClient = Client<paths>;
+export type PayClient = Client<PayPaths>;
 
-export interface SwapClientOptions {
+/** What the token of a pay link opens. */
+export type PayPaths = {
+  [Path in keyof paths as Path extends `/pay/${string}` ? Path : never]: paths[Path];
+};
+
+interface Connection {
   baseUrl: string;
+  retries?: Partial<Retries>;
+  fetch?: (request: Request) => Promise<Response>;
+}
+
+export interface SwapClientOptions extends Connection {
   apiKey: string;
   /** Where the deployment gave the header another name. */
   keyHeader?: string;
-  retries?: Partial<Retries>;
-  fetch?: (request: Request) => Promise<Response>;
+}
+
+export interface PayClientOptions extends Connection {
+  /** `read_token` of a pay link. */
+  readToken: string;
 }
 
 export interface Retries {
@@ -65,15 +82,13 @@ export class SwapApiError extends Error {
 
 /** Return a client whose calls are typed by path and method. */
 export function createSwapClient(options: SwapClientOptions): SwapClient {
-  const send = options.fetch ?? ((request: Request) => fetch(request));
-  const retries = { ...RETRIES, ...options.retries };
-  const client = createClient<paths>({
-    baseUrl: options.baseUrl,
-    headers: { [options.keyHeader ?? "X-SVC-APIKEY"]: options.apiKey },
-    fetch: (request) => insisting(request, send, retries),
-  });
-  client.use(idempotent);
-  return client;
+  return connected<paths>(options, { [options.keyHeader ?? "X-SVC-APIKEY"]: options.apiKey });
+}
+
+/** Return a client for the payer of one swap, as a page of your own needs it. It sends no API key:
+ *  the token of the swap's pay link opens that swap alone. */
+export function createPayClient(options: PayClientOptions): PayClient {
+  return connected<PayPaths>(options, { Authorization: `Bearer ${options.readToken}` });
 }
 
 /** Return the data of an answer.
@@ -96,6 +111,21 @@ export async function explainQuote(
   const asked = { ...query, explain: true };
   const quoted = await unwrap(swaps.GET("/api/v2/quote", { params: { query: asked } }));
   return quoted as ExplainedQuote;
+}
+
+function connected<Paths extends object>(
+  options: Connection,
+  headers: Record<string, string>,
+): Client<Paths> {
+  const send = options.fetch ?? ((request: Request) => fetch(request));
+  const retries = { ...RETRIES, ...options.retries };
+  const client = createClient<Paths>({
+    baseUrl: options.baseUrl,
+    headers,
+    fetch: (request) => insisting(request, send, retries),
+  });
+  client.use(idempotent);
+  return client;
 }
 
 // One key for all attempts of a call: whatever gets lost on the way, there is one swap.

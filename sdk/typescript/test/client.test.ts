@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  type PayLink,
+  type PaySwap,
   type SwapClientOptions,
   SwapApiError,
+  createPayClient,
   createSwapClient,
   explainQuote,
   unwrap,
@@ -56,6 +59,25 @@ test("goes from a price to a swap that it reads and lists", running, async () =>
   assert.equal(read.swap.status, "user_transfer_pending");
   assert.ok(listed.some((one) => one.swap.id === swapId));
   assert.equal(steps[0]?.status, "action_required");
+});
+
+test("reads a swap by its pay link, without a key", running, async () => {
+  const created = await unwrap(client().POST("/api/v2/swaps", { body }));
+  const path = { swapId: created.swap.id };
+  const link: PayLink = await unwrap(
+    client().GET("/api/v2/swaps/{swapId}/pay_link", { params: { path } }),
+  );
+
+  const payer = createPayClient({ baseUrl: url ?? "", readToken: link.read_token });
+  const read: PaySwap = await unwrap(payer.GET("/pay/v1/swaps/{swapId}", { params: { path } }));
+  const stranger = createPayClient({ baseUrl: url ?? "", readToken: "wrong" });
+
+  assert.equal(link.may_set_refund_address, false);
+  assert.deepEqual([read.id, read.status], [created.swap.id, "user_transfer_pending"]);
+  await assert.rejects(
+    unwrap(stranger.GET("/pay/v1/swaps/{swapId}", { params: { path } })),
+    (error: unknown) => error instanceof SwapApiError && error.code === "NOT_FOUND",
+  );
 });
 
 test("explains a price", running, async () => {

@@ -75,7 +75,7 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
     values = {
         "organizationId": owner.organization_id,
         "appId": str(secret.id),
-        "keyId": str(secret.key_id),
+        "keyId": str(publishable.key_id),
         "memberId": owner.id,
         "invitationId": invited["id"],
         "tokenId": token["id"],

@@ -42,7 +42,15 @@ Lifetime = Annotated[
 ]
 AMinute = Annotated[int | None, typer.Option(min=1, help="A minute, and twice as many at once.")]
 APP_COLUMNS = ("id", "organization_id", "name", "environment")
-KEY_COLUMNS = ("id", "kind", "label", "last_four", "expires_at", "revoked_at")
+KEY_COLUMNS = (
+    "id",
+    "kind",
+    "label",
+    "last_four",
+    "expires_at",
+    "revoked_at",
+    "allowed_origins",
+)
 CHANGE_COLUMNS = ("at", "actor", "action", "subject_id", "details")
 
 
@@ -238,6 +246,21 @@ def expire_key(
     """Set the time at which a key expires."""
     body = {"expires_at": moment(at)}
     show(management(context).post(f"/keys/{key_id}/expire", body), as_json=as_json)
+
+
+@key.command("origins")
+def set_allowed_origins(
+    context: typer.Context,
+    key_id: UUID,
+    origins: Annotated[
+        list[str] | None, typer.Argument(help="Such as https://shop.example; none: any may.")
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Set the origins of the web pages that may use a publishable key."""
+    body = {"origins": origins or []}
+    show(management(context).post(f"/keys/{key_id}/allowed_origins", body), as_json=as_json)
 
 
 @key.command("revoke")

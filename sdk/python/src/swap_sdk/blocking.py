@@ -40,6 +40,7 @@ from swap_sdk.models import (
     Limits,
     LoneTransfer,
     NetworkWithTokens,
+    PayLink,
     PreparedSwap,
     Quoted,
     ReachableNetwork,
@@ -282,6 +283,14 @@ class Client:
                 answer.read()
                 raise error_of(answer)
             yield answer.iter_lines()
+
+    def pay_link(self, swap_id: str, *, may_set_refund_address: bool = False) -> PayLink:
+        """Return the link to the page where the payer of a swap sees and pays it.
+
+        :param may_set_refund_address: whether its holder decides where a refund goes, while no
+            address is set; needs a secret key.
+        """
+        return self._ask(calls.pay_link(swap_id, may_set_refund_address=may_set_refund_address))
 
     def ledger(self, swap_id: str) -> list[LedgerTransaction]:
         """Return the ledger transactions of a swap."""

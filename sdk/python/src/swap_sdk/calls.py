@@ -22,6 +22,7 @@ from swap_sdk.models import (
     Limits,
     LoneTransfer,
     NetworkWithTokens,
+    PayLink,
     PreparedSwap,
     Quoted,
     ReachableNetwork,
@@ -254,6 +255,11 @@ def attach_transfer(
 
 def events(swap_id: str) -> Call[list[SwapEvent]]:
     return Call("GET", _of(swap_id, "events"))
+
+
+def pay_link(swap_id: str, *, may_set_refund_address: bool) -> Call[PayLink]:
+    query = {"may_set_refund_address": may_set_refund_address or None}
+    return Call("GET", _of(swap_id, "pay_link"), _query(query))
 
 
 def ledger(swap_id: str) -> Call[list[LedgerTransaction]]:

@@ -427,6 +427,63 @@ class NextAction(TypedDict):
     detail: str | None
 
 
+class PayLink(TypedDict):
+    read_token: str
+    url: str | None
+    may_set_refund_address: bool
+
+
+PayTransaction = TypedDict(
+    "PayTransaction",
+    {
+        "from": str | None,
+        "to": str | None,
+        "timestamp": str,
+        "transaction_hash": str | None,
+        "confirmations": int,
+        "max_confirmations": int,
+        "amount": float,
+        "type": Literal["input", "output", "refuel", "refund", "provider_refund"],
+        "status": Literal["completed", "initiated", "pending"],
+        "token": Token,
+        "network": Network,
+    },
+)
+
+
+class SwapEvent(TypedDict):
+    sequence: int
+    type: str
+    from_status: SwapStatus | None
+    to_status: SwapStatus
+    at: str
+
+
+class PaySwap(TypedDict):
+    id: str
+    status: SwapStatus
+    fail_reason: str | None
+    created_date: str
+    close_date: str | None
+    expires_at: str
+    source_network: Network
+    source_token: Token
+    destination_network: Network
+    destination_token: Token
+    requested_amount: float
+    receive_amount: float
+    min_receive_amount: float
+    refuel: TokenWithAmount | None
+    source_address: str | None
+    destination_address: str
+    refund_address: str | None
+    may_set_refund_address: bool
+    frame_origins: list[str]
+    transactions: list[PayTransaction]
+    timeline: list[SwapEvent]
+    next_action: NextAction | None
+
+
 class SwapMetadata(TypedDict):
     sequence_number: int
     reference_id: str | None
@@ -567,14 +624,6 @@ class ReachableNetwork(TypedDict):
 
 class Status(TypedDict):
     networks: list[NetworkStatus]
-
-
-class SwapEvent(TypedDict):
-    sequence: int
-    type: str
-    from_status: SwapStatus | None
-    to_status: SwapStatus
-    at: str
 
 
 class TransactionStatus(TypedDict):

@@ -104,6 +104,7 @@ class TestPythonClient:
             sources = await swaps.sources(destination_network=body["destination_network"])
             destinations = await swaps.destinations(source_network=body["source_network"])
             view = await swaps.next_action(swap_id)
+            link = await swaps.pay_link(swap_id, may_set_refund_address=True)
             codes = {one["code"] for one in await swaps.errors()}
             await swaps.speed_up_deposit(swap_id, "0x" + "5f" * 32)
             with pytest.raises(ApiError, match="authoriz"):
@@ -114,6 +115,8 @@ class TestPythonClient:
         assert body["source_network"] in {network["name"] for network in sources}
         assert body["destination_network"] in {network["name"] for network in destinations}
         assert view["next_action"] is not None
+        assert link["may_set_refund_address"]
+        assert link["read_token"]
         assert "NOT_FOUND" in codes
 
     async def test_reads_again_only_what_has_changed(self, api: Harness, url: str) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from uuid import uuid4
 
+import httpx
 import pytest
 from api_factories import ALICE, a_body
-from api_harness import Harness
+from api_harness import App, Harness
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
+from swap_api.admission.store.callers import CACHE_TTL
 from swap_api.model.keys import KeyKind
+from swap_api.model.members import OPERATOR
 from swap_runtime.postgres.database import create_engine
 
 pytestmark = pytest.mark.connected
+
+SHOP = "https://shop.example"
 
 
 class TestKeys:
@@ -98,3 +104,100 @@ class TestKeys:
                 await api.get(app, "/health")
 
         assert seen.texts == []
+
+
+class TestAllowedOrigins:
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            {},
+            {"Origin": "null"},
+            {"Origin": "https://thief.example"},
+            {"Origin": "https://shop.example.thief.example"},
+            {"Origin": "http://shop.example"},
+            {"Origin": "https://shop.example:8443"},
+            {"Referer": "https://shop.example/cart"},
+        ],
+    )
+    async def test_refuse_requests_from_elsewhere(self, api: Harness, sent: dict[str, str]) -> None:
+        key = await a_key_of_pages(api, SHOP)
+
+        refused = await api.create(key, a_body(), key="once", **sent)
+
+        assert (refused.status_code, error_code(refused)) == (403, "API_KEY_FORBIDDEN")
+        assert refused.headers["access-control-allow-origin"] == "*"  # the page can read why
+        assert await api.rows("SELECT id FROM swap") == []
+        assert (await api.create(key, a_body(), key="once", Origin=SHOP)).status_code == 200
+
+    async def test_let_every_page_of_theirs_in(self, api: Harness) -> None:
+        key = await a_key_of_pages(api, SHOP, "http://localhost:3000")
+
+        answers = [await ask(api, key, origin) for origin in (SHOP, "http://localhost:3000")]
+
+        assert [answer.status_code for answer in answers] == [200, 200]
+
+    async def test_are_no_matter_to_other_keys(self, api: Harness) -> None:
+        key = await a_key_of_pages(api, SHOP)
+        others = [await api.another_key(key, kind) for kind in KeyKind]
+
+        answers = [await ask(api, other, "https://thief.example") for other in others]
+
+        assert [answer.status_code for answer in answers] == [200, 200]
+
+    async def test_spare_the_rate_of_the_app(self, api: Harness) -> None:
+        app = await api.an_app(is_lifted=False, reads=1, ceiling_factor=1)
+        key = await api.another_key(app, KeyKind.PUBLISHABLE, allowed_origins=[SHOP])
+
+        elsewhere = [await ask(api, key, "https://thief.example", path) for path in
+                     ("/api/v2/health", "/api/v2/nothing") * 3]  # fmt: skip
+
+        assert {answer.status_code for answer in elsewhere} == {403, 404}
+        assert [(await ask(api, key, SHOP)).status_code for _ in range(3)] == [200, 200, 429]
+
+    async def test_leave_preflights_to_every_page(self, api: Harness) -> None:
+        """A preflight names no key."""
+        await a_key_of_pages(api, SHOP)
+        preflight = {
+            "Origin": "https://thief.example",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "x-svc-apikey",
+        }
+
+        answer = await api.client.options("/api/v2/swaps", headers=preflight)
+
+        assert answer.status_code == 204
+        assert answer.headers["access-control-allow-headers"] == "x-svc-apikey"
+
+    async def test_hold_as_soon_as_a_key_is_looked_up_again(
+        self, api: Harness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        app = await api.an_app(kind=KeyKind.PUBLISHABLE)
+        assert (await ask(api, app, None)).status_code == 200
+        monkeypatch.setattr(
+            "swap_api.admission.store.callers.monotonic",
+            lambda: monotonic() + CACHE_TTL.total_seconds(),
+        )
+
+        await api.parts.management.manage_keys.set_allowed_origins(
+            app.key_id, [SHOP], actor=OPERATOR
+        )
+
+        assert (await ask(api, app, None)).status_code == 403
+        assert (await ask(api, app, SHOP)).status_code == 200
+
+
+async def a_key_of_pages(api: Harness, *origins: str) -> App:
+    """Return a publishable key for web pages of some origins."""
+    app = await api.an_app()
+    return await api.another_key(app, KeyKind.PUBLISHABLE, allowed_origins=origins)
+
+
+async def ask(
+    api: Harness, key: App, origin: str | None, path: str = "/api/v2/health"
+) -> httpx.Response:
+    sent = {} if origin is None else {"Origin": origin}
+    return await api.client.get(path, headers={**key.headers, **sent})
+
+
+def error_code(answer: httpx.Response) -> str:
+    return str(answer.json()["error"]["code"])

@@ -257,6 +257,80 @@ class TestKeys:
         assert code(await owner.post(f"/keys/{key['id']}/expire", later)) == (409, "KEY_CLOSED")
         assert code(await owner.post(f"/keys/{key['id']}/rotate")) == (409, "KEY_CLOSED")
 
+    async def test_name_the_origins_of_pages_that_may_use_them(self, owner: Person) -> None:
+        app = await owner.an_app()
+        body = {"kind": "publishable", "allowed_origins": ["https://shop.example"]}
+        key = await owner.done(f"/apps/{app}/keys", body)
+        origins = ["https://Shop.example:443", "http://localhost:3000", "http://[::1]:80"]
+
+        changed = await owner.done(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
+        rotated = await owner.done(f"/keys/{key['id']}/rotate")
+        emptied = await owner.done(f"/keys/{key['id']}/allowed_origins", {"origins": []})
+
+        valid(KeyModel, changed)
+        assert key["allowed_origins"] == ["https://shop.example"]
+        as_sent = ["https://shop.example", "http://localhost:3000", "http://[::1]"]
+        assert changed["allowed_origins"] == rotated["allowed_origins"] == as_sent
+        assert emptied["allowed_origins"] == []
+        changes = await owner.get(f"/organizations/{owner.organization_id}/changes")
+        entry = changes.json()["data"][0]
+        assert entry["action"] == "key.allowed_origins_set"
+        assert (entry["subject_id"], entry["details"]) == (key["id"], {"allowed_origins": []})
+
+    @pytest.mark.parametrize(
+        "origins",
+        [
+            ["*"],
+            ["null"],
+            ["https://*.shop.example"],
+            ["https://shop.example/"],
+            ["http://shop.example"],
+            ["http://localhost.shop.example"],
+            ["https://shop.example:99999"],
+            [f"https://{number}.shop.example" for number in range(21)],
+        ],
+    )
+    async def test_name_exact_and_few_origins(self, owner: Person, origins: list[str]) -> None:
+        app = await owner.an_app()
+        key = await owner.done(f"/apps/{app}/keys", {"kind": "publishable"})
+
+        refused = await owner.post(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
+
+        assert code(refused) == (400, "VALIDATION_ERROR")
+        assert "origins" in refused.json()["error"]["metadata"]["field_errors"]
+        assert (await self.only(owner, app))["allowed_origins"] == []
+
+    async def test_that_are_secret_have_no_origins(self, owner: Person) -> None:
+        app = await owner.an_app()
+        key = await owner.done(f"/apps/{app}/keys")
+        origins = ["https://shop.example"]
+
+        refused = await owner.post(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
+        unmade = await owner.post(f"/apps/{app}/keys", {"allowed_origins": origins})
+
+        assert "publishable" in refused.json()["error"]["metadata"]["field_errors"]["origins"]
+        assert "allowed_origins" in unmade.json()["error"]["metadata"]["field_errors"]
+        assert (await self.only(owner, app))["id"] == key["id"]
+
+    async def test_get_their_origins_while_they_are_open_from_who_may(self, owner: Person) -> None:
+        developer = await a_colleague(owner, Role.DEVELOPER)
+        app = await owner.an_app("live")
+        key = await owner.done(f"/apps/{app}/keys", {"kind": "publishable"})
+        path, body = f"/keys/{key['id']}/allowed_origins", {"origins": ["https://eve.example"]}
+
+        forbidden = await developer.post(path, body)
+        await owner.done(f"/keys/{key['id']}/revoke")
+
+        assert code(forbidden) == (403, "ROLE_TOO_LOW")
+        assert code(await owner.post(path, body)) == (409, "KEY_CLOSED")
+        assert (await self.only(owner, app))["allowed_origins"] == []
+
+    async def only(self, owner: Person, app: str) -> dict[str, Any]:
+        """Return the one key of an app."""
+        [key] = (await owner.get(f"/apps/{app}/keys")).json()["data"]
+        found: dict[str, Any] = key
+        return found
+
     async def test_end_in_the_future_only(self, owner: Person) -> None:
         app = await owner.an_app()
 

@@ -11,6 +11,7 @@ from api_factories import a_body
 from api_harness import App, Harness
 from people import Person, a_colleague, an_owner, join
 
+from swap_api.model.keys import KeyKind
 from swap_api.model.members import Role
 from swap_api.request_log.decide.records import AnsweredRequest
 from swap_api.request_log.store.records import PostgresRequestRecords
@@ -74,6 +75,21 @@ class TestRequestLog:
         assert app.key not in stored
         assert SIGNATURE not in stored
         assert "Passwort" not in stored
+
+    async def test_says_which_requests_came_from_pages_that_are_not_allowed(
+        self, api: Harness
+    ) -> None:
+        app = await api.an_app()
+        key = await api.another_key(
+            app, KeyKind.PUBLISHABLE, allowed_origins=["https://shop.example"]
+        )
+        reader = await a_reader(api, app)
+        await api.get(key, "/networks")
+
+        [row] = await recorded(api, reader, app)
+
+        assert (row["route"], row["key_id"]) == ("/api/v2/networks", str(key.key_id))
+        assert (row["status"], row["error_code"]) == (403, "API_KEY_FORBIDDEN")
 
     async def test_filters_and_goes_on_behind_a_record(self, api: Harness) -> None:
         app = await api.an_app()

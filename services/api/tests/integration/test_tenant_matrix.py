@@ -45,6 +45,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/expire": {"expires_at": SOON},
     "/role": {"role": "owner"},
     "/frame_origins": {"origins": ["https://eve.example"]},
+    "/allowed_origins": {"origins": ["https://eve.example"]},
     "/invitations": {"name": "eve", "role": "viewer"},
     "/accept": {"token": "svc_invite_" + "0" * 64},
     "/tokens": {"label": "another"},

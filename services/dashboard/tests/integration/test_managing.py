@@ -147,19 +147,48 @@ class TestKeys:
         assert not KEY.search(listed.text)
         assert HOSTILE not in listed.text
 
+    async def test_are_limited_to_pages_of_some_origins(self, shop: Shop, api: Api) -> None:
+        path = f"/apps/{shop.app}/keys"
+        made = api.order(path, {"kind": "publishable"})
+        secret = api.order(path, {"kind": "secret"})["id"]
+        form = f"{path}/{made['id']}/origins"
+
+        saved = await shop.submit(
+            form, {"origins": "https://shop.example/\r\n\r\n http://localhost:3000\r\n"}
+        )
+        shown = (await shop.browser.get(path)).text
+        refused = await shop.submit(form, {"origins": f"https://shop.example/{HOSTILE}"})
+        of_secret = await shop.submit(
+            f"{path}/{secret}/origins", {"origins": "https://shop.example"}
+        )
+
+        assert (saved.status_code, saved.headers["location"]) == (303, f"{path}#origins")
+        assert "https://shop.example\nhttp://localhost:3000</textarea>" in shown
+        assert "2 origins" in shown
+        assert refused.status_code == of_secret.status_code == 422
+        assert "must be scheme and host" in refused.text
+        assert '<details class="origins" open>' in refused.text
+        assert HOSTILE not in refused.text
+        assert f"{path}/{secret}/origins" not in shown
+        origins = [key["allowed_origins"] for key in api.operator_get(path)]
+        assert origins == [[], ["https://shop.example", "http://localhost:3000"]]
+
 
 class TestOrganization:
     async def test_a_link_lets_somebody_in_with_the_role(
-        self, dashboard: Dashboard, shop: Shop
+        self, dashboard: Dashboard, api: Api, shop: Shop
     ) -> None:
         made = await shop.submit("/organization/invitations", {"name": "Eve", "role": "viewer"})
         invitation = re.findall(r"/join\?invitation=(svc_invite_[0-9a-f]+)", made.text)[0]
         eve = dashboard.browser()
         await eve.join(invitation, f"{uuid4().hex}@shop.example")
+        api.order(f"/apps/{shop.app}/keys", {"kind": "publishable"})
 
         page = (await eve.get(f"/apps/{shop.app}/keys")).text
 
         assert "Make a key" not in page
+        assert "Any request may use it" in page
+        assert "<textarea" not in page
         assert "Your role, viewer" in page
         assert "Eve" in (await shop.browser.get("/organization")).text
         assert "member.joined" in (await shop.browser.get("/organization/changes")).text
@@ -224,10 +253,12 @@ async def test_what_a_role_may_not_do_is_refused_by_its_form(
 ) -> None:
     shop = await a_shop(dashboard, api, role)
     live = api.an_app(shop.organization, "live", "live")
+    key = api.order(f"/apps/{live}/keys", {"kind": "publishable"})["id"]
     orders: list[tuple[str, dict[str, str]]] = [
         ("/organization/invitations", {"name": "Eve", "role": "owner"}),
         ("/organization", {"name": "Taken over"}),
         (f"/apps/{live}/keys", {"kind": "secret"}),
+        (f"/apps/{live}/keys/{key}/origins", {"origins": "https://shop.example"}),
         (f"/apps/{live}/webhooks", {"url": "https://shop.example"}),
         (f"/apps/{live}/pay-page", {"origins": "https://shop.example"}),
     ]
@@ -242,7 +273,7 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
     hook = api.order(f"/apps/{victim.app}/webhooks", {"url": HOOK})["id"]
     message = api.order(f"/webhooks/{hook}/test", {})["message_id"]
     own = api.order(f"/apps/{other.app}/webhooks", {"url": HOOK})["id"]
-    key = api.order(f"/apps/{victim.app}/keys", {"kind": "secret"})["id"]
+    key = api.order(f"/apps/{victim.app}/keys", {"kind": "publishable"})["id"]
     [owner] = api.operator_get(f"/organizations/{victim.organization}/members")
     paths = [
         f"/apps/{victim.app}/webhooks",
@@ -256,11 +287,14 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
         f"/apps/{victim.app}/pay-page",
         f"/apps/{other.app}/keys/{key}/revoke",
         f"/apps/{other.app}/keys/{key}/rotate",
+        f"/apps/{other.app}/keys/{key}/origins",
+        f"/apps/{victim.app}/keys/{key}/origins",
         f"/organization/members/{owner['id']}/remove",
         f"/organization/members/{owner['id']}/role",
     ]
     for path in paths:
-        answer = await other.submit(path, {"role": "viewer", "since": "2026-01-01T00:00"})
+        fields = {"role": "viewer", "since": "2026-01-01T00:00", "origins": "https://eve.example"}
+        answer = await other.submit(path, fields)
         assert answer.status_code in (404, 422), path
     for path in (
         f"/apps/{victim.app}/webhooks",
@@ -276,4 +310,5 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
     [still] = api.operator_get(f"/organizations/{victim.organization}/members")
     assert still == owner
     assert len(api.operator_get(f"/apps/{victim.app}/webhooks")) == 1
-    assert api.operator_get(f"/apps/{victim.app}/keys")[0]["revoked_at"] is None
+    [unchanged] = api.operator_get(f"/apps/{victim.app}/keys")
+    assert (unchanged["revoked_at"], unchanged["allowed_origins"]) == (None, [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -123,6 +123,50 @@ class TestLinks:
 
         assert {answer.status_code for answer in answers} == {404}
         assert all("There is no such swap" in answer.text for answer in answers)
+
+    async def test_are_pasted_where_the_page_begins(self, dashboard: Dashboard, api: Api) -> None:
+        link = await a_link(api)
+        pasted = f"  {ADDRESS}{link.path()}&utm=mail "
+
+        page = await read(dashboard, "/pay?lang=de")
+        opened = await dashboard.browser().client.post("/pay?lang=de", data={"link": pasted})
+        shown = await read(dashboard, opened.headers["location"])
+
+        assert page.status_code == 200
+        assert "Zahlungsseite öffnen" in page.text
+        assert page.headers["x-robots-tag"] == "noindex"
+        assert opened.status_code == 303
+        assert opened.headers["location"] == link.path(lang="de")
+        assert "Mit einer Wallet bezahlen" in shown.text
+
+    @pytest.mark.parametrize("pasted", ["", "hello", HOSTILE, "https://[", "/pay/x?token=x",
+                                        f"{ADDRESS}/pay/{UUID(int=7)}"])  # fmt: skip
+    async def test_that_are_none_lead_nowhere(self, dashboard: Dashboard, pasted: str) -> None:
+        answer = await dashboard.browser().client.post("/pay", data={"link": pasted})
+
+        assert answer.status_code == 422
+        assert "not the whole link" in answer.text
+        assert HOSTILE not in answer.text
+
+    async def test_are_asked_for_where_only_the_number_is_known(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        link = await a_link(api)
+
+        pasted = {"link": str(link.swap.swap_id)}
+        answer = await dashboard.browser().client.post("/pay", data=pasted)
+        unknown = await read(dashboard, f"/pay/{link.swap.swap_id}")
+
+        assert answer.status_code == 422
+        assert "ask the seller for the whole link" in answer.text
+        assert 'href="/pay?lang=en"' in unknown.text
+
+    async def test_lead_to_no_other_host(self, dashboard: Dashboard) -> None:
+        pasted = f"https://thief.example//evil.example/pay/{uuid4()}?token=a%0d%0ab"
+
+        answer = await dashboard.browser().client.post("/pay", data={"link": pasted})
+
+        assert answer.headers["location"].startswith("/pay/")
 
     async def test_are_told_to_no_other_site(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)

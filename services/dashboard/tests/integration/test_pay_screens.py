@@ -79,6 +79,7 @@ class Pages:
             "pay-address-de": self.address.path(lang="de"),
             "pay-paying": self.paying.path(),
             "pay-done": self.done.path(),
+            "pay-start": "/pay",
             "pay-unknown": self.done.path().replace(self.done.token, "x"),
         }
 

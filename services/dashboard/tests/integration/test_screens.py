@@ -36,7 +36,8 @@ CUT = "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth >
 # Records are saved once a second: the page is loaded until it has them.
 RECORDED = "document.querySelectorAll('main tbody tr').length >= 6 || void location.reload()"
 GUIDE = os.environ.get("GUIDE_PICTURES")
-HOSTILE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
+CODE = '<script>document.title="run"</script><img src=x onerror=document.title="run">' + "W" * 60
+HOSTILE = "order-1002" if GUIDE else CODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,10 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
     swap = await _swaps(api, app)
     key = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 1"})["key"]
     api.ask(key, "POST", "/api/v2/swaps", {"source_network": HOSTILE})
+    origins = ["https://shop.example", f"https://{'long-' * 10}name.shop.example:8443"]
+    for label, allowed in (("checkout page", origins), ("W" * 60, [])):
+        body = {"kind": "publishable", "label": label, "allowed_origins": allowed}
+        api.order(f"/apps/{app}/keys", body)
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
@@ -221,7 +226,7 @@ async def test_the_keyboard_reaches_everything_and_shows_where_it_is(
     assert {"q", "since", "until", "status", "Filter"} <= set(names)
 
 
-async def _guide(page: Page, name: str, *, top: str = "main", height: int = 620) -> None:
+async def _guide(page: Page, name: str, *, top: str = "body", height: int = 620) -> None:
     """Store a picture for docs/dashboard.md: a part of the page, from an element on."""
     if not GUIDE:
         return
@@ -261,7 +266,7 @@ async def test_charts_exports_and_parts_are_shown(api: Api, site: Site, tmp_path
         await look(page, "light", WIDE)
         await show(page, path)
         await page.until("document.querySelectorAll('[data-chart] canvas').length === 3")
-        await _guide(page, "charts", top="#by-day", height=340)
+        await _guide(page, "charts", top="#by-day", height=304)
         await page.value("document.querySelector('main details summary').focus()")
         await page.send("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter",
                         text="\r", windowsVirtualKeyCode=13)  # fmt: skip

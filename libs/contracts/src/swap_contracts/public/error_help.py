@@ -31,10 +31,10 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
         'curl --header "X-SVC-APIKEY: $API_KEY" "$BASE_URL/api/v2/networks"',
     ),
     ErrorCode.API_KEY_FORBIDDEN: ErrorHelp(
-        "The key is mistyped, revoked or expired, or a publishable key called what needs a "
-        "secret one.",
+        "The key is mistyped, revoked or expired, a publishable key called what needs a "
+        "secret one, or the request's `Origin` is not among the key's allowed origins.",
         "Check the key with `GET /api/v2/networks`; call endpoints for secret keys from your "
-        "server.",
+        "server; add the web page's origin to the key's allowed origins.",
         "A publishable key that reads `GET /api/v2/swaps/{swapId}/ledger` gets this answer.",
     ),
     ErrorCode.NOT_FOUND: ErrorHelp(

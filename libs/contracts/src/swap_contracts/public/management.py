@@ -86,6 +86,7 @@ class KeyModel(PublicModel):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    allowed_origins: list[str]  # of web pages that may use it; empty: any request may
 
 
 class NewKeyModel(KeyModel):

@@ -55,6 +55,8 @@ class Admission:
         caller = await self._caller(request, endpoint)
         if endpoint.scope is not Scope.NO_KEY:
             exchange.app_id, exchange.key_id = caller.app_id, caller.key_id
+        # Before it counts: pages of other origins use up nothing of the app's rate.
+        caller.require_origin(request.header("origin"))
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.add_standing(
             await self._limit_requests(caller, client, endpoint.kind, weight=endpoint.weight)
@@ -73,6 +75,7 @@ class Admission:
             return
         try:
             caller = await self._identify_caller(key, from_memory=False)
+            caller.require_origin(request.header("origin"))
         except (ApiRefusal, Unavailable):
             return  # the answer 404 is the same for every caller
         exchange.app_id, exchange.key_id = caller.app_id, caller.key_id

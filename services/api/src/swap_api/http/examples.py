@@ -80,6 +80,7 @@ BY_MODEL: Final[Mapping[str, Any]] = {
     "WebhookMetadataModel.sequence": 1,
 }
 BY_NAME: Final[Mapping[str, Any]] = {
+    "allowed_origins": ["https://shop.example"],
     "frame_origins": ["https://shop.example"],
     "usd_e18": "1000000000000000000",
     "min_usd_e18": "1000000000000000000",

@@ -61,6 +61,7 @@ class Caller:
     kind: KeyKind
     allowances: Allowances
     expires_at: datetime | None
+    allowed_origins: frozenset[str] = frozenset()  # of pages that may use it; empty: any
 
     @property
     def is_publishable(self) -> bool:
@@ -72,6 +73,17 @@ class Caller:
         """
         if scope is Scope.SECRET and self.is_publishable:
             raise forbidden("This needs a secret key; a publishable key does not open it")
+
+    def require_origin(self, origin: str | None) -> None:
+        """
+        :param origin: of the page that sent the request; None where no browser named one.
+        :raises ApiRefusal: when the key is limited to other origins.
+        """
+        if not self.allowed_origins or origin in self.allowed_origins:
+            return
+        if origin is None:
+            raise forbidden("This key is for web pages of its allowed origins; no Origin was sent")
+        raise forbidden("This key does not allow the origin of this web page")
 
 
 def idempotency_owner(caller: Caller, client: str) -> UUID:

@@ -1,8 +1,9 @@
-"""An app's API keys: make, replace, revoke."""
+"""An app's API keys: make, replace, revoke, and the web pages that may use one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -11,12 +12,21 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.origins import origins_of
 from swap_dashboard.http.paging import Page, page_of
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import ApiRefused
 
 KINDS: Final = ("secret", "publishable")
 OVERLAPS: Final = {"0": 0, "hour": 3600, "day": 86400, "week": 7 * 86400}
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedOrigins:
+    """What was entered as the origins of a key, and is not taken."""
+
+    key_id: str
+    entered: str
 
 
 class KeyPages:
@@ -31,6 +41,7 @@ class KeyPages:
             Route("/apps/{app_id}/keys", self.add, methods=["POST"]),
             Route("/apps/{app_id}/keys/{key_id}/rotate", self.rotate, methods=["POST"]),
             Route("/apps/{app_id}/keys/{key_id}/revoke", self.revoke, methods=["POST"]),
+            Route("/apps/{app_id}/keys/{key_id}/origins", self.set_origins, methods=["POST"]),
         ]
 
     async def show(self, request: Request) -> Response:
@@ -59,6 +70,19 @@ class KeyPages:
             return await self._page(member, app, problem=error.message)
         return RedirectResponse(f"/apps/{app['id']}/keys", status_code=303)
 
+    async def set_origins(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app, key_id = member.app_of(request), to_uuid(request.path_params["key_id"])
+        entered = fields.get("origins", "")
+        try:
+            await member.api.post(
+                f"/keys/{key_id}/allowed_origins", {"origins": origins_of(entered)}
+            )
+        except ApiRefused as error:
+            refused = RefusedOrigins(str(key_id), entered)
+            return await self._page(member, app, problem=error.message, refused=refused)
+        return RedirectResponse(f"/apps/{app['id']}/keys#origins", status_code=303)
+
     async def _issue(
         self, member: Member, app: Mapping[str, Any], path: str, body: Mapping[str, Any]
     ) -> Response:
@@ -76,6 +100,7 @@ class KeyPages:
         number: int = 1,
         key: str | None = None,
         problem: str | None = None,
+        refused: RefusedOrigins | None = None,
     ) -> Response:
         path = f"/apps/{app['id']}/keys"
         listed = await member.api.get(path, {"page": number, "page_size": 50})
@@ -84,6 +109,7 @@ class KeyPages:
             "pager": Page.of(path, number, listed),
             "key": key,
             "problem": problem,
+            "refused": refused,
             "may_work": member.may_work_on(app),
         }
         return self._layout.of_member(

@@ -1,4 +1,7 @@
-"""The pay page of one swap: public, without a session, by the token of its link."""
+"""The pay page of one swap: public, without a session, by the token of its link.
+
+`/pay` itself takes a link that is pasted.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from swap_dashboard.http import pay_view
+from swap_dashboard.http.pasted_links import is_id, pasted_link
 from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount, duration
 from swap_dashboard.http.stream_slots import StreamSlots
@@ -28,6 +32,7 @@ BODY_MAX: Final = 16 * 1024
 ADDRESS_MAX: Final = 128
 TOKEN_MAX: Final = 64
 TAG_MAX: Final = 128
+LINK_MAX: Final = 2048
 JSON: Final = "application/json"
 FIELDS_MAX: Final = 10
 RETRY_AFTER: Final = {"retry-after": "10"}  # seconds
@@ -61,7 +66,7 @@ class EventStream(StreamingResponse):
 
 
 class PayPages:
-    """Routes below `/pay`, with a separate policy for framing."""
+    """Routes at `/pay` and below it, with a separate policy for framing."""
 
     def __init__(
         self,
@@ -85,12 +90,26 @@ class PayPages:
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
+            Route("/pay", self._page(self.ask_for_link)),
+            Route("/pay", self._page(self.open_link), methods=["POST"]),
             Route("/pay/{swap_id}", self._page(self.show)),
             Route("/pay/{swap_id}", self._page(self.set_refund_address), methods=["POST"]),
             Route("/pay/{swap_id}/data", self._data(self.read)),
             Route("/pay/{swap_id}/events", self._data(self.follow)),
             Route("/pay/{swap_id}/authorize", self._data(self.authorize), methods=["POST"]),
         ]
+
+    async def ask_for_link(self, request: Request) -> Response:
+        return self._ask_for_link(request)
+
+    async def open_link(self, request: Request) -> Response:
+        entered = (await form_of(request)).get("link", "").strip()[:LINK_MAX]
+        link = pasted_link(entered)
+        if link is None:
+            problem = "id" if is_id(entered) else "link"
+            return self._ask_for_link(request, entered, problem)
+        query = urlencode({"token": link.token, "lang": language_of(request)})
+        return RedirectResponse(f"/pay/{link.swap_id}?{query}", status_code=303)
 
     async def show(self, request: Request) -> Response:
         payer = self._payer(request)
@@ -146,6 +165,16 @@ class PayPages:
         sent = {name: fields.get(name, "") for name in SIGNED}
         data = await self._api.post(payer, "authorize", sent)
         return JSONResponse({"data": data, "error": None})
+
+    def _ask_for_link(
+        self, request: Request, entered: str = "", problem: str | None = None
+    ) -> Response:
+        values = {
+            "entered": entered,
+            "problem": problem,
+            "example": f"{self._public_url}/pay/…?token=…",
+        }
+        return self._render(request, "pay_start.html", values, 422 if problem else 200)
 
     def _payer(self, request: Request) -> Payer:
         """
@@ -308,7 +337,8 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def _with_language(request: Request, tag: str) -> str:
-    return urlencode({"token": request.query_params.get("token", "")[:TOKEN_MAX], "lang": tag})
+    token = request.query_params.get("token", "")[:TOKEN_MAX]
+    return urlencode({**({"token": token} if token else {}), "lang": tag})
 
 
 async def _from_first(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

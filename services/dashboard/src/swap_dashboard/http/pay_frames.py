@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
+from swap_dashboard.http.origins import origins_of
 from swap_dashboard.http.visitors import Member, Visitors
 from swap_dashboard.ports import ApiRefused
 
@@ -60,9 +61,3 @@ class PayFramePages:
         return self._layout.of_member(
             "pay_frames.html", values, member=member, app=app, title="Pay page", section="pay-page"
         )
-
-
-def origins_of(text: str) -> list[str]:
-    """Return the origins of a form, one for each line; a slash at the end is left out."""
-    lines = (line.strip().removesuffix("/") for line in text.splitlines())
-    return list(dict.fromkeys(line for line in lines if line))

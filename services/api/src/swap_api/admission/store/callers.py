@@ -21,9 +21,9 @@ from swap_runtime.postgres.sql import Row, sql
 
 FIND_CALLERS: Final = sql("""
 SELECT api_key.hash, api_key.id AS key_id, api_key.app_id, api_key.kind, api_key.expires_at,
-       app.environment, app.reads_per_minute, app.prices_per_minute, app.creates_per_minute,
-       app.ceiling_factor, app.pending_swaps_max, app.limits_lifted, app.swap_lifetime,
-       app.fee_basis_points
+       api_key.allowed_origins, app.environment, app.reads_per_minute, app.prices_per_minute,
+       app.creates_per_minute, app.ceiling_factor, app.pending_swaps_max, app.limits_lifted,
+       app.swap_lifetime, app.fee_basis_points
 FROM api_key JOIN app ON app.id = api_key.app_id
 WHERE api_key.hash = ANY(CAST(:hashes AS bytea[])) AND api_key.revoked_at IS NULL
 """)
@@ -162,4 +162,5 @@ def _to_caller(row: Row) -> Caller:
             fee_basis_points=row.fee_basis_points,
         ),
         expires_at=row.expires_at,
+        allowed_origins=frozenset(row.allowed_origins),
     )

@@ -20,6 +20,7 @@ from swap_api.management.http.parameters import (
     FeeBody,
     FrameOriginsBody,
     KeyBody,
+    KeyOriginsBody,
     LimitsBody,
     OrganizationBody,
     RotationBody,
@@ -137,6 +138,7 @@ class ManagementEndpoints:
             body.kind,
             label=body.label,
             expires_at=body.expires_at,
+            allowed_origins=body.allowed_origins,
             actor=actor_of(context),
         )
         return _issued(issued)
@@ -153,6 +155,13 @@ class ManagementEndpoints:
         body = await read(ExpiryBody, request)
         return json_response(
             await self._keys.expire(key_id, body.expires_at, actor=actor_of(context))
+        )
+
+    async def set_allowed_origins(self, request: Request, context: Context) -> Response:
+        key_id = id_of(request, "keyId")
+        body = await read(KeyOriginsBody, request)
+        return json_response(
+            await self._keys.set_allowed_origins(key_id, body.origins, actor=actor_of(context))
         )
 
     async def revoke_key(self, request: Request, context: Context) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Annotated
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -20,6 +21,7 @@ URL_MAX = 2048
 SECONDS_MAX = 10_000_000
 OVERLAP_MAX = 30 * 24 * 3600
 ORIGINS_MAX = 20
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 # A name, an IPv4 or a bracketed IPv6 address, with a port or without: no character of a policy.
 ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
 
@@ -33,10 +35,26 @@ def origin(value: str) -> str:
     return value
 
 
+def key_origin(value: str) -> str:
+    """Return the origin as browsers send it: in lower case, without the scheme's default port.
+
+    :raises ValueError: when it is no origin, or neither https nor localhost.
+    """
+    text = origin(value).lower()
+    parts = urlsplit(text)
+    if parts.scheme == "http" and parts.hostname not in LOCAL_HOSTS:
+        raise ValueError("must be https; http is for localhost alone")
+    default = 443 if parts.scheme == "https" else 80
+    return text.removesuffix(f":{default}") if parts.port == default else text
+
+
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=NAME_MAX),
     AfterValidator(printable),
+]
+KeyOrigins = Annotated[
+    list[Annotated[str, AfterValidator(key_origin)]], Field(max_length=ORIGINS_MAX)
 ]
 Rate = Annotated[int, Field(gt=0, le=SECONDS_MAX)]
 
@@ -94,6 +112,14 @@ class FrameOriginsBody(Parameters):
     )
 
 
+class KeyOriginsBody(Parameters):
+    origins: KeyOrigins = Field(
+        description="Origins of the web pages that may use the key; none: any request may. "
+        "Scheme and host, with a port or without; https, or http for localhost",
+        examples=[["https://shop.example"]],
+    )
+
+
 class SettingsBody(Parameters):
     name: Name = Field(description="What the app is called", examples=["checkout"])
     swap_lifetime_seconds: Rate | None = Field(
@@ -117,6 +143,10 @@ class KeyBody(Parameters):
     )
     label: Name | None = Field(default=None, description="What it is for", examples=["shop 1"])
     expires_at: Moment | None = Field(default=None, description="Absent: when it is revoked")
+    allowed_origins: KeyOrigins = Field(
+        default=[],
+        description="Origins of the web pages that may use it; `publishable` keys only",
+    )
 
 
 class RotationBody(Parameters):

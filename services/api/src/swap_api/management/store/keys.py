@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
@@ -38,9 +38,10 @@ MINE: Final = within_text("app.partner_id")
 ADD_KEY: Final = audited(
     KeyFacts,
     f"""
-INSERT INTO api_key (id, app_id, kind, hash, last_four, label, created_at, expires_at)
+INSERT INTO api_key
+  (id, app_id, kind, hash, last_four, label, created_at, expires_at, allowed_origins)
 SELECT :id, app.id, :kind, :hash, :last_four, CAST(:label AS text), :at,
-       CAST(:expires_at AS timestamptz)
+       CAST(:expires_at AS timestamptz), CAST(:allowed_origins AS text[])
 FROM app WHERE app.id = :app_id AND {MINE}
 RETURNING {KEY}, (SELECT partner_id FROM app WHERE app.id = api_key.app_id)
 """,
@@ -74,6 +75,13 @@ UPDATE api_key SET expires_at = :expires_at
 FROM {OF_ITS_APP} AND {MINE} AND api_key.revoked_at IS NULL
   AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
 RETURNING {KEY}, app.partner_id
+""",
+)
+SET_ALLOWED_ORIGINS: Final = audited(
+    KeyFacts,
+    f"""
+UPDATE api_key SET allowed_origins = CAST(:allowed_origins AS text[])
+FROM {OF_ITS_APP} AND {MINE} RETURNING {KEY}, app.partner_id
 """,
 )
 # One that would have ended sooner still does.
@@ -147,6 +155,15 @@ class PostgresKeys:
         details = {"expires_at": expires_at}
         return await self._change(EXPIRE_KEY, "key.expiry_set", values, details, actor=actor, at=at)
 
+    async def set_allowed_origins(
+        self, key_id: UUID, origins: Sequence[str], actor: Actor, at: datetime
+    ) -> Row:
+        details = {"allowed_origins": list(origins)}
+        values = {"id": key_id, **details}
+        return await self._change(
+            SET_ALLOWED_ORIGINS, "key.allowed_origins_set", values, details, actor=actor, at=at
+        )
+
     async def rotate(
         self,
         key_id: UUID,
@@ -159,6 +176,8 @@ class PostgresKeys:
     ) -> Row:
         """Add the new key and let the old one end, both or neither; return the new one.
 
+        It has the origins that the old one has now.
+
         :raises ApiRefusal: when more would be open than may be.
         """
         scope = {"scope": scope_of(actor)}
@@ -169,9 +188,10 @@ class PostgresKeys:
             # The organization's row before the key's, as when one is added.
             if bound is not None:
                 connection.post(LOCK_ORGANIZATION, {"app_id": key.app_id})
-            await change(
+            rotated = await change(
                 connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **audit
             )
+            key = replace(key, allowed_origins=rotated["allowed_origins"])
             # The old key counts while it is valid, and one additional key is allowed meanwhile. So
             # an app at its bound can still replace its keys, one after the other.
             await _keep_within(connection, bound, key, at, beyond=1)
@@ -227,6 +247,7 @@ def _values(key: NewKey) -> dict[str, Any]:
         "last_four": key.last_four,
         "label": key.label,
         "expires_at": key.expires_at,
+        "allowed_origins": list(key.allowed_origins),
     }
 
 
@@ -238,6 +259,7 @@ def _log_details(key: NewKey) -> dict[str, Any]:
         "label": key.label,
         "last_four": key.last_four,
         "expires_at": key.expires_at,
+        "allowed_origins": list(key.allowed_origins),
     }
 
 
@@ -250,6 +272,7 @@ class NewKey:
     last_four: str
     label: str | None
     expires_at: datetime | None
+    allowed_origins: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,9 @@ class KeyFacts(SQLModel):
     expires_at: datetime | None = Field(sa_type=MOMENT)
     revoked_at: datetime | None = Field(sa_type=MOMENT)
     last_used_at: datetime | None = Field(sa_type=MOMENT)
+    allowed_origins: list[str] = Field(
+        sa_type=ARRAY(Text), sa_column_kwargs={"server_default": text("'{}'")}
+    )
 
 
 class ApiKeyTable(Table, KeyFacts, table=True):
@@ -143,6 +146,7 @@ class ApiKeyTable(Table, KeyFacts, table=True):
         CheckConstraint("octet_length(hash) = 32", "api_key_hash_check"),
         CheckConstraint("length(last_four) = 4", "api_key_last_four_check"),
         CheckConstraint("label <> ''", "api_key_label_check"),
+        CheckConstraint("kind = 'publishable' OR allowed_origins = '{}'", "api_key_origins_check"),
         UniqueConstraint("hash", name="api_key_hash_key"),
         Index("api_key_app", "app_id"),
     )

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -64,18 +64,29 @@ class ManageKeys:
         *,
         label: str | None = None,
         expires_at: datetime | None = None,
+        allowed_origins: Sequence[str] = (),
         actor: Actor = OPERATOR,
     ) -> IssuedKey:
         """Make a key. Only its keyed hash and its end are kept.
 
-        :raises ApiRefusal: when there is no such app, the role is too low, or as many keys are
-            open as may be.
+        :param allowed_origins: of the web pages that may use a publishable key; empty: any.
+        :raises ApiRefusal: when there is no such app, the role is too low, as many keys are
+            open as may be, or a secret key is given origins.
         """
         app = await self._partners.find_app(app_id, actor)
         environment = Environment(app["environment"])
         actor.require_to_work_on(environment)
         self._check_in_future(expires_at)
-        text, new = self._new(app_id, kind, environment, label=label, expires_at=expires_at)
+        if allowed_origins:
+            _require_publishable(kind, "allowed_origins")
+        text, new = self._new(
+            app_id,
+            kind,
+            environment,
+            label=label,
+            expires_at=expires_at,
+            allowed_origins=allowed_origins,
+        )
         bound = self._bounds.of(Bounded.KEYS, actor)
         row = await self._keys.add(new, bound=bound, actor=actor, at=self._clock())
         observe.key_issued(new.id, app_id, kind)
@@ -84,7 +95,7 @@ class ManageKeys:
     async def rotate(
         self, key_id: UUID, *, overlap: timedelta | None = None, actor: Actor = OPERATOR
     ) -> IssuedKey:
-        """Make a key of the same kind and label; the old one goes on for the overlap.
+        """Make a key of the same kind, label and origins; the old one goes on for the overlap.
 
         :raises ApiRefusal: when there is no such open key, the role is too low, or the app is at
             its bound with another rotation in progress.
@@ -110,6 +121,18 @@ class ManageKeys:
         self._check_in_future(expires_at)
         await self._open(key_id, actor)
         return await self._keys.expire(key_id, expires_at, actor, self._clock())
+
+    async def set_allowed_origins(
+        self, key_id: UUID, origins: Sequence[str], *, actor: Actor
+    ) -> Row:
+        """Set the origins of the web pages that may use a publishable key; empty: any.
+
+        :raises ApiRefusal: when there is no such open key, it is a secret one, or the role is
+            too low.
+        """
+        key = await self._open(key_id, actor)
+        _require_publishable(key.kind, "origins")
+        return await self._keys.set_allowed_origins(key_id, origins, actor, self._clock())
 
     async def revoke(self, key_id: UUID, *, actor: Actor = OPERATOR) -> Row:
         """Close a key for good; other keys of its app go on.
@@ -155,6 +178,7 @@ class ManageKeys:
         *,
         label: str | None,
         expires_at: datetime | None,
+        allowed_origins: Sequence[str] = (),
     ) -> tuple[str, NewKey]:
         text = key_text(environment, kind, self._new_secret(SECRET_BYTES))
         new = NewKey(
@@ -165,5 +189,11 @@ class ManageKeys:
             last_four=text[-LAST_SHOWN:],
             label=label,
             expires_at=expires_at,
+            allowed_origins=allowed_origins,
         )
         return text, new
+
+
+def _require_publishable(kind: KeyKind, field: str) -> None:
+    if kind is not KeyKind.PUBLISHABLE:
+        raise Invalid.field(field, "may be set for publishable keys only; no page has a secret key")
