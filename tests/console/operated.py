@@ -1,4 +1,4 @@
-"""A real settler, chain-watcher and api with operators, and a console before them, for tests."""
+"""Real services with operators, and a console before them, for tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from uuid import uuid4
 import httpx
 from pydantic import SecretStr
 
-from services.dashboard.tests.shop import a_catalogue
+from services.dashboard.tests.shop import SEALING_KEY, a_catalogue
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_loss_budget import lost
 from services.settler.tests.lane_harness import DESTINATION, SOURCE, World, a_deposit
@@ -34,7 +34,10 @@ from tests.plugins.processes import Program, accepts, free_port
 
 TOKENS: Final = {name: f"{name}-{'0123456789abcdef' * 3}" for name in ("ann", "ben", "vic", "hook")}
 ROLES: Final = {"ann": "operator", "ben": "operator", "vic": "viewer", "hook": "service"}
-FORM_TOKEN: Final = re.compile(r'name="form_token" value="([^"]+)"')
+HIDDEN: Final = {
+    name: re.compile(rf'name="{name}" value="([^"]+)"')
+    for name in ("form_token", "order_id", "made_at")
+}
 OWNER: Final = "0x0000000000000000000000000000000000000077"
 BAD: Final = "0x0000000000000000000000000000000000000088"
 AWAY: Final = "http://127.0.0.1:1"
@@ -46,6 +49,13 @@ RETURNING id
 """)
 HALT: Final = sql("""
 UPDATE signer SET halted_reason = :reason, halted_at = now() WHERE network = :network
+""")
+ACCOUNT: Final = sql("""
+INSERT INTO account (id, email, password_hash, created_at) VALUES (:id, :email, 'none', now())
+""")
+FACTOR: Final = sql("""
+INSERT INTO second_factor (account_id, sealed_secret, begun_by, created_at, confirmed_at)
+SELECT id, 'sealed', id, now(), now() FROM account WHERE email = :email AND id = :id
 """)
 SUSPEND: Final[Mapping[str, Any]] = {
     "kind": "native_received",
@@ -61,10 +71,17 @@ class Services:
     database: Database
     urls: Mapping[ServiceName, str]
 
-    def ask(self, name: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def ask(
+        self,
+        name: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        service: ServiceName = ServiceName.SETTLER,
+    ) -> Any:
         """Do what an operator does without the console."""
         headers = {"Authorization": f"Bearer {TOKENS[name]}"}
-        url = f"{self.urls[ServiceName.SETTLER]}/admin{path}"
+        url = f"{self.urls[service]}/admin{path}"
         method = "GET" if body is None else "POST"
         answer = httpx.request(method, url, json=body, headers=headers, timeout=20)
         assert answer.is_success, answer.text
@@ -91,11 +108,19 @@ class Services:
     async def halt_signer(self, reason: str) -> None:
         await self._scalar(HALT, {"reason": reason, "network": DESTINATION})
 
+    async def add_second_factor(self, email: str) -> None:
+        """Make an account with a second factor, which no device knows."""
+        values = {"id": uuid4(), "email": email}
+        await self._scalar(ACCOUNT, values, schema="dashboard")
+        await self._scalar(FACTOR, values, schema="dashboard")
+
     async def scalar(self, query: str) -> Any:
         return await self._scalar(sql(query), {})
 
-    async def _scalar(self, statement: Any, values: Mapping[str, Any]) -> Any:
-        url = SecretStr(self.database.url("settler"))
+    async def _scalar(
+        self, statement: Any, values: Mapping[str, Any], *, schema: str = "settler"
+    ) -> Any:
+        url = SecretStr(self.database.url(schema))
         engine = create_engine(url, application_name="test")
         try:
             async with engine.begin() as connection:
@@ -147,9 +172,13 @@ def operated(database: Database, folder: Path) -> Iterator[Services]:
         "SWAP_API__NOTIFIER_TOKEN": TOKENS["hook"],
         "SWAP_API__KEY_PEPPER": "a pepper for tests",
         "SWAP_API__PORT": str(free_port()),
+        "SWAP_DASHBOARD__PORT": str(free_port()),
+        "SWAP_DASHBOARD__PUBLIC_URL": "http://dashboard.test",
+        "SWAP_DASHBOARD__API_URL": AWAY,
+        "SWAP_DASHBOARD__SECRET_KEYS": json.dumps([SEALING_KEY]),
     }
     shared.pop("SWAP_OPERATOR__TOKEN", None)
-    ports = {name: free_port() for name in ("settler", "chain_watcher", "api")}
+    ports = {name: free_port() for name in ("settler", "chain_watcher", "api", "dashboard")}
     programs = [
         _program(name, port, {**shared, **_own(name, port, database)}, folder)
         for name, port in ports.items()
@@ -225,9 +254,13 @@ class Browser:
         self, path: str, fields: Mapping[str, str], *, page: str | None = None
     ) -> httpx.Response:
         """Send a form with the token that its page gives."""
-        found = FORM_TOKEN.search((await self.client.get(page or path)).text)
-        token = found[1] if found else ""
-        return await self.client.post(path, data={**fields, "form_token": token})
+        hidden = await self.hidden(page or path)
+        return await self.client.post(path, data={**hidden, **fields})
+
+    async def hidden(self, page: str) -> dict[str, str]:
+        """Return what the first form of a page carries unseen."""
+        shown = (await self.client.get(page)).text
+        return {name: found[1] for name, field in HIDDEN.items() if (found := field.search(shown))}
 
     async def review(self, path: str, fields: Mapping[str, str], *, page: str) -> str:
         """Send the form of an order, and return where it is shown before it is sent."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
+from swap_dashboard.console.ports import ServiceName
 from tests.console.operated import (
     BAD,
     HOSTILE,
@@ -29,6 +32,7 @@ PAGES = (
     "/stuck",
     "/parked",
     "/claimables",
+    "/rescues",
     "/payments",
     "/balances",
     "/losses",
@@ -243,6 +247,58 @@ class TestOrders:
         assert len(rows) == before + 1
         assert (rows[0]["operator"], rows[0]["reason"]) == ("ann", "as agreed")
 
+    async def test_one_form_gives_one_order_however_often_it_is_sent(
+        self, console: Console, services: Services
+    ) -> None:
+        browser = await console.signed_in("ann")
+        reason = f"the form is sent twice, {uuid4()}"
+        fields = {"addresses": BAD, "network": "", "reason": reason}
+        form = {**fields, **await browser.hidden("/blocked")}
+
+        twice = await asyncio.gather(
+            *(browser.client.post("/blocked/add", data=form) for _ in "12")
+        )
+        [order] = {answer.headers["location"] for answer in twice}
+        assert "Done." in await browser.confirm(order)
+        again = await browser.client.post("/blocked/add", data=form)
+        other = await browser.client.post("/blocked/add", data={**form, "addresses": OWNER})
+
+        assert again.headers["location"] == order
+        assert "Done." in (await browser.get(order)).text
+        assert (other.status_code, "with other values" in other.text) == (422, True)
+        rows = services.ask("vic", "/audit")["orders"]
+        assert [row["action"] for row in rows if row["reason"] == reason] == ["POST /blocked"]
+
+    async def test_a_form_that_is_corrected_is_confirmed_only_as_it_is_shown(
+        self, console: Console, services: Services
+    ) -> None:
+        browser = await console.signed_in("ann")
+        form = {
+            "addresses": BAD,
+            "network": "",
+            "reason": "a typo",
+            **await browser.hidden("/blocked"),
+        }
+        order = (await browser.client.post("/blocked/add", data=form)).headers["location"]
+        earlier = await browser.hidden(order)
+        corrected = {**form, "addresses": OWNER}
+        assert (await browser.client.post("/blocked/add", data=corrected)).is_redirect
+
+        unseen = await browser.client.post(order, data=earlier)
+
+        assert (unseen.status_code, "look again" in unseen.text) == (422, True)
+        assert OWNER in (await browser.get(order)).text
+        assert "Done." in await browser.confirm(order)
+
+    async def test_a_form_without_its_id_gives_no_order(self, console: Console) -> None:
+        browser = await console.signed_in("ann")
+        hidden = await browser.hidden("/stops")
+        fields = {"network": "*", "reason": "no", "form_token": hidden["form_token"]}
+
+        answer = await browser.client.post("/stops/add", data=fields)
+
+        assert (answer.status_code, "Load the page again" in answer.text) == (422, True)
+
     async def test_every_order_needs_a_reason(self, console: Console) -> None:
         browser = await console.signed_in("ann")
         answer = await browser.submit("/stops/add", {"network": "*", "reason": " "}, page="/stops")
@@ -399,6 +455,70 @@ class TestOrders:
         services.ask("ben", f"/approvals/{stored['id']}/reject", {})
 
 
+class TestApprovals:
+    async def test_all_services_orders_are_in_one_list_with_their_facts(
+        self, console: Console, services: Services
+    ) -> None:
+        email = f"{uuid4().hex}@shop.example"
+        await services.add_second_factor(email)
+        reason = f"called back {'at length ' * 150}to the last word"
+        services.ask(
+            "ann",
+            "/second-factors/remove",
+            {"email": email, "reason": reason},
+            service=ServiceName.DASHBOARD,
+        )
+        claim = await services.suspended(93)
+        pay = {"to_address": OWNER, "base_units": "1234567890123456789", "reason": "as agreed"}
+        services.ask("ann", f"/claimable/{claim}/pay", pay)
+        browser = await console.signed_in("ben")
+
+        page = (await browser.get("/approvals")).text
+
+        for shown in (email, reason, OWNER, "Pay a claimable balance", "ann"):
+            assert shown in page
+        proposal = re.search(r'href="(/approvals/dashboard/[0-9a-f-]+)"', page)
+        assert proposal is not None
+        assert reason in (await browser.get(proposal[1])).text
+        approve = await browser.review(f"{proposal[1]}/approve", {}, page=proposal[1])
+        assert reason in (await browser.get(approve)).text
+        assert "Done." in await browser.confirm(approve)
+        ended = (await browser.get(proposal[1])).text
+        assert "approved by ben" in ended
+        assert 'name="reason"' not in ended
+
+    async def test_there_are_pages_until_the_last_one(
+        self, console: Console, services: Services
+    ) -> None:
+        ids = set()
+        for _ in range(60):
+            body = {"network": "BASE_DEVNET", "used_by": [], "halts": {}, "reason": "paging"}
+            answer = services.ask("ann", "/signers/BASE_DEVNET/resume", body)
+            ids.add(answer["proposal"]["id"])
+        browser = await console.signed_in("vic")
+        shown, path = "", "/approvals"
+        for _ in range(5):
+            page = (await browser.get(path)).text
+            shown += page
+            following = re.search(r'href="(/approvals\?[^"]+)" rel="next"', page)
+            if following is None:
+                break
+            path = html.unescape(following[1])
+
+        assert path != "/approvals"
+        assert all(id in shown for id in ids)
+        for id in ids:
+            services.ask("ben", f"/approvals/{id}/reject", {})
+
+    @pytest.mark.parametrize(
+        "path", ["/approvals/settler/none", "/approvals/api/", "/approvals/x/1"]
+    )
+    async def test_one_that_is_nowhere_is_not_found(self, console: Console, path: str) -> None:
+        browser = await console.signed_in("vic")
+
+        assert (await browser.get(path)).status_code == 404
+
+
 async def test_pages_name_a_service_that_does_not_answer(console: Console) -> None:
     browser = await console.signed_in("ann")
     page = (await browser.get("/")).text
@@ -407,15 +527,15 @@ async def test_pages_name_a_service_that_does_not_answer(console: Console) -> No
 
 
 async def test_a_settler_that_is_away_hides_no_other_service(services: Services) -> None:
-    from swap_dashboard.console.ports import ServiceName  # noqa: PLC0415
-
     away = Services(services.database, {**services.urls, ServiceName.SETTLER: "http://127.0.0.1:1"})
     console = Console(away, public_url=ADDRESS)
     browser = await console.signed_in("ann")
 
     assert (await browser.get("/")).status_code == 200
     assert (await browser.get("/log?service=api")).status_code == 200
-    assert (await browser.get("/claimables")).status_code == 503
+    refused = await browser.get("/claimables")
+    assert refused.status_code == 503
+    assert int(refused.headers["retry-after"]) > 0
     await console.http.close()
 
 

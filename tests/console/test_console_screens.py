@@ -42,6 +42,7 @@ class Site:
     parked: int
     claimable: str
     swap: str
+    proposal: str
 
     def pages(self) -> dict[str, str]:
         return {
@@ -51,7 +52,9 @@ class Site:
             "swap": f"/swaps/{self.swap}",
             "parked": "/parked",
             "message": f"/parked/settler/{self.parked}",
+            "approval": f"/approvals/settler/{self.proposal}",
             "claimables": "/claimables",
+            "rescues": "/rescues",
             "claimable": f"/claimables/{self.claimable}",
             "payments": "/payments",
             "balances": "/balances",
@@ -84,16 +87,17 @@ async def site(services: Services) -> AsyncIterator[Site]:
     parked = await services.park(reason)
     await services.park("not JSON", value=b"\xff\x00 no document")
     claimable = await services.suspended(95)
-    why = {"reason": f"an incident is looked into {HOSTILE}"}
+    why = {"reason": f"an incident is looked into {HOSTILE} {'at length ' * 180}"}
     services.ask("ann", "/payouts/stop", {"network": "BASE_DEVNET", **why})
-    services.ask("ann", "/payouts/go", {"network": "BASE_DEVNET", **why})
+    lifted = services.ask("ann", "/payouts/go", {"network": "BASE_DEVNET", **why})
+    proposal = str(lifted["proposal"]["id"])
     services.ask("ann", "/blocked", {"addresses": [BAD], "network": None, **why})
     cap = {"network": "BASE_DEVNET", "units": "5000000000", "seconds": 86400, **why}
     services.ask("ann", "/caps", cap)
     await services.halt_signer("nonce 7 was used by a transaction that was not signed here")
     swap = await services.scalar("SELECT id::text FROM swap ORDER BY created_at LIMIT 1")
     async with served(services) as url:
-        yield Site(url, services, parked, claimable, str(swap))
+        yield Site(url, services, parked, claimable, str(swap), proposal)
 
 
 @asynccontextmanager
@@ -108,7 +112,7 @@ async def served(services: Services) -> AsyncIterator[str]:
     await console.http.close()
 
 
-async def sign_in(page: Page, site: Site, name: str) -> None:
+async def sign_in(page: Page, name: str) -> None:
     await page.until("!!document.querySelector('input[name=token]')")
     token = json.dumps(TOKENS[name])
     await page.value(f"document.querySelector('input[name=token]').value = {token}; 1")
@@ -132,7 +136,7 @@ async def test_every_screen_is_readable_in_every_look(site: Site, tmp_path: Path
             await look(page, scheme, width)
             found += [("sign-in", scheme, width, one) for one in await violations(page)]
             await picture(page, f"sign-in-{scheme}-{width}")
-        await sign_in(page, site, "ann")
+        await sign_in(page, "ann")
         for name, path in site.pages().items():
             await show(page, site.url + path)
             for scheme, width in LOOKS:
@@ -155,7 +159,7 @@ async def test_every_screen_is_readable_in_every_look(site: Site, tmp_path: Path
 async def test_pages_are_small_and_ask_for_little(site: Site, tmp_path: Path) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
-        await sign_in(page, site, "ann")
+        await sign_in(page, "ann")
         for path in site.pages().values():
             page.requests.clear()
             await show(page, site.url + path)
@@ -171,7 +175,7 @@ async def test_an_order_is_given_by_the_keyboard_and_sent_once(site: Site, tmp_p
     assert BROWSER is not None
     before = len(site.services.ask("vic", "/audit")["orders"])
     async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
-        await sign_in(page, site, "ann")
+        await sign_in(page, "ann")
         await show(page, f"{site.url}/parked/settler/{site.parked}")
         await page.value("document.querySelector('.order-form [name=reason]').focus(); 1")
         await page.send("Input.insertText", text="the address is known now")
@@ -209,7 +213,7 @@ async def test_the_keyboard_reaches_everything_and_shows_where_it_is(
 ) -> None:
     assert BROWSER is not None
     async with opened(BROWSER, tmp_path, site.url + "/sign-in") as page:
-        await sign_in(page, site, "ann")
+        await sign_in(page, "ann")
         await show(page, f"{site.url}/stops")
         names = []
         for _ in range(60):

@@ -6,6 +6,7 @@ import json
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from cli.tests.unit.test_commands import Port, port, run, stack
@@ -106,6 +107,16 @@ class TestASecondOperator:
             "settler",
             "chain_watcher",
         ]
+
+    def test_lists_all_pages(self, port: Port, stack: Path) -> None:
+        following = {"after_at": "2026-01-01T00:00:00+00:00", "after_id": "p1"}
+        first, last = "/admin/approvals", f"/admin/approvals?{urlencode(following)}"
+        port.answers["GET", first] = (200, {"approvals": [PROPOSAL], "next": following})
+        port.answers["GET", last] = (200, {"approvals": [{**PROPOSAL, "id": "p2"}], "next": None})
+
+        listed = run(stack, "approvals", "list")
+
+        assert [row["id"] for row in listed] == ["p1", "p2"] * 2
 
     def test_decides_while_another_service_is_away(
         self, port: Port, stack: Path, capsys: pytest.CaptureFixture[str]

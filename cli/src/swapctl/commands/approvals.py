@@ -9,6 +9,7 @@ import typer
 from swapctl.admin_client import RequestFailed
 from swapctl.context import internal, rows_of_each
 from swapctl.endpoints import ServiceName
+from swapctl.internal import Internal
 from swapctl.output import Json, show, show_all
 
 approvals = typer.Typer(
@@ -55,4 +56,13 @@ def _decide(context: typer.Context, id: str, verb: str) -> Any:
 
 
 def _list(context: typer.Context) -> tuple[list[dict[str, Any]], RequestFailed | None]:
-    return rows_of_each(context, WITH_APPROVALS, lambda port: port.get("/approvals")["approvals"])
+    return rows_of_each(context, WITH_APPROVALS, _open_orders)
+
+
+def _open_orders(port: Internal) -> list[dict[str, Any]]:
+    page = port.get("/approvals")
+    rows: list[dict[str, Any]] = page["approvals"]
+    while following := page.get("next"):
+        page = port.get("/approvals", **following)
+        rows += page["approvals"]
+    return rows

@@ -32,9 +32,9 @@ def rescue(
 ) -> None:
     """Show each token that a transaction brought us, and how its owner gets it back.
 
-    With --to and --reason, of a token that no catalogue knows: keep who gets it, and tell the
-    calls by which the owner of the Treasury returns it (--json shows their data). --token and
-    --from say which, of one transaction that brought several.
+    With --to and --reason, of a token that no catalogue knows: order who gets it. A second operator
+    approves; then the calls are shown by which the owner of the Treasury returns it (--json shows
+    their data). --token and --from say which, of one transaction that brought several.
     """
     port, path = internal(context, ServiceName.SETTLER), f"/rescues/{network}/{transaction_hash}"
     if (to is None) != (reason is None):

@@ -13,7 +13,7 @@ from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import Secrets, key_of
 from swap_stack.operators import operator_settings
 from swap_stack.places import Places
-from swap_stack.services import ON_KAFKA, ServicePorts, own_settings
+from swap_stack.services import SERVICES, ServicePorts, own_settings
 
 QUERIES: Final = "deploy/postgres/invariants/queries.sql"
 # Development: one operator may order and resume alone. The amount is more than the chains hold.
@@ -76,7 +76,7 @@ def make_settings(
         "SWAP_DASHBOARD__SECRET_KEYS": orjson.dumps([secrets.dashboard_key]).decode(),
         "SWAP_SETTLER__INVARIANT_QUERIES": str(places.root / QUERIES),
         "SWAP_CONSOLE__PUBLIC_URL": ports.public_url("console"),
-        **{f"SWAP_CONSOLE__{name.upper()}_URL": ports.internal_url(name) for name in ON_KAFKA},
+        **{f"SWAP_CONSOLE__{name.upper()}_URL": ports.internal_url(name) for name in SERVICES},
         **ONE_OPERATOR,
         # Only what costs time: a payment that cannot be made is given up after two tries.
         "SWAP_SETTLER__PAYOUT_ATTEMPTS_MAX": "2",

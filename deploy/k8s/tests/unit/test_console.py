@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deploy.k8s.tests.rendered import NAME, ON_KAFKA, OVERLAYS, Rendered, pod_of
+from deploy.k8s.tests.rendered import NAME, OVERLAYS, SERVICES, Rendered, pod_of
 from deploy.k8s.tests.unit.test_settings import KNOWN, environment_of
 from swap_dashboard.console.settings import ConsoleSettings
 
@@ -25,7 +25,7 @@ def test_its_settings_are_complete_and_known(
     group = ConsoleSettings().console  # type: ignore[call-arg]  # the environment fills it
 
     assert set(own) <= KNOWN
-    expected = {f"http://{name}:8081" for name in ON_KAFKA}
+    expected = {f"http://{name}:8081" for name in SERVICES}
     assert set(group.service_urls().values()) == expected
 
 
@@ -65,7 +65,7 @@ def test_it_reaches_internal_ports_and_nothing_else(overlay: Rendered) -> None:
     [peer] = way_out["to"]
     assert peer["podSelector"] == way_in["podSelector"]
     [names] = way_in["podSelector"]["matchExpressions"]
-    assert set(names["values"]) == set(ON_KAFKA)
+    assert set(names["values"]) == set(SERVICES)
     assert way_in["ingress"] == [
         {"from": [{"podSelector": {"matchLabels": {NAME: "console"}}}], "ports": [{"port": 8081}]}
     ]

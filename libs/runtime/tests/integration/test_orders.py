@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
 import psycopg
@@ -261,7 +262,8 @@ class TestApproval:
 
         assert again == (409, {"error": f"proposal {id} was approved"})
         assert await port.written() == [("ann, approved by ben", LARGE + 1)]
-        assert (await port.ask("ben", "/approvals", method="GET"))[1] == {"approvals": []}
+        empty = {"approvals": [], "next": None}
+        assert (await port.ask("ben", "/approvals", method="GET"))[1] == empty
         assert await port.log() == [
             ("ann", WRITE, "proposed"),
             ("ben", APPROVE, "done"),
@@ -269,6 +271,44 @@ class TestApproval:
         ]
         assert {row["proposal_id"] for row in port.rows} == {id}
         assert port.rows[1]["parameters"] == {"action": WRITE, "size": str(LARGE + 1)}
+
+    async def test_all_are_listed_in_pages_the_oldest_first(self, port: Port) -> None:
+        ids = [await port.proposed() for _ in range(5)]
+        listed, query = [], {"limit": "2"}
+        while True:
+            path = f"/approvals?{urlencode(query)}"
+            _, page = await port.ask("vic", path, method="GET")
+            listed += [one["id"] for one in page["approvals"]]
+            if page["next"] is None:
+                break
+            query = {"limit": "2", **page["next"]}
+
+        assert listed == ids
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            {"limit": "some"},
+            {"after_at": "yesterday", "after_id": "00000000-0000-0000-0000-000000000000"},
+            {"after_at": "2026-01-01T00:00:00", "after_id": "00000000-0000-0000-0000-000000000000"},
+            {"after_id": "1"},
+        ],
+    )
+    async def test_a_wrong_place_in_the_list_is_refused(
+        self, port: Port, query: dict[str, str]
+    ) -> None:
+        path = f"/approvals?{urlencode(query)}"
+        assert (await port.ask("vic", path, method="GET"))[0] == 400
+
+    async def test_one_is_shown_whatever_became_of_it(self, port: Port) -> None:
+        id = await port.proposed()
+        before = (await port.ask("vic", f"/approvals/{id}", method="GET"))[1]["approval"]
+        await port.approve(id, by="ben")
+        after = (await port.ask("vic", f"/approvals/{id}", method="GET"))[1]["approval"]
+
+        assert (before["state"], before["ended_by"]) == ("open", None)
+        assert (after["state"], after["ended_by"]) == ("approved", "ben")
+        assert (await port.ask("vic", "/approvals/none", method="GET"))[0] == 404
 
     async def test_nobody_approves_his_own_order(self, port: Port, engine: Engine) -> None:
         id = await port.proposed()

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_dashboard.domain.second_factor import SecondFactor
+from swap_dashboard.domain.second_factor import PendingSignIn, SecondFactor
 
 
 class DeviceCodes(Protocol):
@@ -70,11 +70,13 @@ class SecondFactors(Protocol):
 
 
 class PendingSignIns(Protocol):
-    """Sign-ins with a correct password that wait for a code."""
+    """Sign-ins that wait for a code."""
 
-    async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None: ...
+    async def add(
+        self, token_hash: bytes, pending: PendingSignIn, expires_at: datetime
+    ) -> None: ...
 
-    async def find(self, token_hash: bytes, at: datetime) -> UUID | None: ...
+    async def find(self, token_hash: bytes, at: datetime) -> PendingSignIn | None: ...
 
     async def end(self, token_hash: bytes, at: datetime) -> bool:
         """End one that is open: True once."""

@@ -63,6 +63,10 @@ def second_factor_unreadable(account_id: UUID) -> None:
     log.warning("second factor unreadable", account_id=account_id)
 
 
+def first_password_set(account_id: UUID) -> None:
+    log.info("first password set", account_id=account_id)
+
+
 def sessions_ended(account_id: UUID, number: int) -> None:
     log.info("sessions ended", account_id=account_id, number=number)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from uuid import uuid4
 
 import pytest
 
+from services.dashboard.tests.conftest import ADDRESS
 from services.dashboard.tests.shop import Api, Browser, Dashboard, a_swap
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 HOOK = "http://127.0.0.1:9999/hooks"
@@ -50,6 +52,20 @@ async def a_shop(dashboard: Dashboard, api: Api, role: str = "owner") -> Shop:
 @pytest.fixture
 async def shop(dashboard: Dashboard, api: Api) -> Shop:
     return await a_shop(dashboard, api)
+
+
+async def test_says_when_to_come_again_while_the_api_is_away(
+    shop: Shop, api: Api, database: Database
+) -> None:
+    away = Dashboard(database, replace(api, url="http://127.0.0.1:1"), public_url=ADDRESS)
+    browser = away.browser()
+    browser.client.cookies = shop.browser.client.cookies
+
+    answer = await browser.get(shop.path)
+    await away.close()
+
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) > 0
 
 
 class TestSteps:

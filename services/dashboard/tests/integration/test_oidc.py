@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from typing import Final
@@ -42,6 +43,7 @@ CLIENT: Final = {
 CALLBACK: Final = f"{ADDRESS}/sign-in/provider/callback"
 FORM: Final = re.compile(r'<form[^>]*action="([^"]+)"')
 SECRET: Final = re.compile(r"<code>([A-Z2-7]{32})</code>")
+HIDDEN: Final = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 JOIN_LINK: Final = re.compile(r'href="/sign-in/provider(\?[^"]+)"')
 
 
@@ -226,6 +228,90 @@ class TestSignIn:
         fixed = dashboard.browser()
         fixed.client.cookies.set("swap_session", str(before))
         assert (await fixed.get("/account")).status_code == 303
+
+
+class TestAFirstPassword:
+    FORM: Final = "/account/first-password"
+    NEW: Final = "three words nobody says"
+
+    async def set(self, browser: Browser, wanted: str = NEW) -> httpx.Response:
+        return await browser.submit(self.FORM, {"wanted": wanted}, page="/account")
+
+    async def test_is_set_once_after_a_fresh_sign_in(self, dashboard: Dashboard, api: Api) -> None:
+        browser, other = dashboard.browser(), dashboard.browser()
+        query = await _link_of_the_page(browser, api.invite(api.an_organization("Shop")))
+        await _by_provider(browser, "new@shop.example", query)
+        await _by_provider(other, "new@shop.example")
+        assert "Present password" not in (await browser.get("/account")).text
+
+        weak = await self.set(browser, "short")
+        done = await self.set(browser)
+        again = await self.set(browser, "four words nobody says")
+
+        assert "characters or more" in weak.text
+        assert "The password is set." in done.text
+        assert "Present password" in done.text
+        assert "The account has a password" in again.text
+        assert (await other.get("/account")).status_code == 303
+        fresh = dashboard.browser()
+        assert (await fresh.sign_in("new@shop.example", self.NEW)).status_code == 303
+
+    async def test_lets_a_second_factor_begin(self, dashboard: Dashboard, api: Api) -> None:
+        await _a_member(dashboard, api)
+        browser, page = dashboard.browser(), "/account/second-factor"
+        await _by_provider(browser, ADA)
+        before = (await browser.get(page)).text
+        await self.set(browser)
+
+        shown = await browser.submit(f"{page}/begin", {"password": self.NEW}, page=page)
+
+        assert "has no password yet" in before
+        assert SECRET.search(shown.text) is not None
+
+    async def test_is_not_set_later_than_ten_minutes(self, dashboard: Dashboard, api: Api) -> None:
+        await _a_member(dashboard, api)
+        browser = dashboard.browser()
+        await _by_provider(browser, ADA)
+        dashboard.ahead += timedelta(minutes=11)
+
+        page = (await browser.get("/account")).text
+        late = await self.set(browser)
+
+        assert "/sign-in/provider?next=/account" in page
+        assert self.FORM not in page
+        assert "too long ago" in late.text
+        assert (await dashboard.browser().sign_in(ADA, self.NEW)).status_code == 401
+
+    async def test_replaces_none_that_somebody_chose(self, dashboard: Dashboard, api: Api) -> None:
+        browser = await _a_member(dashboard, api)
+
+        answer = await self.set(browser)
+
+        assert "too long ago" in answer.text
+        assert (await dashboard.browser().sign_in(ADA, PASSWORD)).status_code == 303
+
+    async def test_is_set_after_the_code_of_a_second_factor(
+        self, dashboard: Dashboard, api: Api
+    ) -> None:
+        ada, page = await _a_member(dashboard, api), "/account/second-factor"
+        shown = await ada.submit(f"{page}/begin", {"password": PASSWORD}, page=page)
+        secret = SECRET.search(shown.text)
+        assert secret is not None, shown.text
+        device = pyotp.TOTP(secret[1])
+        await ada.submit(f"{page}/confirm", {"code": device.at(dashboard.clock())}, page=page)
+        browser = dashboard.browser()
+        code_page = await _by_provider(browser, ADA)
+        dashboard.ahead += timedelta(minutes=1)
+        await _enter_code(browser, code_page, device.at(dashboard.clock()))
+
+        assert "The password is set." in (await self.set(browser)).text
+
+
+async def _enter_code(browser: Browser, code_page: httpx.Response, code: str) -> None:
+    """Fill in the form that asks for a code, with all that it carries."""
+    fields = dict(HIDDEN.findall(code_page.text))
+    answer = await browser.client.post("/sign-in/code", data={**fields, "code": code})
+    assert answer.status_code == 303, answer.text
 
 
 class TestRefusals:

@@ -164,6 +164,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "backlogs.COVERS": {"networks": [NETWORK], "treasuries": ["treasury"]},
     "blocked.BLOCK": {"addresses": ["new"]},
     "blocked.LIFT": {"addresses": ["somebody 1010"]},
+    "rescues.NEWEST": {"before": None},
     "caps.SET": {"units": "5", "set_at": None},
     "caps.LIFT": {"set_at": None},
     "caps.GRANT_PASS": {"intent_id": OUTPUTS[1]},

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import aiohttp
 import pytest
 
-from services.settler.tests.admin_port import as_operator
+from services.settler.tests.admin_port import a_dollar_each, as_operator, weighing
 from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.lane_harness import (
     DEPOSITORY,
@@ -32,12 +34,18 @@ from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.ports import Call, Fees, ReportedTransfers
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
+from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
+from swap_runtime.operators.identities import Operator, Role
 from swap_settler.operator.http.rescues import RescueAdmin
+from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.store.rescues import PostgresRescues
+from swap_settler.operator.usecases.list_rescues import ListRescues
 from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
+from tests.plugins.internal_port import internal_port
 from tests.support.serving import client_of, get, post
 
 pytestmark = pytest.mark.connected
+OPERATORS = {f"token of {name}": Operator(name, Role.OPERATOR) for name in ("ann", "ben")}
 STRANGE = checksum_address("0x" + "57" * 20)
 USER, OWNER = a_recipient(8), a_recipient(9)
 UNITS = 5_000_000
@@ -51,6 +59,10 @@ class Place:
     world: World
     chain: FakeChain
     sent: int = 0
+
+    @property
+    def admin(self) -> RescueAdmin:
+        return RescueAdmin(self.rescue, ListRescues(PostgresRescues(self.world.engine)))
 
     @property
     def rescue(self) -> RescueTokens:
@@ -224,7 +236,7 @@ async def answered(answer_document: ReportedTransfers) -> ReportedTransfers:
 
 async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
     came = await place.transfers(TREASURY)
-    admin, path = RescueAdmin(place.rescue), "/{network}/{hash}"
+    admin, path = place.admin, "/{network}/{hash}"
 
     async with client_of(get(path, admin.show), post(path, as_operator(admin.order))) as http:
         where = f"/{SOURCE}/{came}"
@@ -237,3 +249,116 @@ async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
     assert (wrong.status, unsaid.status) == (400, 400)
     assert [one["ordered"] for one in looked["came"]] == [[]]
     assert ordered["came"][0]["ordered"][0]["to"] == USER
+
+
+class Desk:
+    """The internal port with the orders about what came, and two operators."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def ask(
+        self, name: str, path: str, *, method: str = "POST", **body: Any
+    ) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer token of {name}"}
+        async with (
+            aiohttp.ClientSession(headers=headers) as http,
+            http.request(method, f"{self._url}{path}", json={"reason": "so", **body}) as answer,
+        ):
+            return answer.status, await answer.json()
+
+    async def approve(self, proposed: Any, *, by: str = "ben") -> tuple[int, Any]:
+        return await self.ask(by, f"/approvals/{proposed['proposal']['id']}/approve")
+
+
+@asynccontextmanager
+async def serving(place: Place) -> AsyncIterator[Desk]:
+    engine, catalogue, admin = place.world.engine, place.world.catalogue, place.admin
+    second = SecondOperator(weighing(engine, catalogue, prices=a_dollar_each(catalogue)))
+    internal = internal_port(
+        engine,
+        OPERATORS,
+        reads=[AdminRoute("GET", "/rescues", admin.list_all)],
+        orders=[
+            OrderRoute(
+                "/rescues/{network}/{hash}",
+                admin.order,
+                second.returns_tokens,
+                admin.add_transfers,
+            )
+        ],
+    )
+    number = await internal.start("127.0.0.1", 0)
+    try:
+        yield Desk(f"http://127.0.0.1:{number}/admin")
+    finally:
+        await internal.stop()
+
+
+async def test_two_operators_say_to_whom_a_token_goes(place: Place) -> None:
+    came = await place.transfers(TREASURY)
+    path = f"/rescues/{SOURCE}/{came}"
+
+    async with serving(place) as desk:
+        status, proposed = await desk.ask("ann", path, to_address=USER)
+        assert (status, await place.world.rows("SELECT 1 FROM rescued_token")) == (202, [])
+        [bound] = proposed["proposal"]["order"]["transfers"]
+        assert (bound["from_address"], bound["base_units"]) == (USER, str(UNITS))
+        assert (await desk.approve(proposed, by="ann"))[0] == 409
+        status, answer = await desk.approve(proposed)
+
+        assert (status, len(answer["came"][0]["calls"])) == (200, 1)
+        [row] = await place.world.rows("SELECT returned_to, ordered_by FROM rescued_token")
+        assert (row.returned_to, row.ordered_by) == (USER, "ann, approved by ben")
+
+
+async def test_an_order_is_bound_to_what_came_and_to_the_order_before_it(place: Place) -> None:
+    came = await place.transfers(TREASURY)
+    path = f"/rescues/{SOURCE}/{came}"
+
+    async with serving(place) as desk:
+        _, first = await desk.ask("ann", path, to_address=USER)
+        _, second = await desk.ask("ann", path, to_address=OWNER)
+        bound = first["proposal"]["order"]["transfers"]
+        await desk.approve(second)
+
+        stale, words = await desk.approve(first)
+        again, _ = await desk.ask("ann", path, to_address=USER, transfers=bound)
+
+        assert (stale, again) == (409, 409)
+        assert "order it again" in words["error"]
+        rows = await place.world.rows("SELECT returned_to FROM rescued_token")
+        assert [row.returned_to for row in rows] == [OWNER]
+
+
+async def test_what_cannot_be_returned_is_refused_before_anybody_approves_it(place: Place) -> None:
+    came = await place.transfers(TREASURY)
+    proposals = "SELECT count(*) AS number FROM operator_proposal"
+    before = await place.world.rows(proposals)
+
+    async with serving(place) as desk:
+        for path, body, refused in (
+            (f"/rescues/{SOURCE}/0x1", {"to_address": USER}, 400),
+            (f"/rescues/{SOURCE}/{came}", {"to_address": " "}, 400),
+            (f"/rescues/{SOURCE}/{came}", {"to_address": TREASURY}, 409),
+            (f"/rescues/{SOURCE}/{came}", {"to_address": USER, "token": OWNER}, 409),
+            (f"/rescues/NOWHERE/{came}", {"to_address": USER}, 409),
+        ):
+            status, _ = await desk.ask("ann", path, **body)
+            assert status == refused, (path, body)
+        assert await place.world.rows(proposals) == before
+
+
+async def test_what_was_ordered_is_listed_in_pages(place: Place) -> None:
+    hashes = [await place.transfers(TREASURY) for _ in range(3)]
+    for one in hashes:
+        await place.shown(one, back=BACK)
+
+    async with serving(place) as desk:
+        _, page = await desk.ask("ann", "/rescues?limit=2", method="GET")
+        last = page["rescues"][-1]["id"]
+        _, rest = await desk.ask("ann", f"/rescues?limit=2&before={last}", method="GET")
+
+    listed = [one["transaction_hash"] for one in (*page["rescues"], *rest["rescues"])]
+    assert listed == hashes[::-1]
+    assert page["rescues"][0]["reason"] == BACK.reason

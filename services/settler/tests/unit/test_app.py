@@ -85,6 +85,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/recovery"),
         ("POST", "/recovery/{id}/finish"),
         ("POST", "/recovery/retained/{id}/release"),
+        ("GET", "/rescues"),
         ("GET", "/rescues/{network}/{hash}"),
         ("POST", "/rescues/{network}/{hash}"),
         ("GET", "/caps"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -24,7 +25,7 @@ from swap_runtime.operators.operator_log import (
     carrying_out,
     without_secrets,
 )
-from swap_runtime.operators.proposals import Proposal, Proposals, end_proposal, shown
+from swap_runtime.operators.proposals import Place, Proposal, Proposals, end_proposal, shown
 from swap_runtime.postgres.database import Engine, Transaction
 
 Work = Callable[[], Awaitable[Response]]
@@ -60,6 +61,7 @@ class OrderDesk:
             yield AdminRoute("POST", route.path, handler, logs_itself=True)
         if any(route.needs_second for route in orders):
             yield AdminRoute("GET", "/approvals", self._list_proposals)
+            yield AdminRoute("GET", "/approvals/{id}", self._show_proposal)
             approve, reject = "/approvals/{id}/approve", "/approvals/{id}/reject"
             yield AdminRoute("POST", approve, self._approve, logs_itself=True)
             yield AdminRoute("POST", reject, self._reject, logs_itself=True)
@@ -208,9 +210,26 @@ class OrderDesk:
         except ValueError:
             return None
 
-    async def _list_proposals(self, _: Request) -> Response:
-        listed = [shown(one) for one in await self._proposals.list_open()]
-        return JSONResponse({"approvals": listed})
+    async def _list_proposals(self, request: Request) -> Response:
+        """Answer the open ones, the oldest first; `next` is the query of the following page."""
+        query = request.query_params
+        limit = query.get("limit", "")
+        try:
+            after = _read_place(query.get("after_at"), query.get("after_id"))
+            size = int(limit) if limit else LISTED_MAX
+        except ValueError:
+            words = "after_at is a time, after_id an id, limit a number"
+            return JSONResponse({"error": words}, status_code=400)
+        listed, last = await self._proposals.list_open(after=after, limit=size)
+        following = last and {"after_at": last.proposed_at.isoformat(), "after_id": str(last.id)}
+        return JSONResponse({"approvals": [shown(one) for one in listed], "next": following})
+
+    async def _show_proposal(self, request: Request) -> Response:
+        """Answer one of them, whatever became of it."""
+        proposal = await self._find(request)
+        if proposal is None:
+            return await _no_such_proposal()
+        return JSONResponse({"approval": shown(proposal)})
 
     async def _list_log(self, request: Request) -> Response:
         before, limit = (request.query_params.get(name, "") for name in ("before", "limit"))
@@ -239,6 +258,18 @@ def _require_named(operator: Operator) -> None:
 
 async def _no_such_proposal() -> Response:
     return JSONResponse({"error": "no such proposal"}, status_code=404)
+
+
+def _read_place(at: str | None, id: str | None) -> Place | None:
+    """
+    :raises ValueError: when one of them is wrong or missing.
+    """
+    if at is None and id is None:
+        return None
+    place = Place(datetime.fromisoformat(at or ""), UUID(id or ""))
+    if place.proposed_at.tzinfo is None:
+        raise ValueError("the time has no zone")
+    return place
 
 
 def _parameters(proposal: Proposal) -> Mapping[str, Any]:

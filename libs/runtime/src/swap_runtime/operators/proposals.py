@@ -29,8 +29,11 @@ VALUES (:id, :action, CAST(CAST(:target AS text) AS jsonb), :body, :why, :reason
 FIND: Final = sql(f"SELECT {COLUMNS} FROM operator_proposal WHERE id = :id")
 LIST_OPEN: Final = sql(f"""
 SELECT {COLUMNS} FROM operator_proposal WHERE ended_at IS NULL AND expires_at > now()
+    AND (proposed_at, id) > (coalesce(CAST(:after_at AS timestamptz), '-infinity'),
+        CAST(:after_id AS uuid))
 ORDER BY proposed_at, id LIMIT :limit
 """)
+FIRST_ID: Final = UUID(int=0)
 END: Final = sql("""
 UPDATE operator_proposal SET ended_by = :by, ended_at = now(), outcome = :outcome
 WHERE id = :id AND ended_at IS NULL AND expires_at > now()
@@ -48,8 +51,14 @@ class Proposal:
     proposed_by: str
     proposed_at: datetime
     expires_at: datetime
+    ended_by: str | None
+    ended_at: datetime | None
     outcome: str | None  # None: it is open, or expired
     is_expired: bool
+
+    @property
+    def state(self) -> str:
+        return self.outcome or ("expired" if self.is_expired else "open")
 
     def require_open(self) -> None:
         """
@@ -59,6 +68,14 @@ class Proposal:
             raise Refused(f"proposal {self.id} was {self.outcome}")
         if self.is_expired:
             raise Refused(f"proposal {self.id} has expired: order it again")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A proposal in the order of the list: the oldest first, of all services."""
+
+    proposed_at: datetime
+    id: UUID
 
 
 class Proposals:
@@ -88,12 +105,21 @@ class Proposals:
             row = (await connection.execute(FIND, {"id": id})).one_or_none()
         return None if row is None else _to_proposal(row)
 
-    async def list_open(self) -> Sequence[Proposal]:
+    async def list_open(
+        self, *, after: Place | None = None, limit: int = LISTED_MAX
+    ) -> tuple[Sequence[Proposal], Place | None]:
+        """Return the oldest open ones, and the last place where more follow."""
+        size = min(max(limit, 1), LISTED_MAX)
+        values = {
+            "after_at": None if after is None else after.proposed_at,
+            "after_id": FIRST_ID if after is None else after.id,
+            "limit": size + 1,
+        }
         async with reading(self._engine) as connection:
-            return [
-                _to_proposal(row)
-                for row in await connection.execute(LIST_OPEN, {"limit": LISTED_MAX})
-            ]
+            found = [_to_proposal(row) for row in await connection.execute(LIST_OPEN, values)]
+        listed = found[:size]
+        last = Place(listed[-1].proposed_at, listed[-1].id) if len(found) > size else None
+        return listed, last
 
     async def reject(self, id: UUID, logged: LoggedOrder) -> None:
         """
@@ -126,6 +152,9 @@ def shown(proposal: Proposal) -> Mapping[str, Any]:
         "proposed_by": proposal.proposed_by,
         "proposed_at": proposal.proposed_at.isoformat(),
         "expires_at": proposal.expires_at.isoformat(),
+        "state": proposal.state,
+        "ended_by": proposal.ended_by,
+        "ended_at": proposal.ended_at and proposal.ended_at.isoformat(),
     }
 
 
@@ -140,6 +169,8 @@ def _to_proposal(row: Row) -> Proposal:
         proposed_by=row.proposed_by,
         proposed_at=row.proposed_at,
         expires_at=row.expires_at,
+        ended_by=row.ended_by,
+        ended_at=row.ended_at,
         outcome=row.outcome,
         is_expired=row.is_expired,
     )

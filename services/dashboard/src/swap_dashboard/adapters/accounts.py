@@ -45,9 +45,15 @@ class PostgresAccounts:
             ).one()
         return Account(*row)
 
-    async def set_password(self, account_id: UUID, password_hash: str) -> None:
-        values = {"id": account_id, "password_hash": password_hash}
+    async def set_password(self, account_id: UUID, password_hash: str, at: datetime) -> None:
+        values = {"id": account_id, "password_hash": password_hash, "at": at}
         await execute_alone(self._engine, statements.SET_PASSWORD, values)
+
+    async def set_first_password(self, account_id: UUID, password_hash: str, at: datetime) -> bool:
+        """Set it unless the owner has chosen one: True once."""
+        values = {"id": account_id, "password_hash": password_hash, "at": at}
+        rows = await execute_alone(self._engine, statements.SET_FIRST_PASSWORD, values)
+        return bool(rows.changed)
 
     async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:
         """Leave the account to the owner of its email, unless that was done before."""

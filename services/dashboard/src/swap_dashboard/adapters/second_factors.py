@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from swap_dashboard.domain.second_factor import SecondFactor
+from swap_dashboard.domain.second_factor import PendingSignIn, SecondFactor
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import (
     Engine,
@@ -57,11 +57,12 @@ DELETE FROM second_factor WHERE account_id = :account_id AND created_at = :begun
 """)
 
 ADD_PENDING: Final = sql("""
-INSERT INTO pending_sign_in (token_hash, account_id, expires_at)
-VALUES (:token_hash, :account_id, :expires_at)
+INSERT INTO pending_sign_in (token_hash, account_id, expires_at, is_by_provider)
+VALUES (:token_hash, :account_id, :expires_at, :is_by_provider)
 """)
 FIND_PENDING: Final = sql("""
-SELECT account_id FROM pending_sign_in WHERE token_hash = :token_hash AND expires_at > :at
+SELECT account_id, is_by_provider FROM pending_sign_in
+WHERE token_hash = :token_hash AND expires_at > :at
 """)
 END_PENDING: Final = sql("""
 DELETE FROM pending_sign_in WHERE token_hash = :token_hash AND expires_at > :at
@@ -155,15 +156,22 @@ class PostgresPendingSignIns:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def add(self, token_hash: bytes, account_id: UUID, expires_at: datetime) -> None:
-        values = {"token_hash": token_hash, "account_id": account_id, "expires_at": expires_at}
+    async def add(self, token_hash: bytes, pending: PendingSignIn, expires_at: datetime) -> None:
+        values = {
+            "token_hash": token_hash,
+            "account_id": pending.account_id,
+            "expires_at": expires_at,
+            "is_by_provider": pending.is_by_provider,
+        }
         await execute_alone(self._engine, ADD_PENDING, values)
 
-    async def find(self, token_hash: bytes, at: datetime) -> UUID | None:
+    async def find(self, token_hash: bytes, at: datetime) -> PendingSignIn | None:
         values = {"token_hash": token_hash, "at": at}
         async with reading(self._engine) as connection:
-            account_id: UUID | None = await connection.scalar(FIND_PENDING, values)
-        return account_id
+            row = (await connection.execute(FIND_PENDING, values)).one_or_none()
+        if row is None:
+            return None
+        return PendingSignIn(row.account_id, is_by_provider=row.is_by_provider)
 
     async def end(self, token_hash: bytes, at: datetime) -> bool:
         values = {"token_hash": token_hash, "at": at}

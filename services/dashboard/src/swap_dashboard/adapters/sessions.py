@@ -30,6 +30,7 @@ class PostgresSessions:
             "expires_at": session.expires_at,
             "browser": session.browser,
             "address": session.address,
+            "is_by_provider": session.is_by_provider,
         }
         await execute_alone(self._engine, statements.ADD_SESSION, values)
 
@@ -100,4 +101,5 @@ def _to_session(row: Row) -> Session:
         expires_at=row.expires_at,
         browser=row.browser,
         address=row.address,
+        is_by_provider=row.is_by_provider,
     )

@@ -11,7 +11,10 @@ INSERT INTO account (id, email, password_hash, created_at)
 VALUES (:id, :email, :password_hash, :at) ON CONFLICT (email) DO NOTHING
 """)
 ACCOUNT: Final = """
-SELECT id, email, password_hash, email_confirmed_at IS NOT NULL AS is_email_confirmed FROM account
+SELECT id, email, password_hash, email_confirmed_at IS NOT NULL AS is_email_confirmed,
+       email_confirmed_at IS NULL OR coalesce(password_set_at >= email_confirmed_at, false)
+           AS has_password
+FROM account
 """
 FIND_ACCOUNT: Final = sql(f"{ACCOUNT} WHERE email = :email")
 FIND_ACCOUNT_BY_ID: Final = sql(f"{ACCOUNT} WHERE id = :id")
@@ -22,7 +25,14 @@ WHERE id = :id AND email_confirmed_at IS NULL
 """)
 END_LINKS: Final = sql("DELETE FROM sign_in_link WHERE account_id = :account_id")
 END_PENDING: Final = sql("DELETE FROM pending_sign_in WHERE account_id = :account_id")
-SET_PASSWORD: Final = sql("UPDATE account SET password_hash = :password_hash WHERE id = :id")
+SET_PASSWORD: Final = sql("""
+UPDATE account SET password_hash = :password_hash, password_set_at = :at WHERE id = :id
+""")
+SET_FIRST_PASSWORD: Final = sql("""
+UPDATE account SET password_hash = :password_hash, password_set_at = :at
+WHERE id = :id AND email_confirmed_at IS NOT NULL
+  AND (password_set_at IS NULL OR password_set_at < email_confirmed_at)
+""")
 
 ADD_MEMBERSHIP: Final = sql("""
 INSERT INTO membership (id, account_id, organization_id, organization_name, member_id,
@@ -47,13 +57,13 @@ WHERE id = :id
 
 ADD_SESSION: Final = sql("""
 INSERT INTO session (token_hash, id, account_id, membership_id, created_at, last_seen_at,
-                     expires_at, browser, address)
+                     expires_at, browser, address, is_by_provider)
 VALUES (:token_hash, :id, :account_id, :membership_id, :created_at, :last_seen_at,
-        :expires_at, :browser, :address)
+        :expires_at, :browser, :address, :is_by_provider)
 """)
 SESSION: Final = """session.id, session.account_id, account.email, session.membership_id,
        session.created_at, session.last_seen_at, session.expires_at, session.browser,
-       session.address"""
+       session.address, session.is_by_provider"""
 FIND_SESSION: Final = sql(f"""
 SELECT {SESSION} FROM session JOIN account ON account.id = session.account_id
 WHERE session.token_hash = :token_hash AND session.expires_at > :at

@@ -23,6 +23,7 @@ from swap_dashboard.console.http.overview import OverviewPages
 from swap_dashboard.console.http.parked import ParkedPages
 from swap_dashboard.console.http.payments import PaymentPages
 from swap_dashboard.console.http.recovery import RecoveryPages
+from swap_dashboard.console.http.rescues import RescuePages
 from swap_dashboard.console.http.sign_in import SignInPages
 from swap_dashboard.console.http.signers import SignerPages
 from swap_dashboard.console.http.site import ErrorPages, build_site
@@ -82,10 +83,10 @@ def build_parts(group: ConsoleGroup, services: Services, *, clock: Clock) -> Par
     sessions = MemorySessions(idle=group.session_idle, lifetime=group.session_lifetime)
     cookies = Cookies(is_https=is_https, name=COOKIES)
     forms = Forms(public_url=group.public_url)
-    layout = Layout(Pages(clock=clock, version=static_version()))
+    layout = Layout(Pages(clock=clock, version=static_version()), new_id=uuid4)
     addresses = ClientAddresses(group.trusted_proxies)
     visitors = Visitors(sessions, services, cookies, forms, addresses, clock=clock)
-    orders = Orders(layout, visitors, send_order=SendOrder(clock=clock), clock=clock, new_id=uuid4)
+    orders = Orders(layout, visitors, send_order=SendOrder(clock=clock), clock=clock)
     sign_in = SignIn(
         services,
         sessions,
@@ -104,6 +105,7 @@ def build_parts(group: ConsoleGroup, services: Services, *, clock: Clock) -> Par
         SwapPages(layout, visitors),
         ParkedPages(layout, visitors, orders),
         ClaimPages(layout, visitors, orders),
+        RescuePages(layout, visitors, orders),
         PaymentPages(layout, visitors, orders),
         BookPages(layout, visitors),
         StopPages(layout, visitors, orders),

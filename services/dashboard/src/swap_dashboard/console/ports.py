@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,6 +20,7 @@ class ServiceName(StrEnum):
     API = "api"
     QUOTER = "quoter"
     NOTIFIER = "notifier"
+    DASHBOARD = "dashboard"
 
     @property
     def shown(self) -> str:
@@ -65,6 +66,11 @@ class OrderAnswer:
 
 class OperatorApi(Protocol):
     """The services, as one operator may use them. Holds the operator's token and nothing else."""
+
+    @property
+    def services(self) -> Collection[ServiceName]:
+        """Return the services of this deployment: one without a dashboard has five."""
+        ...
 
     async def get(
         self,

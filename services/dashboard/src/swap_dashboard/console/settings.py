@@ -28,6 +28,9 @@ class ConsoleGroup(Group):
     api_url: str = Field(description=f"{INTERNAL}api")
     quoter_url: str = Field(description=f"{INTERNAL}quoter")
     notifier_url: str = Field(description=f"{INTERNAL}notifier")
+    dashboard_url: str = Field(
+        default="", description=f"{INTERNAL}dashboard; empty where none is deployed"
+    )
     idle_timeout: timedelta = Field(
         default=IDLE_TIMEOUT,
         gt=timedelta(0),
@@ -55,13 +58,15 @@ class ConsoleGroup(Group):
         return to_origin(value)
 
     def service_urls(self) -> dict[ServiceName, str]:
-        return {
+        urls = {
             ServiceName.SETTLER: self.settler_url,
             ServiceName.CHAIN_WATCHER: self.chain_watcher_url,
             ServiceName.API: self.api_url,
             ServiceName.QUOTER: self.quoter_url,
             ServiceName.NOTIFIER: self.notifier_url,
+            ServiceName.DASHBOARD: self.dashboard_url,
         }
+        return {service: url for service, url in urls.items() if url}
 
 
 class ConsoleSettings(EnvironmentSettings):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 EMAIL_MAX: Final = 254
 PASSWORD_MIN: Final = 12
 PASSWORD_MAX: Final = 256
+FRESH_WITHIN: Final = timedelta(minutes=10)
 EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[a-z0-9.-]{1,189}")
 
 
@@ -26,6 +27,7 @@ class Account:
     email: str
     password_hash: str
     is_email_confirmed: bool = False  # by an identity provider: who made it owned the address
+    has_password: bool = True  # that its owner chose; a provider's account has a random one
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Session:
     expires_at: datetime
     browser: str
     address: str
+    is_by_provider: bool = False
+
+    def is_fresh_by_provider(self, at: datetime) -> bool:
+        """Whether its owner proved to be the owner of the email, just now."""
+        return self.is_by_provider and at <= self.created_at + FRESH_WITHIN
 
 
 def to_email(text: str) -> str:

@@ -31,6 +31,14 @@ class SecondFactor:
         return not self.is_confirmed and self.begun_by == session_id and not is_late
 
 
+@dataclass(frozen=True, slots=True)
+class PendingSignIn:
+    """A sign-in that waits for a code, and whether a provider began it."""
+
+    account_id: UUID
+    is_by_provider: bool = False
+
+
 def to_code(text: str) -> str:
     """Return a code as it is compared: people write spaces and dashes."""
     return re.sub(r"[\s-]", "", text).casefold()

@@ -18,6 +18,7 @@ from swap_dashboard.http.visitors import OrganizationNeeded, Visitor, Visitors, 
 from swap_dashboard.ports import ApiRefused, Sessions
 from swap_dashboard.usecases.change_password import ChangePassword
 from swap_dashboard.usecases.open_session import FindSession
+from swap_dashboard.usecases.set_first_password import SetFirstPassword
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
 
@@ -32,7 +33,12 @@ class AccountPages:
         sessions: Sessions,
         find_session: FindSession,
         change_password: ChangePassword,
+        set_first_password: SetFirstPassword,
+        provider_name: str,
     ) -> None:
+        """
+        :param provider_name: what the provider is called; empty where there is none.
+        """
         self._layout = layout
         self._visitors = visitors
         self._forms = forms
@@ -40,11 +46,14 @@ class AccountPages:
         self._sessions = sessions
         self._find_session = find_session
         self._change_password = change_password
+        self._set_first_password = set_first_password
+        self._provider_name = provider_name
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/account", self.show),
             Route("/account/password", self.set_password, methods=["POST"]),
+            Route("/account/first-password", self.set_first_password, methods=["POST"]),
             Route("/account/sessions/{session_id}/end", self.end_session, methods=["POST"]),
             Route("/account/sign-out-everywhere", self.end_all, methods=["POST"]),
             Route("/account/organization", self.use_membership, methods=["POST"]),
@@ -64,6 +73,14 @@ class AccountPages:
         except (SignInBlocked, AccountRefused) as error:
             return await self._page(visitor, problem=str(error))
         return await self._page(visitor, done="The password is changed. Other sessions ended.")
+
+    async def set_first_password(self, request: Request) -> Response:
+        visitor, fields = await self._form(request)
+        try:
+            await self._set_first_password(visitor.session, fields.get("wanted", ""))
+        except AccountRefused as error:
+            return await self._page(visitor, problem=str(error))
+        return await self._page(visitor, done="The password is set. Other sessions ended.")
 
     async def end_session(self, request: Request) -> Response:
         visitor, _ = await self._form(request)
@@ -103,6 +120,9 @@ class AccountPages:
             "sessions": await self._find_session.list_open(visitor.session.account_id),
             "problem": problem,
             "done": done,
+            "needs_password": await self._set_first_password.is_needed(visitor.session),
+            "may_set_password": self._set_first_password.is_offered(visitor.session),
+            "provider_name": self._provider_name,
         }
         try:
             member = await self._visitors.member_of(visitor)

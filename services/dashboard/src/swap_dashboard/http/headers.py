@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from time import perf_counter
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ HEADERS: Final = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
 UNKNOWN: Final = "unknown"
+RETRY_AFTER: Final = "10"  # seconds
 HTTPS_ONLY: Final = "max-age=31536000; includeSubDomains"
 
 
@@ -57,7 +59,9 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                has_own_policy = "content-security-policy" in headers  # it defines who may frame it
+                if message["status"] == HTTPStatus.SERVICE_UNAVAILABLE:
+                    headers.setdefault("retry-after", RETRY_AFTER)
+                has_own_policy = "content-security-policy" in headers  # it says who may frame it
                 for name, value in self._headers.items():
                     if not (has_own_policy and name == "x-frame-options"):
                         headers.setdefault(name, value)

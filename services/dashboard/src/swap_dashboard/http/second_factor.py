@@ -117,6 +117,7 @@ class SecondFactorPages:
             "asks_again": asks_again,
             "qr": qr_code(made.uri) if made else None,
             "codes": codes,
+            "needs_password": await self._manage.needs_password(visitor.session.account_id),
             "codes_left": await self._manage.state(visitor.session.account_id),
         }
         title, page = "Second factor", "second_factor.html"

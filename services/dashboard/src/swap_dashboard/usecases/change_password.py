@@ -40,5 +40,5 @@ class ChangePassword:
             raise SignInRefused
         await self._throttle.succeed(counted)
         check_password(wanted, account.email)
-        await self._accounts.set_password(account.id, await self._passwords.hash(wanted))
+        await self._accounts.set_password(account.id, await self._passwords.hash(wanted), now)
         observe.sessions_ended(account.id, await self._sessions.end_all(account.id, but=session.id))

@@ -64,6 +64,10 @@ class ManageSecondFactor:
             return None
         return await self._factors.count_codes(account_id)
 
+    async def needs_password(self, account_id: UUID) -> bool:
+        """Whether the account has none that somebody knows: it is set before a second factor."""
+        return not (await self._accounts.find_by_id(account_id)).has_password
+
     async def begin(self, session: Session, password: str) -> NewSecret:
         """Make a secret. It protects nothing before a code of it was entered."""
         account = await self._require_password(session, password)

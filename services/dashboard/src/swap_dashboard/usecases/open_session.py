@@ -44,7 +44,9 @@ class OpenSession:
         self._new_id = new_id
         self._new_token = new_token
 
-    async def __call__(self, account: Account, browser: Browser, *, by: str) -> str:
+    async def __call__(
+        self, account: Account, browser: Browser, *, by: str, is_by_provider: bool = False
+    ) -> str:
         """Return the token, which is stored as a hash."""
         now, token = self._clock(), self._new_token()
         memberships = await self._accounts.memberships(account.id)
@@ -58,6 +60,7 @@ class OpenSession:
             expires_at=now + self._lifetime,
             browser=browser.name[:BROWSER_MAX],
             address=browser.address,
+            is_by_provider=is_by_provider,
         )
         await self._sessions.add(session, hash_token(token))
         for membership in memberships:

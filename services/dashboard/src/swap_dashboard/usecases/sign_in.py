@@ -8,12 +8,13 @@ from typing import Final
 
 from swap_dashboard import observe
 from swap_dashboard.domain.accounts import Account, AccountRefused, to_email
-from swap_dashboard.domain.second_factor import PENDING_LIFETIME
+from swap_dashboard.domain.second_factor import PENDING_LIFETIME, PendingSignIn
 from swap_dashboard.domain.throttling import counted_by
 from swap_dashboard.factor_ports import PendingSignIns, SecondFactors
 from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
 from swap_dashboard.usecases.open_session import Browser, OpenSession, hash_token
 
+PROVIDER: Final = "provider"
 RECOVERY_CODES_ALONE: Final = "Codes of a device cannot be checked now. Use a recovery code."
 
 
@@ -60,16 +61,20 @@ class FinishSignIn:
         self._new_token = new_token
 
     async def __call__(self, account: Account, browser: Browser, *, by: str) -> SignInStep:
-        factor = await self._factors.find(account.id)
+        factor, is_by_provider = await self._factors.find(account.id), by == PROVIDER
         if factor is None or not factor.is_confirmed:
-            return SignInStep(session=await self._open_session(account, browser, by=by))
+            opened = await self._open_session(
+                account, browser, by=by, is_by_provider=is_by_provider
+            )
+            return SignInStep(session=opened)
         notice = None
         if factor.secret is None:
             observe.second_factor_unreadable(account.id)
             notice = RECOVERY_CODES_ALONE
         await self._factors.seal_anew(account.id, factor)
         token, ends_at = self._new_token(), self._clock() + PENDING_LIFETIME
-        await self._pending.add(hash_token(token), account.id, ends_at)
+        pending = PendingSignIn(account.id, is_by_provider=is_by_provider)
+        await self._pending.add(hash_token(token), pending, ends_at)
         return SignInStep(pending=token, notice=notice)
 
 

@@ -38,15 +38,17 @@ class SignInByCode:
         :raises SignInRefused: when the code is wrong, or was used.
         """
         hashed = hash_token(token)
-        account_id = await self._pending.find(hashed, self._clock())
-        if account_id is None:
+        pending = await self._pending.find(hashed, self._clock())
+        if pending is None:
             raise SignInEnded
         try:
-            await self._check_code(account_id, code, address=browser.address)
+            await self._check_code(pending.account_id, code, address=browser.address)
         except SignInRefused:
             observe.sign_in_failed()
             raise
         if not await self._pending.end(hashed, self._clock()):
             raise SignInEnded
-        account = await self._accounts.find_by_id(account_id)
-        return await self._open_session(account, browser, by="code")
+        account = await self._accounts.find_by_id(pending.account_id)
+        return await self._open_session(
+            account, browser, by="code", is_by_provider=pending.is_by_provider
+        )

@@ -9,7 +9,7 @@ from swap_dashboard.oidc_ports import IdentityProvider, ProviderRefused
 from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
 from swap_dashboard.usecases.open_session import Browser
-from swap_dashboard.usecases.sign_in import FinishSignIn, SignInRefused, SignInStep
+from swap_dashboard.usecases.sign_in import PROVIDER, FinishSignIn, SignInRefused, SignInStep
 
 NO_ACCOUNT = "No account has the email of this sign-in. Open the link of your invitation first."
 
@@ -77,7 +77,7 @@ class SignInByProvider:
             await self._confirm(account)
             if request.invitation:
                 await self._accept_invitation.for_account(request.invitation, account.id)
-        return await self._finish(account, browser, by="provider")
+        return await self._finish(account, browser, by=PROVIDER)
 
     async def _confirm(self, account: Account) -> None:
         if not account.is_email_confirmed:

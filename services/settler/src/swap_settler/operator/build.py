@@ -54,6 +54,7 @@ from swap_settler.operator.usecases.guard_losses import GuardLosses
 from swap_settler.operator.usecases.inspect_swaps import InspectSwaps
 from swap_settler.operator.usecases.list_claimable import ListClaimable
 from swap_settler.operator.usecases.list_losses import ListLosses
+from swap_settler.operator.usecases.list_rescues import ListRescues
 from swap_settler.operator.usecases.list_signers import ListSigners
 from swap_settler.operator.usecases.list_stuck import ListStuck
 from swap_settler.operator.usecases.manage_blocked_addresses import ManageBlockedAddresses
@@ -101,7 +102,7 @@ def build(
     _serve_caps(service, catalogue, report_interval, weigh_orders=weigh_orders)
     _serve_blocked(service, catalogue, second=second)
     _serve_sweeps(service, catalogue)
-    _serve_rescues(service, catalogue, chains)
+    _serve_rescues(service, catalogue, chains, second=second)
     _serve_records(service, group, catalogue)
 
 
@@ -257,11 +258,24 @@ def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
     service.order("/sweeps", admin.order)
 
 
-def _serve_rescues(service: Service, catalogue: Catalogue, chains: Mapping[str, EvmReader]) -> None:
+def _serve_rescues(
+    service: Service,
+    catalogue: Catalogue,
+    chains: Mapping[str, EvmReader],
+    *,
+    second: SecondOperator,
+) -> None:
     rescues = PostgresRescues(service.engine)
-    admin = RescueAdmin(RescueTokens(rescues, catalogue=catalogue, chains=chains))
+    rescue_tokens = RescueTokens(rescues, catalogue=catalogue, chains=chains)
+    admin = RescueAdmin(rescue_tokens, ListRescues(rescues))
+    service.admin("GET", "/rescues", admin.list_all)
     service.admin("GET", "/rescues/{network}/{hash}", admin.show)
-    service.order("/rescues/{network}/{hash}", admin.order)
+    service.order(
+        "/rescues/{network}/{hash}",
+        admin.order,
+        needs_second=second.returns_tokens,
+        add_facts=admin.add_transfers,
+    )
 
 
 def _serve_stops(

@@ -71,6 +71,7 @@ class HttpOperatorApi:
     def __init__(
         self, clients: Mapping[ServiceName, httpx.AsyncClient], token: str, *, order_seconds: float
     ) -> None:
+        self.services = tuple(clients)
         self._clients = clients
         self._headers = {"Authorization": f"Bearer {token}"}
         self._order_seconds = order_seconds
@@ -101,7 +102,9 @@ class HttpOperatorApi:
         :raises ServiceRefused: when the service refuses.
         :raises ServiceAway: when it does not answer.
         """
-        client = self._clients[service]
+        client = self._clients.get(service)
+        if client is None:
+            raise ServiceRefused(service, HTTPStatus.NOT_FOUND, f"No {service.shown} is deployed.")
         try:
             answer = await client.request(method, path, headers=self._headers, **options)
             content = orjson.loads(answer.content)

@@ -58,6 +58,10 @@ class OrderDraft:
     warning: str = ""
     seen: Seen | None = None
 
+    def is_same_order(self, other: OrderDraft) -> bool:
+        """Whether both order the same, however it is shown."""
+        return (self.service, self.path, self.body) == (other.service, other.path, other.body)
+
 
 @dataclass(slots=True)
 class PendingOrder:
@@ -73,9 +77,26 @@ class PendingOrder:
     def is_expired(self, at: datetime) -> bool:
         return self.state is OrderState.OPEN and at > self.made_at + CONFIRMED_WITHIN
 
+    def is_confirmable(self, at: datetime) -> bool:
+        return self.state is OrderState.OPEN and not self.is_expired(at)
+
+    def may_be_replaced(self, at: datetime, *, is_same: bool) -> bool:
+        """Whether an order of the same form takes its place: nothing was ordered by this one.
+
+        :param is_same: the other one orders the same.
+        """
+        if self.was_sent:
+            return False
+        return self.state is OrderState.REFUSED or not is_same or self.is_expired(at)
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether it may have been carried out."""
+        return self.state not in (OrderState.OPEN, OrderState.REFUSED)
+
     def begin(self, at: datetime) -> bool:
-        """Take the order to send it; False for a second or a late request."""
-        if self.state is not OrderState.OPEN or self.is_expired(at):
+        """Take the order to send it; False for whoever comes second, or too late."""
+        if not self.is_confirmable(at):
             return False
         self.state = OrderState.SENT
         return True
@@ -97,12 +118,17 @@ class OperatorSession:
     browser: str
     address: str
     orders: dict[UUID, PendingOrder] = field(default_factory=dict, repr=False)
+    sent_before: set[UUID] = field(default_factory=set, repr=False)  # and no longer in `orders`
 
     @property
     def may_order(self) -> bool:
         return self.role == "operator"
 
     def add_order(self, order: PendingOrder) -> None:
+        """Add one, in the place of one that ordered nothing; of too many the oldest goes."""
+        self.orders.pop(order.id, None)
         while len(self.orders) >= ORDERS_MAX:
-            del self.orders[next(iter(self.orders))]
+            oldest = self.orders.pop(next(iter(self.orders)))
+            if oldest.was_sent:
+                self.sent_before.add(oldest.id)
         self.orders[order.id] = order

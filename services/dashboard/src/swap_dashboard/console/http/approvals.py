@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -13,8 +14,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OperatorSession, OrderDraft
-from swap_dashboard.console.http.every_service import Gathered, gather_rows
-from swap_dashboard.console.http.orders import OrderingPages, find_row, reason_of
+from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
+from swap_dashboard.console.http.orders import OrderingPages, reason_of
+from swap_dashboard.console.http.sign_in import to_id
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
     Cell,
@@ -22,15 +24,20 @@ from swap_dashboard.console.http.view import (
     Part,
     Table,
     View,
+    at,
+    badge,
     code,
     document,
     link,
     moment,
     plain,
+    whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
-WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER)
+WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.CHAIN_WATCHER, ServiceName.DASHBOARD)
+PAGE_SIZE: Final = 50
+COUNTED_MAX: Final = 500
 OWN: Final = "You ordered it: a different operator approves it. You can take it back."
 GONE: Final = "not there any more: the order would be refused"
 TITLES: Final = {
@@ -46,6 +53,8 @@ TITLES: Final = {
     "POST /networks/{network}/resume": "Resume a network",
     "POST /recovery/{id}/finish": "End a recovery",
     "POST /recovery/retained/{id}/release": "Release a retained hold",
+    "POST /rescues/{network}/{hash}": "Return a token that no catalogue knows",
+    "POST /second-factors/remove": "Remove a member's second factor",
 }
 # Where the amount stands that an order names by an id.
 AMOUNTS: Final = {
@@ -55,10 +64,22 @@ AMOUNTS: Final = {
     "POST /payouts/queue/{id}/pass": ("/payouts/queue", "waiting", "intent_id"),
 }
 VERBS: Final = {"approve": "Approve and carry out", "reject": "Reject"}
+TONES: Final = {"open": "warning", "approved": "good", "rejected": "bad"}
+NOT_SHOWN: Final = frozenset({"reason", "by"})
 
 
-async def list_proposals(api: OperatorApi) -> Gathered:
-    return await gather_rows(api, "/approvals", "approvals", of=WITH_APPROVALS)
+async def list_proposals(
+    api: OperatorApi, *, after_at: str = "", after_id: str = "", limit: int = COUNTED_MAX
+) -> Gathered:
+    """Return what waits for a second operator in any service, the oldest first.
+
+    :param limit: how many of each service.
+    """
+    query = {"limit": str(limit)}
+    if after_at and after_id:
+        query |= {"after_at": after_at, "after_id": after_id}
+    found = await gather_rows(api, "/approvals", "approvals", of=WITH_APPROVALS, query=query)
+    return Gathered(sorted(found.rows, key=_place), found.away)
 
 
 class ApprovalPages(OrderingPages):
@@ -71,14 +92,19 @@ class ApprovalPages(OrderingPages):
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        found = await list_proposals(visitor.api)
-        rows = [_row(one, visitor.session) for one in found.rows]
-        columns = ("Order", "Why two", "Reason", "Ordered by", "When", "Ends")
+        query = request.query_params
+        place = {name: query.get(name, "") for name in ("after_at", "after_id")}
+        found = await list_proposals(visitor.api, **place, limit=PAGE_SIZE + 1)
+        listed = found.rows[:PAGE_SIZE]
+        rows = [_row(one, visitor.session) for one in listed]
+        columns = ("Order", "What", "Why two", "Reason", "Ordered by", "When", "Ends")
         view = View(
             title="Approvals",
             about="Orders that put much at stake wait here until a different operator approves.",
             notices=found.notices,
             parts=[Part("Open", table=Table(columns, rows, "No order waits."))],
+            next_page=_next_page(listed) if len(found.rows) > PAGE_SIZE else "",
+            next_text="Later ones",
         )
         return self._layout.page(view, visitor, section="approvals")
 
@@ -86,11 +112,12 @@ class ApprovalPages(OrderingPages):
         visitor = self._visitors.require(request)
         one = await _find(visitor.api, request)
         where = f"/approvals/{one['service']}/{one['id']}"
-        is_own = one["proposed_by"] == visitor.session.name
+        is_open = one["state"] == "open"
+        is_own = is_open and one["proposed_by"] == visitor.session.name
         order = Part(
             "What is ordered",
             facts=[*await _amount(visitor.api, one), *_facts(one)],
-            forms=_forms(where, is_own=is_own),
+            forms=_forms(where, is_own=is_own) if is_open else (),
             about=OWN if is_own else "",
         )
         view = View(
@@ -120,12 +147,25 @@ class ApprovalPages(OrderingPages):
 
 
 async def _find(api: OperatorApi, request: Request) -> Mapping[str, Any]:
+    """Return one, whatever became of it.
+
+    :raises HTTPException: when there is no such service.
     """
-    :raises HTTPException: when it is not open any more.
-    """
-    found = await list_proposals(api)
-    service, id = request.path_params["service"], request.path_params["id"]
-    return find_row(found.rows, service=service, id=id)
+    service = service_of(request.path_params["service"])
+    if service not in WITH_APPROVALS:
+        raise HTTPException(404)
+    content = await api.get(service, f"/approvals/{to_id(request.path_params['id'])}")
+    return {"service": service.value, **content["approval"]}
+
+
+def _place(one: Mapping[str, Any]) -> tuple[datetime, str]:
+    return datetime.fromisoformat(one["proposed_at"]), str(one["id"])
+
+
+def _next_page(listed: Sequence[Mapping[str, Any]]) -> str:
+    """Return where the list goes on. The place counts in every service."""
+    last = listed[-1]
+    return at("/approvals", after_at=last["proposed_at"], after_id=last["id"])
 
 
 def describe(action: str) -> str:
@@ -140,8 +180,9 @@ def _row(one: Mapping[str, Any], session: OperatorSession) -> Sequence[Cell]:
     own = " (you)" if one["proposed_by"] == session.name else ""
     return [
         link(describe(one["action"]), f"/approvals/{one['service']}/{one['id']}"),
-        plain(one["why"]),
-        plain(one["reason"]),
+        document({**one["target"], **_ordered(one)}),
+        whole(one["why"]),
+        whole(one["reason"]),
         plain(f"{one['proposed_by']}{own}"),
         moment(one["proposed_at"]),
         moment(one["expires_at"]),
@@ -151,7 +192,7 @@ def _row(one: Mapping[str, Any], session: OperatorSession) -> Sequence[Cell]:
 async def _amount(api: OperatorApi, one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     """Return the amount of now that an order is about, where it names it by an id alone."""
     found = AMOUNTS.get(one["action"])
-    if found is None:
+    if found is None or one["state"] != "open":
         return ()
     path, name, key = found
     content, units = await asyncio.gather(api.get(ServiceName.SETTLER, path), read_units(api))
@@ -165,23 +206,30 @@ async def _amount(api: OperatorApi, one: Mapping[str, Any]) -> Sequence[tuple[st
 
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     target = [(name.replace("_", " "), document(value)) for name, value in one["target"].items()]
-    body = [
-        (name.replace("_", " "), document(value))
-        for name, value in one["order"].items()
-        if name not in ("reason", "by") and value is not None
-    ]
+    body = [(name.replace("_", " "), document(value)) for name, value in _ordered(one).items()]
+    ended = f"{one['state']} by {one['ended_by']}" if one["ended_by"] else one["state"]
     return [
+        ("State", badge(ended, TONES.get(one["state"], "quiet"))),
         ("Order", plain(one["action"])),
         *target,
         *body,
-        ("Reason", plain(one["reason"])),
-        ("Why two operators", plain(one["why"])),
+        ("Reason", whole(one["reason"])),
+        ("Why two operators", whole(one["why"])),
         ("Ordered by", plain(one["proposed_by"])),
         ("Ordered", moment(one["proposed_at"])),
         ("Ends", moment(one["expires_at"])),
         ("Proposal", code(one["id"])),
         ("Service", plain(one["service"].replace("_", "-"))),
     ]
+
+
+def _ordered(one: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the order says, without what has a place of its own."""
+    return {
+        name: value
+        for name, value in one["order"].items()
+        if name not in NOT_SHOWN and value is not None
+    }
 
 
 def _text(cell: Cell) -> str:

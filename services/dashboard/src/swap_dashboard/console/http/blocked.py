@@ -26,6 +26,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     plain,
+    whole,
 )
 from swap_dashboard.console.ports import ServiceName
 
@@ -117,7 +118,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
         plain(one["network"] or EVERYWHERE),
         moment(one["at"]),
         plain(one["by"]),
-        plain(one["reason"]),
+        whole(one["reason"]),
         link("Open", at("/blocked/one", address=one["address"], network=one["network"])),
     ]
 
@@ -128,7 +129,7 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
         ("Network", plain(one["network"] or EVERYWHERE)),
         ("Since", moment(one["at"])),
         ("By", plain(one["by"])),
-        ("Reason", plain(one["reason"])),
+        ("Reason", whole(one["reason"])),
     ]
 
 

@@ -31,6 +31,7 @@ from swap_dashboard.console.http.view import (
     moment,
     number,
     plain,
+    whole,
 )
 from swap_dashboard.console.ports import ServiceName
 from swap_dashboard.http.rendering import duration
@@ -209,7 +210,7 @@ def _row(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
         number(one["waiting"]),
         moment(one["set_at"]),
         plain(one["by"]),
-        plain(one["reason"]),
+        whole(one["reason"]),
     ]
 
 
@@ -228,7 +229,7 @@ def _facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Cell]]:
         ("Payments that wait", number(one["waiting"])),
         ("Set", moment(one["set_at"])),
         ("By", plain(one["by"])),
-        ("Reason", plain(one["reason"])),
+        ("Reason", whole(one["reason"])),
     ]
 
 

@@ -29,8 +29,10 @@ async def gather_rows(
     query: Mapping[str, str] | None = None,
 ) -> Gathered:
     """
+    :param of: of these, the ones that are deployed.
     :raises TokenRefused: when the token opens nothing any more.
     """
+    deployed = [service for service in of if service in api.services]
 
     async def read(service: ServiceName) -> Sequence[Mapping[str, Any]] | None:
         try:
@@ -39,10 +41,10 @@ async def gather_rows(
             return None
         return [{"service": service.value, **row} for row in content[name]]
 
-    found = await asyncio.gather(*(read(service) for service in of))
+    found = await asyncio.gather(*(read(service) for service in deployed))
     return Gathered(
         [row for rows in found for row in rows or ()],
-        [service.shown for service, rows in zip(of, found, strict=True) if rows is None],
+        [service.shown for service, rows in zip(deployed, found, strict=True) if rows is None],
     )
 
 

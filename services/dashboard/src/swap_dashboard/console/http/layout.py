@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 from swap_dashboard.console.http.view import View
 from swap_dashboard.console.http.visitors import Visitor, Visitors
 from swap_dashboard.http.rendering import Pages
+from swap_dashboard.ports import NewId
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ GROUPS: Final = (
         "Money",
         (
             Entry("claimables", "/claimables", "Claimables"),
+            Entry("rescues", "/rescues", "Rescues"),
             Entry("payments", "/payments", "Payments"),
             Entry("balances", "/balances", "Balances"),
             Entry("losses", "/losses", "Losses"),
@@ -60,8 +62,9 @@ GROUPS: Final = (
 
 
 class Layout:
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: Pages, *, new_id: NewId) -> None:
         self._pages = pages
+        self._new_id = new_id
 
     def plain(
         self,
@@ -97,6 +100,7 @@ class Layout:
             "groups": GROUPS,
             "session": visitor.session,
             "form_token": visitor.form_token,
+            "new_id": self._new_id,
         }
         return self._pages.render(f"console/{name}", {**around, **values}, status=status)
 

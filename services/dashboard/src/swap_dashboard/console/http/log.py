@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
 from swap_dashboard.console.http.layout import ConsolePages
-from swap_dashboard.console.http.view import Cell, Part, Table, View, moment, plain
+from swap_dashboard.console.http.view import Cell, Part, Table, View, at, moment, plain, whole
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 EACH_MAX: Final = 50
@@ -36,14 +36,14 @@ class LogPages(ConsolePages):
             about="The newest of all services. Choose one for its whole history.",
             notices=found.notices,
             parts=[Part("Orders", table=table)],
-            pager=_pager(service, newest),
+            next_page=_next_page(service, newest),
         )
         return self._layout.page(
             view,
             visitor,
             section="log",
             name="log.html",
-            services=tuple(ServiceName),
+            services=visitor.api.services,
             chosen=service,
         )
 
@@ -57,10 +57,10 @@ async def _read(api: OperatorApi, service: ServiceName | None, before: str) -> G
     return await gather_rows(api, "/audit", "orders", of=[service], query=query)
 
 
-def _pager(service: ServiceName | None, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+def _next_page(service: ServiceName | None, rows: Sequence[Mapping[str, Any]]) -> str:
     if service is None or len(rows) < EACH_MAX:
-        return {}
-    return {"before": "", "after": f"/log?service={service.value}&before={rows[-1]['id']}"}
+        return ""
+    return at("/log", service=service.value, before=rows[-1]["id"])
 
 
 def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
@@ -71,7 +71,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
         plain(f"{one['operator']} ({one['role']})"),
         plain(one["action"]),
         Cell(f"{one['outcome']}{detail}", "outcome", tone=TONES.get(one["outcome"], "quiet")),
-        plain(one["reason"]),
+        whole(one["reason"]),
         Cell(parameters, "json") if parameters else plain(None),
         plain(str(one["service"]).replace("_", "-")),
     ]

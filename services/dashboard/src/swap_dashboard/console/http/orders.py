@@ -22,7 +22,7 @@ from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.view import View
 from swap_dashboard.console.http.visitors import Visitor, Visitors
 from swap_dashboard.console.usecases.send_order import SendOrder
-from swap_dashboard.ports import Clock, NewId
+from swap_dashboard.ports import Clock
 
 TONES: Final = {
     OrderState.DONE: "good",
@@ -33,6 +33,12 @@ TONES: Final = {
     OrderState.SENT: "warning",
 }
 EXPIRED: Final = "It was not confirmed within five minutes. Nothing was ordered."
+CHANGED: Final = "It has changed since the page was loaded: look again."
+NO_ID: Final = "The form lacks its id. Load the page again."
+SENT_BEFORE: Final = "This form gave an order before. The log of orders says how it ended."
+OTHER_VALUES: Final = (
+    "This form gave an order before, with other values. Load the page again to give another one."
+)
 
 
 class Orders:
@@ -45,13 +51,11 @@ class Orders:
         *,
         send_order: SendOrder,
         clock: Clock,
-        new_id: NewId,
     ) -> None:
         self._layout = layout
         self._visitors = visitors
         self._send_order = send_order
         self._clock = clock
-        self._new_id = new_id
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
@@ -60,9 +64,23 @@ class Orders:
         ]
 
     def review(self, visitor: Visitor, draft: OrderDraft) -> Response:
-        """Show an order before it is sent. What is confirmed is what is stored here."""
-        order = PendingOrder(self._new_id(), draft, self._clock())
-        visitor.session.add_order(order)
+        """Show an order before it is sent. What is confirmed is what is stored here.
+
+        One form makes one order, however often it is sent: its id is the order's.
+
+        :raises OrderFault: when the form has no id, or was sent with other values.
+        """
+        if visitor.order_id is None:
+            raise OrderFault(NO_ID)
+        order = PendingOrder(visitor.order_id, draft, self._clock())
+        earlier = visitor.session.orders.get(order.id)
+        is_same = earlier is not None and earlier.draft.is_same_order(draft)
+        if order.id in visitor.session.sent_before:
+            raise OrderFault(SENT_BEFORE)
+        if earlier is None or earlier.may_be_replaced(order.made_at, is_same=is_same):
+            visitor.session.add_order(order)
+        elif not is_same:
+            raise OrderFault(OTHER_VALUES)
         return RedirectResponse(f"/orders/{order.id}", status_code=303)
 
     async def show(self, request: Request) -> Response:
@@ -70,8 +88,11 @@ class Orders:
         return self._page(visitor, _find(visitor, request))
 
     async def confirm(self, request: Request) -> Response:
-        visitor, _ = await self._visitors.read_order(request)
+        visitor, fields = await self._visitors.read_order(request)
         order = _find(visitor, request)
+        is_shown = fields.get("made_at") == order.made_at.isoformat()
+        if order.is_confirmable(self._clock()) and not is_shown:
+            raise OrderFault(CHANGED)  # its form was sent again, with other values
         await self._send_order(visitor.session, order, visitor.api)
         return RedirectResponse(f"/orders/{order.id}", status_code=303)
 
@@ -132,7 +153,7 @@ def require_same(fields: Mapping[str, str], row: Mapping[str, Any], name: str) -
     :raises OrderFault: when the row has another value now.
     """
     if fields.get(name) != str(row[name]):
-        raise OrderFault("It has changed since the page was loaded: look again.")
+        raise OrderFault(CHANGED)
     return str(row[name])
 
 

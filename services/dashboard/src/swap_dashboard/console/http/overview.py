@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from swap_dashboard.console.http.approvals import list_proposals
+from swap_dashboard.console.http.approvals import COUNTED_MAX, list_proposals
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.parked import list_parked
 from swap_dashboard.console.http.stops import network_state
@@ -59,7 +60,7 @@ class OverviewPages(ConsolePages):
             _tile("Stops and halts", stops, "/stops", oldest="at", tone="warning"),
             _tile("Halted signers", halted, "/signers"),
             _tile("Parked messages", parked.rows, "/parked", oldest="parked_at"),
-            _tile("Approvals", proposals.rows, "/approvals", oldest="proposed_at", tone="warning"),
+            _proposals(proposals.rows),
             _tile("Claimable balances", claimable, "/claimables", tone="warning"),
             _tile("Payments that a cap holds", queue, "/payments", oldest="since", tone="warning"),
         ]
@@ -104,6 +105,11 @@ def _tile(
         return Tile(label, NOT_KNOWN, href, "quiet")
     since = min((str(row[oldest]) for row in rows), default="") if oldest else ""
     return Tile(label, f"{len(rows):,}", href, tone if rows else "good", since)
+
+
+def _proposals(rows: Sequence[Mapping[str, Any]]) -> Tile:
+    tile = _tile("Approvals", rows, "/approvals", oldest="proposed_at", tone="warning")
+    return replace(tile, value=f"{tile.value}+") if len(rows) >= COUNTED_MAX else tile
 
 
 def _oldest(

@@ -26,6 +26,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     plain,
+    whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
@@ -122,7 +123,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
         code(one["key"]),
         badge(one["state"], TONES.get(one["state"], "quiet")),
         moment(one["parked_at"]),
-        plain(one["reason"]),
+        whole(one["reason"]),
     ]
 
 
@@ -130,7 +131,7 @@ def _facts(one: Mapping[str, Any], service: ServiceName) -> Sequence[tuple[str, 
     behind = "yes: it follows when the message before it is released" if one["is_behind"] else "no"
     return [
         ("State", badge(one["state"], TONES.get(one["state"], "quiet"))),
-        ("Why", plain(one["reason"])),
+        ("Why", whole(one["reason"])),
         ("Service", plain(service.shown)),
         ("Consumer", plain(one["consumer"])),
         ("Topic", plain(one["topic"])),

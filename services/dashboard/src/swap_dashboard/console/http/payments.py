@@ -33,6 +33,7 @@ from swap_dashboard.console.http.view import (
     link,
     moment,
     plain,
+    whole,
 )
 from swap_dashboard.console.ports import ServiceName
 
@@ -188,7 +189,7 @@ class PaymentPages(OrderingPages):
 
 
 def _queued(one: Mapping[str, Any], units: Units) -> Sequence[Cell]:
-    state = badge("let through", "good") if one["is_let_through"] else plain(one["reason"])
+    state = badge("let through", "good") if one["is_let_through"] else whole(one["reason"])
     return [
         code(one["intent_id"], f"/payments/queue/{one['intent_id']}"),
         plain(one["kind"]),
@@ -209,7 +210,7 @@ def _queue_facts(one: Mapping[str, Any], units: Units) -> Sequence[tuple[str, Ce
         ("Amount", amount_of(units, one)),
         ("Swap", code(one["swap_id"], f"/swaps/{one['swap_id']}")),
         ("Waits since", moment(one["since"])),
-        ("Why it waits", plain(one["reason"])),
+        ("Why it waits", whole(one["reason"])),
     ]
 
 

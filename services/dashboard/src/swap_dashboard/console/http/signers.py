@@ -26,6 +26,7 @@ from swap_dashboard.console.http.view import (
     part_of,
     plain,
     seconds,
+    whole,
 )
 from swap_dashboard.console.ports import ServiceName
 
@@ -108,7 +109,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
         number(one["next_nonce"]),
         number(one["open_slots"]),
         seconds(one["oldest_slot_seconds"]),
-        plain(halted.get("reason")),
+        whole(halted.get("reason")),
     ]
 
 
@@ -118,14 +119,14 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
         ("Network", plain(one["network"])),
         ("Address", code(one["address"])),
         ("State", badge("halted", "bad") if halted else badge("signs", "good")),
-        ("Why", plain(halted.get("reason"))),
+        ("Why", whole(halted.get("reason"))),
         ("Halted", moment(halted.get("at"))),
         ("Next nonce", number(one["next_nonce"])),
         ("Open nonces", number(one["open_slots"])),
         ("Oldest open", seconds(one["oldest_slot_seconds"])),
         ("Resumed last", moment(resumed.get("at"))),
         ("By", plain(resumed.get("by"))),
-        ("Because", plain(resumed.get("reason"))),
+        ("Because", whole(resumed.get("reason"))),
         ("What it means", plain(one["means"])),
         ("Who must act", plain(one["act"])),
     ]

@@ -28,6 +28,7 @@ from swap_dashboard.console.http.view import (
     number,
     part_of,
     plain,
+    whole,
 )
 from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, ServiceRefused
 
@@ -192,7 +193,7 @@ def _stop(one: Mapping[str, Any]) -> Sequence[Cell]:
         badge(KINDS[one["kind"]], "warning" if one["kind"] == "signing" else "bad"),
         moment(one["at"]),
         plain(one["by"]),
-        plain(one["reason"]),
+        whole(one["reason"]),
     ]
 
 
@@ -202,7 +203,7 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
         ("Kind", badge(KINDS[one["kind"]], "warning")),
         ("Since", moment(one["at"])),
         ("By", plain(one["by"])),
-        ("Reason", plain(one["reason"])),
+        ("Reason", whole(one["reason"])),
         ("What it means", plain(one["means"])),
     ]
 
@@ -245,7 +246,7 @@ def _network_facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     return [
         ("State", network_state(one)),
         ("Halted", moment(halted.get("at"))),
-        ("Why", plain(halted.get("reason"))),
+        ("Why", whole(halted.get("reason"))),
         ("Head", number(one["head"])),
         ("Read to", number(one["cursor"])),
         ("Block", code(one["cursor_hash"])),

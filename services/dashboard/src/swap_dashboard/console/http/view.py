@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -28,6 +28,11 @@ class Cell:
 def plain(value: object) -> Cell:
     text = NONE if value in (None, "") else str(value)
     return Cell(text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…")
+
+
+def whole(value: object) -> Cell:
+    """Return a text uncut: what an operator decides by is read to its end."""
+    return Cell(NONE if value in (None, "") else str(value))
 
 
 def at(path: str, **query: object) -> str:
@@ -78,7 +83,7 @@ def document(value: Any) -> Cell:
         return Cell(json.dumps(value, ensure_ascii=False, default=str), "json")
     if isinstance(value, bool):
         return Cell("yes" if value else "no")
-    return plain(value)
+    return whole(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +151,5 @@ class View:
     notices: Sequence[str] = ()
     crumbs: Sequence[tuple[str, str]] = ()
     about: str = ""
-    pager: Mapping[str, str] = field(default_factory=dict)
+    next_page: str = ""  # the address of the following rows
+    next_text: str = "Older"

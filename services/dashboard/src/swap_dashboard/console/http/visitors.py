@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from uuid import UUID
 
 from starlette.requests import Request
 
@@ -29,6 +30,7 @@ class Visitor:
     session: OperatorSession
     secret: str  # of the cookie
     api: OperatorApi
+    order_id: UUID | None = None  # of the form that an order came from
 
     @property
     def form_token(self) -> str:
@@ -86,7 +88,14 @@ class Visitors:
         visitor, fields = await self.read_form(request)
         if not visitor.session.may_order:
             raise MayNotOrder
-        return visitor, fields
+        return replace(visitor, order_id=_to_id(fields.get("order_id", ""))), fields
 
     def address(self, request: Request) -> str:
         return self._addresses.of(request)
+
+
+def _to_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

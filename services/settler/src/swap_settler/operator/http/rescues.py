@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, answers_wrong_forms, first_fault, read_form
+from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, first_fault, read_form
 from swap_settler.operator.http.signers import Hash
-from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
+from swap_settler.operator.store.rescues import ReturnOrder
+from swap_settler.operator.usecases.list_rescues import LISTED_MAX, ListRescues
+from swap_settler.operator.usecases.rescue_tokens import (
+    CHANGED,
+    RescueTokens,
+    Return,
+    ReturnedTransfer,
+)
 
 HASH: Final[TypeAdapter[str]] = TypeAdapter(Hash)
+DIGITS_MAX: Final = 18  # every id is a bigint
+
+
+class BoundTransfer(BaseModel):
+    """A transfer that an order returns, as it was when the order was proposed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    token: str
+    from_address: str
+    to_address: str
+    base_units: str = Field(pattern=r"^[1-9][0-9]{0,77}$")
+    returned_to: str | None = None
+
+    @classmethod
+    def of(cls, one: ReturnedTransfer) -> BoundTransfer:
+        return cls(**{**asdict(one), "base_units": str(one.base_units)})
+
+    def transfer(self) -> ReturnedTransfer:
+        return ReturnedTransfer(**{**self.model_dump(), "base_units": int(self.base_units)})
 
 
 class ReturnForm(OrderForm):
@@ -23,27 +52,106 @@ class ReturnForm(OrderForm):
     to_address: str = Field(min_length=1, max_length=100)
     token: str | None = Field(default=None, max_length=100)
     from_address: str | None = Field(default=None, max_length=100)
+    # What is returned: with other transfers, nothing is ordered.
+    transfers: list[BoundTransfer] | None = Field(default=None, max_length=50)
+
+    def order(self, *, by: str) -> Return:
+        bound = self.transfers
+        return Return(
+            to_address=self.to_address,
+            by=by,
+            reason=self.reason,
+            token=self.token,
+            from_address=self.from_address,
+            transfers=None if bound is None else [one.transfer() for one in bound],
+        )
 
 
 class RescueAdmin:
-    def __init__(self, rescue_tokens: RescueTokens) -> None:
+    def __init__(self, rescue_tokens: RescueTokens, list_rescues: ListRescues) -> None:
         self._rescue_tokens = rescue_tokens
+        self._list_rescues = list_rescues
+
+    async def list_all(self, request: Request) -> Response:
+        """Answer `GET /admin/rescues`, newest first; `before` is the id of the last one seen."""
+        before = _number(request.query_params.get("before", ""))
+        limit = _number(request.query_params.get("limit", ""))
+        found = await self._list_rescues(
+            before=before, limit=LISTED_MAX if limit is None else limit
+        )
+        return JSONResponse({"rescues": [_shown(one) for one in found]})
 
     async def show(self, request: Request) -> Response:
         """Answer `GET /admin/rescues/{network}/{hash}`."""
-        return await self._answer(request.path_params, None)
+        try:
+            transaction_hash = _hash_of(request.path_params)
+        except WrongForm as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        network = request.path_params["network"]
+        return _answer(await self._rescue_tokens(network, transaction_hash))
 
     @answers_wrong_forms
     async def order(self, order: Order) -> Response:
         """Answer `POST /admin/rescues/{network}/{hash}`."""
-        form = read_form(order, ReturnForm)
-        return await self._answer(order.target, Return(**{**form.model_dump(), "by": order.by}))
+        transaction_hash, form = read_return(order)
+        back = form.order(by=order.by)
+        return _answer(
+            await self._rescue_tokens(order.target["network"], transaction_hash, back=back)
+        )
 
-    async def _answer(self, target: Mapping[str, str], back: Return | None) -> Response:
-        try:
-            transaction_hash = HASH.validate_python(target["hash"])
-        except ValidationError as error:
-            return JSONResponse({"error": first_fault(error)}, status_code=400)
-        network = target["network"]
-        came = await self._rescue_tokens(network, transaction_hash, back=back)
-        return JSONResponse({"came": list(came)})
+    async def add_transfers(self, order: Order) -> Order:
+        """Bind an order that is stored to the transfers that it returns.
+
+        :raises Refused: when there are none to return, or others than the order names.
+        """
+        transaction_hash, form = read_return(order)
+        found = await self._rescue_tokens.find_returned(
+            order.target["network"], transaction_hash, form.order(by=order.by)
+        )
+        present = [BoundTransfer.of(one) for one in found]
+        if form.transfers not in (None, present):
+            raise Refused(CHANGED)
+        return order.bound_to(form, transfers=present)
+
+
+def read_return(order: Order) -> tuple[str, ReturnForm]:
+    """Return the transaction of an order, and its form.
+
+    :raises WrongForm: when one of them is wrong.
+    """
+    return _hash_of(order.target), read_form(order, ReturnForm)
+
+
+def _hash_of(target: Mapping[str, str]) -> str:
+    """
+    :raises WrongForm: when it is none.
+    """
+    try:
+        return HASH.validate_python(target["hash"])
+    except ValidationError as error:
+        raise WrongForm(first_fault(error)) from error
+
+
+def _number(text: str) -> int | None:
+    is_id = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+    return int(text) if is_id else None
+
+
+def _answer(came: Sequence[Mapping[str, Any]]) -> Response:
+    return JSONResponse({"came": list(came)})
+
+
+def _shown(one: ReturnOrder) -> Mapping[str, Any]:
+    return {
+        "id": one.id,
+        "network": one.network,
+        "transaction_hash": one.transaction_hash,
+        "token": one.token,
+        "base_units": str(one.base_units),
+        "from": one.from_address,
+        "to": one.to_address,
+        "returned_to": one.returned_to,
+        "by": one.by,
+        "reason": one.reason,
+        "at": one.at.isoformat(),
+    }

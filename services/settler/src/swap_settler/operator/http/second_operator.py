@@ -5,14 +5,19 @@ An invalid body needs no approval: the order itself is refused.
 
 from __future__ import annotations
 
+from typing import Final
+
 from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import read_form, read_id, weighs_no_wrong_forms
 from swap_settler.operator.decide.signer import EVERYWHERE
 from swap_settler.operator.http.blocked import AddressForm
 from swap_settler.operator.http.caps import LiftedCap, NewCap, payment_id
 from swap_settler.operator.http.claims import BALANCE, AttachForm, PayForm
+from swap_settler.operator.http.rescues import read_return
 from swap_settler.operator.http.stops import LiftForm
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
+
+RETURNS: Final = "a token that no catalogue knows has no price, and its return cannot be undone"
 
 
 class SecondOperator:
@@ -60,6 +65,12 @@ class SecondOperator:
         """Return the stake of payments to the addresses afterwards, as of a lifted stop."""
         form = read_form(order, AddressForm)
         return await self._weigh_orders.of_stop(form.network or EVERYWHERE)
+
+    @weighs_no_wrong_forms
+    async def returns_tokens(self, order: Order) -> str | None:
+        """Return it for every right order: what has no price counts as above each amount."""
+        read_return(order)
+        return RETURNS
 
     async def resumes_signers(self, order: Order) -> str | None:
         return await self._weigh_orders.of_stop(order.target["network"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -11,7 +11,7 @@ from swap_chains.ports import ReportedTransfer
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
-from swap_runtime.postgres.sql import sql
+from swap_runtime.postgres.sql import Row, sql
 
 ADDRESSES: Final = sql("""
 SELECT address, sequence_number FROM deposit_address
@@ -27,9 +27,20 @@ FROM deposit LEFT JOIN account ON account.kind = 'suspense'
 WHERE deposit.network = :network AND deposit.transaction_hash = :hash AND deposit.swap_id IS NULL
 ORDER BY deposit.id
 """)
-ORDERED: Final = sql("""
-SELECT token, from_address, to_address, base_units, returned_to, ordered_by, ordered_because, at
-FROM rescued_token WHERE network = :network AND transaction_hash = :hash ORDER BY id
+ORDER_COLUMNS: Final = """
+id, network, transaction_hash, token, from_address, to_address, base_units, returned_to, ordered_by,
+ordered_because, at
+"""
+ORDERED: Final = sql(f"""
+SELECT {ORDER_COLUMNS} FROM rescued_token
+WHERE network = :network AND transaction_hash = :hash ORDER BY id
+""")
+NEWEST: Final = sql(f"""
+SELECT {ORDER_COLUMNS} FROM rescued_token
+WHERE id < coalesce(CAST(:before AS bigint), 9223372036854775807) ORDER BY id DESC LIMIT :limit
+""")
+LOCK: Final = sql("""
+SELECT pg_advisory_xact_lock(hashtextextended('settler.rescue ' || CAST(:hash AS text), 0))
 """)
 ORDER: Final = sql("""
 INSERT INTO rescued_token (network, transaction_hash, token, from_address, to_address, base_units,
@@ -54,8 +65,11 @@ class UnmatchedDeposit:
 
 @dataclass(frozen=True, slots=True)
 class ReturnOrder:
-    """An operator's decision who gets back a token that is in no catalogue."""
+    """The operators' decision to whom a token that no catalogue knows goes back."""
 
+    id: int
+    network: str
+    transaction_hash: str
     token: str
     from_address: str
     to_address: str
@@ -103,20 +117,16 @@ class PostgresRescues:
         """Return what was ordered of a transaction before, oldest first."""
         async with reading(self._engine) as connection:
             values = {"network": network, "hash": transaction_hash}
-            rows = await connection.execute(ORDERED, values)
-        return [
-            ReturnOrder(
-                r.token,
-                r.from_address,
-                r.to_address,
-                int(r.base_units),
-                r.returned_to,
-                r.ordered_by,
-                r.ordered_because,
-                r.at,
-            )
-            for r in rows
-        ]
+            return [_to_order(row) for row in await connection.execute(ORDERED, values)]
+
+    async def newest(self, *, before: int | None, limit: int) -> Sequence[ReturnOrder]:
+        """Return what was ordered of all transactions, newest first.
+
+        :param before: only orders with a lower id.
+        """
+        async with reading(self._engine) as connection:
+            values = {"before": before, "limit": limit}
+            return [_to_order(row) for row in await connection.execute(NEWEST, values)]
 
     async def order(
         self,
@@ -127,7 +137,13 @@ class PostgresRescues:
         returned_to: str,
         by: str,
         reason: str,
+        require_unchanged: Callable[[Sequence[ReturnOrder]], None],
     ) -> None:
+        """Store an order, with its row of the log.
+
+        :param require_unchanged: raises when the earlier orders of the transaction are others than
+            this order is based on. No order of the same transaction commits between the two.
+        """
         rows = [
             {
                 "token": one.token,
@@ -140,5 +156,25 @@ class PostgresRescues:
         order = {"returned_to": returned_to, "by": by, "reason": reason}
         values = {"network": network, "hash": transaction_hash, **columns(rows), **order}
         async with transaction(self._engine) as connection:
+            await connection.execute(LOCK, {"hash": transaction_hash})
+            place = {"network": network, "hash": transaction_hash}
+            ordered = await connection.execute(ORDERED, place)
+            require_unchanged([_to_order(row) for row in ordered])
             await connection.execute(ORDER, values)
             await log_order(connection)
+
+
+def _to_order(row: Row) -> ReturnOrder:
+    return ReturnOrder(
+        row.id,
+        row.network,
+        row.transaction_hash,
+        row.token,
+        row.from_address,
+        row.to_address,
+        int(row.base_units),
+        row.returned_to,
+        row.ordered_by,
+        row.ordered_because,
+        row.at,
+    )

@@ -27,8 +27,20 @@ IN_CATALOGUE: Final = "a token of the catalogue: "
 NOT_YET: Final = (
     f"{IN_CATALOGUE}its swap has it (swapctl trail), or it is not final yet (swapctl claimable)"
 )
-ASK: Final = "find out whose it is, then again with --to and --reason"
+ASK: Final = "find out whose it is, then again with --to and --reason; a second operator approves"
+CHANGED: Final = "what came, or to whom it goes back, has changed since: order it again"
 BY_OWNER: Final = "the owner of the Treasury sends the calls in turn; nobody else can return it"
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnedTransfer:
+    """A transfer that an order returns, and to whom the latest order before it did."""
+
+    token: str
+    from_address: str
+    to_address: str
+    base_units: int
+    returned_to: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +54,36 @@ class Return:
     reason: str
     token: str | None = None  # None: there is one
     from_address: str | None = None
+    # What the order is bound to: with others, nothing is ordered. None: whichever there are.
+    transfers: Sequence[ReturnedTransfer] | None = None
 
     def is_of(self, one: ReportedTransfer) -> bool:
         return _is_same(self.token, one.token) and _is_same(self.from_address, one.from_address)
 
 
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """What a transaction brought to addresses of the service."""
+
+    network: Network
+    transaction_hash: str
+    came: Sequence[ReportedTransfer]
+    numbers: Mapping[str, int]  # of the swaps, by deposit address
+    is_final: bool
+
+    @property
+    def unknown(self) -> Sequence[ReportedTransfer]:
+        """Return the transfers of tokens that no catalogue knows."""
+        return [one for one in self.came if not _is_known(self.network, one.token)]
+
+
 class RescueTokens:
-    """Look a transaction up, and say of each token that it brought us how its owner gets it.
+    """Look a transaction up, and say of each token that it brought how its owner gets it.
 
     A token outside the catalogue is in no ledger: no lane pays it, because its contract may do
-    anything. The owner of the Treasury returns it by the calls that are listed here, after an
-    operator has named the recipient. The operator and the reason are stored and returned to later
-    requests.
+    anything. The owner of the Treasury returns it by the calls that are listed here, after two
+    operators have named the recipient. The operators and their reasons are stored and returned to
+    later requests.
     """
 
     def __init__(
@@ -69,24 +99,15 @@ class RescueTokens:
         """
         :param back: for tokens outside the catalogue.
         :raises Refused: when it brought nothing, there is nothing to return yet, no recipient is
-            named, or money there would be lost.
+            named, it changed since it was ordered, or money there would be lost.
         :raises Unavailable: when no node answers.
         """
-        network = self._catalogue.networks.get(network_name)
-        chain = self._chains.get(network_name)
-        if network is None or chain is None:
-            raise Refused(f"{network_name} is not a network of the catalogue")
-        to = None if back is None else recipient_of(self._catalogue, network_name, back.to_address)
+        network, chain = self._find_network(network_name)
         try:
-            transfers = await chain.reported_transfers(transaction_hash)
-            final = (await chain.finalized()).number
-            numbers, came = await self._came(network, transaction_hash, transfers)
-            assert transfers is not None
-            is_final = transfers.block.number <= final
-            strange = [one for one in came if not _is_known(network, one.token)]
-            if back is not None and to is not None:
-                await self._order(network, transaction_hash, strange, back, to, is_final=is_final)
-            held = await _held(chain, strange)
+            arrival = await self._find(network, chain, transaction_hash)
+            if back is not None:
+                await self._order(arrival, back)
+            held = await _held(chain, arrival.unknown)
         except ChainError as error:
             raise Unavailable(str(error)) from error
         deposits = await self._rescues.unmatched_deposits(network.name, transaction_hash)
@@ -98,12 +119,43 @@ class RescueTokens:
                 "base_units": str(one.base_units),
                 "from": one.from_address,
                 "to": one.to_address,
-                "is_final": is_final,
+                "is_final": arrival.is_final,
                 "held_there": held.get(one),
-                **_way_back(network, one, deposits, orders, numbers.get(one.to_address)),
+                **_way_back(network, one, deposits, orders, arrival.numbers.get(one.to_address)),
             }
-            for one in came
+            for one in arrival.came
         ]
+
+    async def find_returned(
+        self, network_name: str, transaction_hash: str, back: Return
+    ) -> Sequence[ReturnedTransfer]:
+        """Return what an order would return now, and order nothing.
+
+        :raises Refused: as above.
+        :raises Unavailable: when no node answers.
+        """
+        network, chain = self._find_network(network_name)
+        try:
+            arrival = await self._find(network, chain, transaction_hash)
+        except ChainError as error:
+            raise Unavailable(str(error)) from error
+        chosen, _ = self._choose(arrival, back)
+        orders = await self._rescues.ordered(network.name, transaction_hash)
+        return _returned(chosen, orders)
+
+    def _find_network(self, name: str) -> tuple[Network, ChainReader]:
+        network, chain = self._catalogue.networks.get(name), self._chains.get(name)
+        if network is None or chain is None:
+            raise Refused(f"{name} is not a network of the catalogue")
+        return network, chain
+
+    async def _find(self, network: Network, chain: ChainReader, transaction_hash: str) -> _Arrival:
+        transfers = await chain.reported_transfers(transaction_hash)
+        final = (await chain.finalized()).number
+        numbers, came = await self._came(network, transaction_hash, transfers)
+        assert transfers is not None
+        is_final = transfers.block.number <= final
+        return _Arrival(network, transaction_hash, came, numbers, is_final)
 
     async def _came(
         self, network: Network, transaction_hash: str, transfers: ReportedTransfers | None
@@ -120,24 +172,53 @@ class RescueTokens:
             raise Refused(f"{transaction_hash} brought no token to an address of ours")
         return numbers, came
 
-    async def _order(
-        self,
-        network: Network,
-        transaction_hash: str,
-        strange: Sequence[ReportedTransfer],
-        back: Return,
-        to: str,
-        *,
-        is_final: bool,
-    ) -> None:
-        if not strange:
+    def _choose(self, arrival: _Arrival, back: Return) -> tuple[Sequence[ReportedTransfer], str]:
+        """Return the transfers that go back, and the checked address of their owner."""
+        to = recipient_of(self._catalogue, arrival.network.name, back.to_address)
+        if not arrival.unknown:
             raise Refused("all of it is of tokens of the catalogue: see swapctl claimable")
-        if not is_final:
-            raise Refused(f"{transaction_hash} is not final yet")
-        chosen = _chosen(strange, back, to)
+        if not arrival.is_final:
+            raise Refused(f"{arrival.transaction_hash} is not final yet")
+        return _chosen(arrival.unknown, back, to), to
+
+    async def _order(self, arrival: _Arrival, back: Return) -> None:
+        chosen, to = self._choose(arrival, back)
+        name, transaction_hash = arrival.network.name, arrival.transaction_hash
+
+        def require_unchanged(orders: Sequence[ReturnOrder]) -> None:
+            if back.transfers not in (None, _returned(chosen, orders)):
+                raise Refused(CHANGED)
+
         order = {"returned_to": to, "by": back.by, "reason": back.reason}
-        await self._rescues.order(network.name, transaction_hash, chosen, **order)
-        observe.rescue_ordered(network.name, transaction_hash, to, by=back.by, reason=back.reason)
+        await self._rescues.order(
+            name, transaction_hash, chosen, **order, require_unchanged=require_unchanged
+        )
+        observe.rescue_ordered(name, transaction_hash, to, by=back.by, reason=back.reason)
+
+
+def _returned(
+    chosen: Sequence[ReportedTransfer], orders: Sequence[ReturnOrder]
+) -> Sequence[ReturnedTransfer]:
+    return [
+        ReturnedTransfer(
+            one.token,
+            one.from_address,
+            one.to_address,
+            one.base_units,
+            next((order.returned_to for order in reversed(orders) if _is_of(order, one)), None),
+        )
+        for one in chosen
+    ]
+
+
+def _is_of(order: ReturnOrder, one: ReportedTransfer) -> bool:
+    """Whether an order is about a transfer. Equal transfers of a transaction share their orders."""
+    return (order.token, order.from_address, order.to_address, order.base_units) == (
+        one.token,
+        one.from_address,
+        one.to_address,
+        one.base_units,
+    )
 
 
 def _way_back(
@@ -154,11 +235,7 @@ def _way_back(
         waits = record is not None and record.claimable_id is not None
         pay = f"{IN_CATALOGUE}swapctl claimable pay {record and record.claimable_id} --to ADDRESS"
         return {**shown, "act": pay if waits else NOT_YET, "ordered": [], "calls": []}
-    ordered = [
-        o
-        for o in orders
-        if (o.token, o.to_address, o.base_units) == place and o.from_address == one.from_address
-    ]
+    ordered = [order for order in orders if _is_of(order, one)]
     calls = _calls(network, one, ordered[-1].returned_to, number) if ordered else []
     orders_shown = [
         {"to": o.returned_to, "by": o.by, "reason": o.reason, "at": o.at.isoformat()}

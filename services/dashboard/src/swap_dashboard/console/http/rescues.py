@@ -1,0 +1,267 @@
+"""Tokens that no catalogue knows: what a transaction brought, and to whom it goes back."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from swap_dashboard.console.domain.sessions import OrderDraft
+from swap_dashboard.console.http.approvals import list_proposals
+from swap_dashboard.console.http.orders import CHANGED, OrderingPages, reason_of, required
+from swap_dashboard.console.http.site import OrderFault
+from swap_dashboard.console.http.units import read_units
+from swap_dashboard.console.http.view import (
+    Cell,
+    Field,
+    OrderForm,
+    Part,
+    Table,
+    View,
+    at,
+    badge,
+    code,
+    link,
+    moment,
+    number,
+    part_of,
+    plain,
+    whole,
+)
+from swap_dashboard.console.ports import OperatorApi, ServiceName
+
+SETTLER: Final = ServiceName.SETTLER
+ACTION: Final = "POST /rescues/{network}/{hash}"
+HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
+PAGE_SIZE: Final = 50
+DIGITS_MAX: Final = 18
+WAITING: Final = ("Transaction", "Network", "Returned to", "Ordered by", "When", "Proposal")
+ORDERED: Final = (
+    "Transaction", "Network", "Token", ">Base units", "Returned to", "By", "When", "Reason",
+)  # fmt: skip
+CALLS: Final = ("To", "Data")
+ABOUT: Final = (
+    "Tokens outside the catalogue are in no ledger. Two operators say to whom one goes, and the "
+    "owner of the Treasury returns it."
+)
+
+
+class RescuePages(OrderingPages):
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/rescues", self.list_all),
+            Route("/rescues/find", self.search),
+            Route("/rescues/{network}/{hash}", self.show),
+            Route("/rescues/{network}/{hash}/order", self.order, methods=["POST"]),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        query = {"limit": str(PAGE_SIZE + 1), **_before(request)}
+        content, proposals, units = await asyncio.gather(
+            visitor.api.get(SETTLER, "/rescues", query),
+            list_proposals(visitor.api),
+            read_units(visitor.api),
+        )
+        found = content["rescues"]
+        ordered = found[:PAGE_SIZE]
+        waiting = [_waiting(one) for one in proposals.rows if one["action"] == ACTION]
+        parts = [
+            Part("Wait for a second operator", table=Table(WAITING, waiting, "No order waits.")),
+            Part("Ordered", table=Table(ORDERED, [_row(one) for one in ordered], "None yet.")),
+        ]
+        view = View(
+            title="Rescues",
+            about=ABOUT,
+            notices=proposals.notices,
+            parts=parts,
+            next_page=at("/rescues", before=ordered[-1]["id"]) if len(found) > PAGE_SIZE else "",
+        )
+        return self._layout.page(
+            view, visitor, section="rescues", name="rescues.html", networks=units.networks
+        )
+
+    async def search(self, request: Request) -> Response:
+        self._visitors.require(request)
+        network = request.query_params.get("network", "").strip()
+        text = request.query_params.get("hash", "").strip()
+        if not network or not HASH.fullmatch(text):
+            raise OrderFault("A transaction is named by its network and its hash: 0x and 64 digits")
+        return RedirectResponse(_href(network, text), status_code=303)
+
+    async def show(self, request: Request) -> Response:
+        visitor = self._visitors.require(request)
+        network, text = _place(request)
+        came = await _came(visitor.api, network, text)
+        parts = [
+            part
+            for number, one in enumerate(came, start=1)
+            for part in _parts(one, f"Transfer {number} of {len(came)}")
+        ]
+        returnable = [one for one in came if _is_returnable(one)]
+        if returnable:
+            form = _form(_href(network, text), returnable)
+            parts.append(Part("Return it", forms=[form]))
+        view = View(
+            title="What a transaction brought",
+            about=f"{text} on {network}",
+            crumbs=[("/rescues", "Rescues")],
+            parts=parts,
+        )
+        return self._layout.page(view, visitor, section="rescues")
+
+    async def order(self, request: Request) -> Response:
+        visitor, fields = await self._visitors.read_order(request)
+        network, text = _place(request)
+        came = await _came(visitor.api, network, text)
+        to = required(fields, "to_address", "The address of its owner")
+        wanted = required(fields, "transfer", "The token")
+        chosen = [one for one in came if _is_returnable(one) and _name(one) == wanted]
+        if not chosen:
+            raise OrderFault(CHANGED)
+        first = chosen[0]
+        draft = OrderDraft(
+            service=SETTLER.value,
+            path=f"/rescues/{part_of(network)}/{text}",
+            body={
+                "to_address": to,
+                "token": first["token"],
+                "from_address": first["from"],
+                "transfers": [_bound(one) for one in chosen],
+                "reason": reason_of(fields),
+            },
+            title="Return a token that no catalogue knows",
+            facts=[
+                ("To", to),
+                ("Token", str(first["token"])),
+                ("Sent by", str(first["from"])),
+                ("Base units", ", ".join(str(one["base_units"]) for one in chosen)),
+                ("Returned until now", ", ".join(_returned_to(one) or "no" for one in chosen)),
+                ("Network", network),
+                ("Transaction", text),
+            ],
+            back=_href(network, text),
+            warning="Anybody can make a token. Know whose it is before you order its return.",
+        )
+        return self._orders.review(visitor, draft)
+
+
+async def _came(api: OperatorApi, network: str, text: str) -> Sequence[Mapping[str, Any]]:
+    path = f"/rescues/{part_of(network)}/{text}"
+    came: Sequence[Mapping[str, Any]] = (await api.get(SETTLER, path, is_slow=True))["came"]
+    return came
+
+
+def _place(request: Request) -> tuple[str, str]:
+    """
+    :raises HTTPException: when it is no transaction.
+    """
+    network, text = request.path_params["network"], request.path_params["hash"]
+    if not HASH.fullmatch(text):
+        raise HTTPException(404)
+    return network, text.lower()
+
+
+def _href(network: str, text: str) -> str:
+    return f"/rescues/{part_of(network)}/{text.lower()}"
+
+
+def _before(request: Request) -> Mapping[str, str]:
+    text = request.query_params.get("before", "")
+    is_id = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+    return {"before": text} if is_id else {}
+
+
+def _is_returnable(one: Mapping[str, Any]) -> bool:
+    """Whether no catalogue knows the token, and its transfer is final."""
+    return one["symbol"] is None and bool(one["is_final"])
+
+
+def _name(one: Mapping[str, Any]) -> str:
+    """Return what an order returns: all that one sender sent of a token in the transaction."""
+    return f"{one['token']} {one['from']}"
+
+
+def _returned_to(one: Mapping[str, Any]) -> str | None:
+    ordered = one["ordered"]
+    return str(ordered[-1]["to"]) if ordered else None
+
+
+def _bound(one: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "token": one["token"],
+        "from_address": one["from"],
+        "to_address": one["to"],
+        "base_units": one["base_units"],
+        "returned_to": _returned_to(one),
+    }
+
+
+def _waiting(one: Mapping[str, Any]) -> Sequence[Cell]:
+    network, text = one["target"]["network"], one["target"]["hash"]
+    return [
+        code(text, _href(network, text)),
+        plain(network),
+        code(one["order"]["to_address"]),
+        plain(one["proposed_by"]),
+        moment(one["proposed_at"]),
+        link("Look at it", f"/approvals/{one['service']}/{one['id']}"),
+    ]
+
+
+def _row(one: Mapping[str, Any]) -> Sequence[Cell]:
+    return [
+        code(one["transaction_hash"], _href(one["network"], one["transaction_hash"])),
+        plain(one["network"]),
+        code(one["token"]),
+        number(one["base_units"]),
+        code(one["returned_to"]),
+        plain(one["by"]),
+        moment(one["at"]),
+        whole(one["reason"]),
+    ]
+
+
+def _parts(one: Mapping[str, Any], title: str) -> Sequence[Part]:
+    is_known = one["symbol"] is not None
+    facts = [
+        ("Token", code(one["token"])),
+        ("Catalogue", plain(one["symbol"]) if is_known else badge("does not know it", "warning")),
+        ("Base units", plain(one["base_units"])),
+        ("From", code(one["from"])),
+        ("To", code(one["to"])),
+        ("Final", plain("yes" if one["is_final"] else "no: wait until it is")),
+        ("Held there now", plain(one["held_there"])),
+        ("Recorded as", plain(one["recorded"])),
+        ("Next", whole(one["act"])),
+    ]
+    for order in one["ordered"]:
+        words = f"{order['to']}, by {order['by']}: {order['reason']}"
+        facts.append(("Returned to", whole(words)))
+    found = [Part(title, facts=facts)]
+    if one["calls"]:
+        calls = [[code(call["to"]), Cell(call["data"], "json")] for call in one["calls"]]
+        about = "Sent by the owner of the Treasury, in turn."
+        found.append(Part(f"Calls of {title.lower()}", about=about, table=Table(CALLS, calls)))
+    return found
+
+
+def _form(where: str, returnable: Sequence[Mapping[str, Any]]) -> OrderForm:
+    names = dict.fromkeys(_name(one) for one in returnable)
+    options = [(name, "{} from {}".format(*name.split(" ", 1))) for name in names]
+    return OrderForm(
+        f"{where}/order",
+        "Return it",
+        fields=[
+            Field("transfer", "Token and sender", kind="select", options=options),
+            Field("to_address", "Address of its owner", placeholder="0x…"),
+        ],
+        about="A second operator approves. Nothing is sent: the calls are shown here then.",
+        question="How is it known whose it is",
+    )

@@ -1,0 +1,191 @@
+"""A token that no catalogue knows: looked up, ordered back and approved in the console."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from services.settler.tests.admin_port import weighing
+from services.settler.tests.integration.test_rescuing import STRANGE, Place, place
+from services.settler.tests.lane_harness import SOURCE, TREASURY, a_recipient
+from swap_dashboard.console.ports import ServiceName
+from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.operators.admin_routes import AdminRoute, OrderRoute
+from swap_runtime.operators.identities import Operator, Role
+from swap_settler.operator.http.books import BooksAdmin
+from swap_settler.operator.http.second_operator import SecondOperator
+from swap_settler.operator.store.backlogs import PostgresBacklogs
+from swap_settler.operator.store.losses import PostgresLosses
+from swap_settler.operator.usecases.list_losses import ListLosses
+from swap_settler.operator.usecases.show_balances import ShowBalances
+from tests.console.operated import AWAY, ROLES, TOKENS, Console, Services
+from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, sign_in
+from tests.plugins.internal_port import internal_port
+from tests.plugins.postgres import Database
+from tests.plugins.processes import free_port
+from tests.support.browser import opened
+from tests.support.screens import AXE, LOOKS, look, picture, show, violations
+
+__all__ = ["place"]  # a fixture
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(200)]
+OWNER = a_recipient(8)
+REASON = f"{'the owner signed a message, ' * 40}and we called back"
+ADDRESS = "http://console.test"
+PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
+
+
+@pytest.fixture
+async def services(place: Place, database: Database) -> AsyncIterator[Services]:
+    """The settler's internal port with what a rescue needs, on a chain in memory."""
+    engine, catalogue, admin = place.world.engine, place.world.catalogue, place.admin
+    second = SecondOperator(weighing(engine, catalogue))
+    books = BooksAdmin(
+        ShowBalances(PostgresBacklogs(engine, treasuries={})),
+        ListLosses(PostgresLosses(engine), budgets={}, span=timedelta(days=1)),
+        None,
+        catalogue=catalogue,
+    )
+    internal = internal_port(
+        engine,
+        {TOKENS[name]: Operator(name, Role(role)) for name, role in ROLES.items()},
+        reads=[
+            AdminRoute("GET", "/assets", books.assets),
+            AdminRoute("GET", "/rescues", admin.list_all),
+            AdminRoute("GET", "/rescues/{network}/{hash}", admin.show),
+        ],
+        orders=[
+            OrderRoute(
+                "/rescues/{network}/{hash}",
+                admin.order,
+                second.returns_tokens,
+                admin.add_transfers,
+            )
+        ],
+    )
+    number = await internal.start("127.0.0.1", 0)
+    urls = {**dict.fromkeys(ServiceName, AWAY), ServiceName.SETTLER: f"http://127.0.0.1:{number}"}
+    yield Services(database, urls)
+    await internal.stop()
+
+
+@asynccontextmanager
+async def opened_console(services: Services, public_url: str = ADDRESS) -> AsyncIterator[Console]:
+    console = Console(services, public_url=public_url)
+    yield console
+    await console.http.close()
+
+
+async def test_two_operators_return_what_no_catalogue_knows(
+    place: Place, services: Services
+) -> None:
+    came = await place.transfers(TREASURY)
+    async with opened_console(services) as console:
+        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+        found = await ann.get("/rescues/find", params={"network": SOURCE, "hash": came})
+        page = found.headers["location"]
+        shown = (await ann.get(page)).text
+        assert "does not know it" in shown
+        assert STRANGE in shown
+
+        fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER, "reason": REASON}
+        order = await ann.review(f"{page}/order", fields, page=page)
+        assert REASON in (await ann.get(order)).text
+        ordered = await ann.confirm(order)
+        assert "A different operator approves it" in ordered
+        proposal = PROPOSAL.search(ordered)
+        assert proposal is not None
+        assert proposal[1] in (await ben.get("/rescues")).text
+        assert REASON in (await ben.get(proposal[1])).text
+        forced = await ann.review(f"{proposal[1]}/approve", {}, page=proposal[1])
+        assert "A different operator must approve" in await ann.confirm(forced)
+
+        approve = await ben.review(f"{proposal[1]}/approve", {}, page=proposal[1])
+        assert OWNER in (await ben.get(approve)).text
+        assert "Done." in await ben.confirm(approve)
+
+        calls = (await ben.get(page)).text
+        assert "Sent by the owner of the Treasury" in calls
+        assert "ann, approved by ben" in calls
+        assert REASON in (await ben.get("/rescues")).text
+
+
+async def test_an_order_that_another_one_overtook_is_not_sent(
+    place: Place, services: Services
+) -> None:
+    came = await place.transfers(TREASURY)
+    page = f"/rescues/{SOURCE}/{came}"
+    async with opened_console(services) as console:
+        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+        fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER}
+        late = await ann.review(f"{page}/order", fields, page=page)
+        first = await ben.review(f"{page}/order", fields, page=page)
+        proposal = PROPOSAL.search(await ben.confirm(first))
+        assert proposal is not None
+        approve = await ann.review(f"{proposal[1]}/approve", {}, page=proposal[1])
+        assert "Done." in await ann.confirm(approve)
+
+        refused = await ann.confirm(late)
+
+        assert "order it again" in refused
+
+
+async def test_what_is_no_transaction_is_said_so(place: Place, services: Services) -> None:
+    async with opened_console(services) as console:
+        vic = await console.signed_in("vic")
+        unknown = await vic.get(f"/rescues/{SOURCE}/0x{1:064x}")
+        wrong = await vic.get("/rescues/find", params={"network": SOURCE, "hash": "0x1"})
+        missing = await vic.get(f"/rescues/{SOURCE}/0x1")
+
+        assert (unknown.status_code, "is in no block" in unknown.text) == (409, True)
+        assert (wrong.status_code, missing.status_code) == (422, 404)
+
+
+@pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
+@pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
+async def test_the_pages_of_a_rescue_are_readable_in_every_look(
+    place: Place, services: Services, tmp_path: Path
+) -> None:
+    assert BROWSER is not None
+    returned, open_one = [await place.transfers(TREASURY) for _ in range(2)]
+    body = {"to_address": OWNER, "reason": REASON}
+    ask = partial(asyncio.to_thread, services.ask)  # this loop serves what it asks
+    stored = await ask("ann", f"/rescues/{SOURCE}/{returned}", body)
+    await ask("ben", f"/approvals/{stored['proposal']['id']}/approve", {"reason": "called"})
+    waits = (await ask("ann", f"/rescues/{SOURCE}/{open_one}", body))["proposal"]["id"]
+    pages = {
+        "rescues": "/rescues",
+        "rescue": f"/rescues/{SOURCE}/{open_one}",
+        "rescue-returned": f"/rescues/{SOURCE}/{returned}",
+        "rescue-approvals": "/approvals",
+        "rescue-approval": f"/approvals/settler/{waits}",
+        "rescue-wrong": f"/rescues/find?network={SOURCE}&hash=0x1",
+    }
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    found, wide = [], []
+    async with opened_console(services, url) as console:
+        server = AsgiServer(console.parts.site, "127.0.0.1", port)
+        await server.start()
+        try:
+            async with opened(BROWSER, tmp_path, f"{url}/sign-in") as page:
+                await sign_in(page, "ben")
+                for name, path in pages.items():
+                    await show(page, url + path)
+                    for scheme, width in LOOKS:
+                        await look(page, scheme, width)
+                        found += [(name, scheme, width, one) for one in await violations(page)]
+                        if await page.value("document.documentElement.scrollWidth > innerWidth"):
+                            wide.append((name, width))
+                        await picture(page, f"{name}-{scheme}-{width}")
+        finally:
+            await server.stop()
+
+    assert (found, wide) == ([], [])
