@@ -183,10 +183,10 @@ class TestTheCollector:
 
     def test_takes_the_spans_of_services_where_the_profile_is_on(self) -> None:
         config = yaml.safe_load((FILES / "otel-collector.yml").read_text())
-        taken = config["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
+        opened = config["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
 
         assert COLLECTOR in of_profile("observability")
-        assert taken.rpartition(":")[2] == str(COLLECTOR_PORT)
+        assert opened.rpartition(":")[2] == str(COLLECTOR_PORT)
         # Any name that is found stands for the container's.
         found = tracing("localhost")
         assert found == {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://localhost:{COLLECTOR_PORT}"}

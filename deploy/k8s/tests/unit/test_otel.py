@@ -50,10 +50,10 @@ def test_it_has_the_variables_that_its_configuration_names(operated: Rendered) -
     text, _ = configuration_of(operated)
     container = collector_of(operated)
     [source] = container["envFrom"]
-    given = set(operated.get_exactly("ConfigMap", source["configMapRef"]["name"])["data"])
-    given |= {each["name"] for each in container["env"]}
+    variables = set(operated.get_exactly("ConfigMap", source["configMapRef"]["name"])["data"])
+    variables |= {each["name"] for each in container["env"]}
 
-    assert set(BY_VARIABLE.findall(text)) == given - {"GOMEMLIMIT"}
+    assert set(BY_VARIABLE.findall(text)) == variables - {"GOMEMLIMIT"}
 
 
 def test_it_opens_the_ports_that_services_probes_and_prometheus_use(operated: Rendered) -> None:
