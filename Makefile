@@ -177,7 +177,7 @@ bench-scale: install  ## One against two processes of each service: rate, payout
 
 ##@ Check
 check-crds: install-python  ## Custom resources of deploy/k8s, by the operators' own definitions (needs Go, Maven, Java 21)
-	@$(BIN)/python tools/check_crds.py production staging
+	@$(BIN)/python tools/check_crds.py production staging ../tests/restored
 
 check: lint types layers dependencies words generated  ## Everything that needs no server
 

@@ -21,7 +21,7 @@ await main(async () => {
   const node = openNode();
   await requireChain(node, plan.chain_id);
   const account = values.send ? openAccount(plan.deployer) : null;
-  const record = Record.beside(positionals[0]);
+  const record = Record.beside(positionals[0], plan);
   await requireDeployable(node, plan);
   const missing = await missingOf(node, creations);
   await requireFunds(node, plan, missing, { isRequired: values.send });

@@ -1,27 +1,44 @@
-// What was sent, beside the plan: a run that ended early goes on with it.
+// What was sent, beside the plan: a run that ended early goes on with it. It is kept by chain and address, because
+// a plan makes the same addresses on every chain.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+
+export class RecordRefused extends Error {}
 
 export class Record {
   #path;
-  #rows;
+  #chain;
+  #chains;
 
-  constructor(path) {
-    this.#path = path;
-    this.#rows = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
+  constructor(path, chainId) {
+    [this.#path, this.#chain, this.#chains] = [path, String(chainId), existsSync(path) ? read(path) : {}];
   }
 
-  static beside(planPath) {
-    return new Record(planPath.replace(/(\.json)?$/, ".record.json"));
+  static beside(planPath, { chain_id: chainId }) {
+    return new Record(planPath.replace(/(\.json)?$/, ".record.json"), chainId);
   }
 
   // {transaction, block} of what was made at an address; block is null until it is mined.
   get(address) {
-    return this.#rows[address];
+    return this.#chains[this.#chain]?.[address];
   }
 
   set(address, row) {
-    this.#rows[address] = { ...this.#rows[address], ...row };
-    writeFileSync(`${this.#path}.new`, `${JSON.stringify(this.#rows, null, 2)}\n`);
+    const rows = (this.#chains[this.#chain] ??= {});
+    rows[address] = { ...rows[address], ...row };
+    writeFileSync(`${this.#path}.new`, `${JSON.stringify(this.#chains, null, 2)}\n`);
     renameSync(`${this.#path}.new`, this.#path);
   }
+}
+
+function read(path) {
+  let chains;
+  try {
+    chains = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new RecordRefused(`${path} cannot be read: ${error.message}`);
+  }
+  // Earlier versions wrote addresses without their chain.
+  const [other] = Object.keys(chains).filter((key) => !/^[1-9][0-9]*$/.test(key));
+  if (other) throw new RecordRefused(`${path} names no chain for ${other}: move it into a member "<chain id>"`);
+  return chains;
 }

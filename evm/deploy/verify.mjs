@@ -17,5 +17,5 @@ await main(async () => {
   const node = openNode();
   await requireChain(node, plan.chain_id);
   const transactionsPath = values["owner-transactions"];
-  return report(node, plan, creationsOf(plan), Record.beside(positionals[0]), { transactionsPath });
+  return report(node, plan, creationsOf(plan), Record.beside(positionals[0], plan), { transactionsPath });
 });

@@ -43,12 +43,12 @@ Ended = tuple[int, str, str]  # exit code, standard output, standard error
 
 
 @contextmanager
-def a_new_chain(folder: Path) -> Iterator[str]:
+def a_new_chain(folder: Path, chain_id: int = CHAIN_ID) -> Iterator[str]:
     """Start a node with an empty chain; yield its address."""
     port = free_port()
     anvil = Program(
-        [str(ANVIL), "--port", str(port), "--chain-id", str(CHAIN_ID), "--slots-in-an-epoch", "1"],
-        log=folder / "anvil.log",
+        [str(ANVIL), "--port", str(port), "--chain-id", str(chain_id), "--slots-in-an-epoch", "1"],
+        log=folder / f"anvil-{chain_id}.log",
         ready=lambda: accepts(port),
     )
     anvil.start()
@@ -69,7 +69,7 @@ class Rehearsal:
     plan: dict[str, Any]
 
     @classmethod
-    async def prepared(cls, folder: Path, url: str) -> Rehearsal:
+    async def prepared(cls, folder: Path, url: str, chain_id: int = CHAIN_ID) -> Rehearsal:
         """Deploy the multisigs, fund the deployer, and set the members of the plan."""
         async with Deployer(url, FUNDER_KEY) as anybody:
             owner = await anybody.deploy(ARTIFACTS / "DevWallet.json")
@@ -79,7 +79,7 @@ class Rehearsal:
         [coin] = plan["catalogue"]["tokens"]
         made = cls(folder, url, owner, guardian, plan)
         made.change(
-            chain_id=CHAIN_ID,
+            chain_id=chain_id,
             deployer=DEPLOYER,
             owner=owner,
             guardian=guardian,
@@ -92,6 +92,10 @@ class Rehearsal:
     @property
     def path(self) -> Path:
         return self.folder / "plan.json"
+
+    @property
+    def record(self) -> Path:
+        return self.folder / "plan.record.json"
 
     @property
     def transactions(self) -> Path:

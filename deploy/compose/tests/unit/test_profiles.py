@@ -7,10 +7,12 @@ import re
 import subprocess
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 import yaml
+from swap_compose.run import COLLECTOR, COLLECTOR_PORT, tracing
 
 from deploy.monitoring.tests.promtool import MISSING, find_promtool
 from swap_stack.services import SERVICES
@@ -178,6 +180,34 @@ class TestTheCollector:
         ]
         [reader] = config["service"]["telemetry"]["metrics"]["readers"]
         assert scraped == f"otel-collector:{reader['pull']['exporter']['prometheus']['port']}"
+
+    def test_takes_the_spans_of_services_where_the_profile_is_on(self) -> None:
+        config = yaml.safe_load((FILES / "otel-collector.yml").read_text())
+        opened = config["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
+
+        assert COLLECTOR in of_profile("observability")
+        assert opened.rpartition(":")[2] == str(COLLECTOR_PORT)
+        # Any name that is found stands for the container's.
+        found = tracing("localhost")
+        assert found == {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://localhost:{COLLECTOR_PORT}"}
+
+    def test_is_not_missed_where_the_profile_is_off(self) -> None:
+        assert tracing("otel-collector.invalid") == {}
+
+    def test_is_not_waited_for_where_names_are_looked_up_slowly(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ended = Event()
+
+        def look_up_slowly(*_: object) -> list[object]:
+            ended.wait()
+            return ["an address"]
+
+        monkeypatch.setattr("swap_compose.run.LOOKUP_SECONDS", 0.05)
+        monkeypatch.setattr("socket.getaddrinfo", look_up_slowly)
+
+        assert tracing(COLLECTOR) == {}
+        ended.set()
 
 
 class TestTheProxy:

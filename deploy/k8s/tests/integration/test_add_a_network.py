@@ -37,6 +37,7 @@ pytestmark = [pytest.mark.connected, pytest.mark.timeout(600)]
 
 WRONG = 1
 MUST_SIGN = 3
+OTHER_CHAIN_ID = 31340
 INVENTORY = 10**18
 DEPOSITED = 10**15
 ANYBODY = "0x" + "ab" * 20
@@ -179,6 +180,46 @@ async def test_a_run_that_was_killed_goes_on_without_sending_twice(rehearsal: Re
 
     assert (code, rehearsal.transactions_of_deployer()) == (MUST_SIGN, 4), shown
     assert "the Treasury is at" in shown
+
+
+async def test_a_plan_for_a_second_chain_leaves_the_record_of_the_first(
+    rehearsal: Rehearsal, tmp_path: Path
+) -> None:
+    of_first = json.loads(await deploy_verified(rehearsal))
+    first = json.loads(rehearsal.record.read_text())
+
+    with a_new_chain(tmp_path, OTHER_CHAIN_ID) as url:
+        other = await Rehearsal.prepared(tmp_path, url, OTHER_CHAIN_ID)
+        other.rpc("anvil_mine", "0x10")
+        of_second = json.loads(await deploy_verified(other))
+
+    assert of_second["contracts"] == of_first["contracts"]
+    assert of_second["start_block"] > of_first["start_block"]
+    both = json.loads(rehearsal.record.read_text())
+    assert set(both) == {str(CHAIN_ID), str(OTHER_CHAIN_ID)}
+    assert both[str(CHAIN_ID)] == first[str(CHAIN_ID)]
+    rehearsal.change(chain_id=CHAIN_ID)
+    assert json.loads(rehearsal.verify()[1]) == of_first
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({ANYBODY: {"transaction": "0x1", "block": 7}}, f"names no chain for {ANYBODY}"),
+        ("not a record", "cannot be read"),
+    ],
+)
+async def test_a_record_that_cannot_be_trusted_sends_nothing(
+    rehearsal: Rehearsal, content: object, words: str
+) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
+    rehearsal.record.write_text(text)
+
+    code, _, shown = rehearsal.send()
+
+    assert (code, rehearsal.transactions_of_deployer()) == (WRONG, 0)
+    assert words in shown
+    assert rehearsal.record.read_text() == text
 
 
 @dataclass(frozen=True, slots=True)

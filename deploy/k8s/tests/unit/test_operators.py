@@ -49,6 +49,24 @@ def test_only_a_standby_with_every_commit_is_promoted(operated: Rendered) -> Non
     assert synchronous["failoverQuorum"] is True
 
 
+def test_a_restored_cluster_reads_one_archive_and_writes_another(operated: Rendered) -> None:
+    before = operated.get("Cluster", "postgres")["spec"]
+    restored = Rendered.of("../tests/restored").get("Cluster", "postgres")["spec"]
+    [source] = restored["externalClusters"]
+    [archive] = restored["plugins"]
+    written = before["plugins"][0]["parameters"].get("serverName", "postgres")
+
+    assert restored["bootstrap"] == {
+        "recovery": {"source": source["name"], "database": "swap", "owner": "swap"}
+    }
+    assert source["plugin"]["parameters"]["serverName"] == written
+    assert archive["parameters"]["serverName"] != written
+    stores = {one["parameters"]["barmanObjectName"] for one in (source["plugin"], archive)}
+    assert stores == {operated.get("ObjectStore", "postgres-backups")["metadata"]["name"]}
+    # Each write is on a second instance, as before.
+    assert restored["postgresql"]["synchronous"] == before["postgresql"]["synchronous"]
+
+
 def mounts_authority(container: Object) -> bool:
     return "/run/secrets/postgres" in {each["mountPath"] for each in container["volumeMounts"]}
 

@@ -42,7 +42,9 @@ SAMPLES = {
     "ca.crt": Path(certifi.where()).read_text(),
 }
 SETTING = re.compile(r"^#? ?((?:SWAP|OTEL)_[A-Z0-9_]+)=", re.M)
-KNOWN = frozenset(SETTING.findall((ROOT / ".env.example").read_text()))
+# OpenTelemetry's library reads it.
+RESOURCE_ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES"
+KNOWN = frozenset({*SETTING.findall((ROOT / ".env.example").read_text()), RESOURCE_ATTRIBUTES})
 
 
 def image_environment() -> dict[str, str]:
@@ -55,7 +57,8 @@ def environment_of(rendered: Rendered, service: Object) -> dict[str, str]:
     values = image_environment()
     for source in container["envFrom"]:
         values |= rendered.get_exactly("ConfigMap", source["configMapRef"]["name"])["data"]
-    return values | {each["name"]: each["value"] for each in container.get("env", [])}
+    own = container.get("env", [])
+    return values | {each["name"]: each["value"] for each in own if "value" in each}
 
 
 def mounted_keys(rendered: Rendered, service: Object) -> dict[str, tuple[str, str]]:

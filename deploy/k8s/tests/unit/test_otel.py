@@ -1,0 +1,130 @@
+"""The collector of spans: who reaches it, what it asks for, and that its parts fit together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from deploy.k8s.tests.rendered import NAME, ROOT, Object, Rendered, labels_of, pod_of
+
+COLLECTOR = "otel-collector"
+TRACES = "swap.access/traces"
+BY_VARIABLE = re.compile(r"\$\{env:(\w+)\}")
+
+
+def collector_of(overlay: Rendered) -> Object:
+    container: Object = pod_of(overlay.get("Deployment", COLLECTOR))["containers"][0]
+    return container
+
+
+def configuration_of(overlay: Rendered) -> tuple[str, Mapping[str, Any]]:
+    """Return the text that the pod mounts, and what it says."""
+    [volume] = pod_of(overlay.get("Deployment", COLLECTOR))["volumes"]
+    text = overlay.get_exactly("ConfigMap", volume["configMap"]["name"])["data"]["config.yaml"]
+    return text, yaml.safe_load(text)
+
+
+def port_of(endpoint: str) -> int:
+    return int(endpoint.rpartition(":")[2])
+
+
+def test_every_service_sends_spans_with_the_name_of_its_pod(operated: Rendered) -> None:
+    ports = operated.get("Service", COLLECTOR)["spec"]["ports"]
+    for service in operated.services():
+        assert labels_of(service)[TRACES] == "true"
+        [container] = pod_of(service)["containers"]
+        values = {each["name"]: each.get("value") for each in container["env"]}
+        url = urlsplit(values["OTEL_EXPORTER_OTLP_ENDPOINT"])
+        assert (url.scheme, url.hostname) == ("http", COLLECTOR)
+        assert url.port in [each["port"] for each in ports if each["name"] == "otlp-http"]
+        used = re.findall(r"\$\((\w+)\)", values["OTEL_RESOURCE_ATTRIBUTES"])
+        fields = {each["name"] for each in container["env"] if "valueFrom" in each}
+        assert set(used) == fields
+
+
+def test_it_has_the_variables_that_its_configuration_names(operated: Rendered) -> None:
+    text, _ = configuration_of(operated)
+    container = collector_of(operated)
+    [source] = container["envFrom"]
+    variables = set(operated.get_exactly("ConfigMap", source["configMapRef"]["name"])["data"])
+    variables |= {each["name"] for each in container["env"]}
+
+    assert set(BY_VARIABLE.findall(text)) == variables - {"GOMEMLIMIT"}
+
+
+def test_it_opens_the_ports_that_services_probes_and_prometheus_use(operated: Rendered) -> None:
+    _, config = configuration_of(operated)
+    opened = {each["name"]: each["containerPort"] for each in collector_of(operated)["ports"]}
+    [reader] = config["service"]["telemetry"]["metrics"]["readers"]
+    protocols = config["receivers"]["otlp"]["protocols"]
+
+    assert opened == {
+        "otlp-grpc": port_of(protocols["grpc"]["endpoint"]),
+        "otlp-http": port_of(protocols["http"]["endpoint"]),
+        "metrics": reader["pull"]["exporter"]["prometheus"]["port"],
+        "health": port_of(config["extensions"]["health_check"]["endpoint"]),
+    }
+    monitored = [
+        each["port"]
+        for monitor in operated.of_kind("PodMonitor")
+        for each in monitor["spec"]["podMetricsEndpoints"]
+    ]
+    assert "metrics" in monitored
+
+
+def test_it_limits_its_memory_before_anything_else(operated: Rendered) -> None:
+    _, config = configuration_of(operated)
+    [pipeline] = config["service"]["pipelines"].values()
+
+    assert pipeline["processors"][0] == "memory_limiter"
+    # A copy that decides by what it has received of a trace would need all spans of it.
+    assert "probabilistic_sampler" in pipeline["processors"]
+    assert pipeline["processors"][-1] == "batch"
+
+
+def test_it_has_no_right_in_the_cluster(operated: Rendered) -> None:
+    assert pod_of(operated.get("Deployment", COLLECTOR))["automountServiceAccountToken"] is False
+    assert not list(operated.of_kind("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"))
+
+
+def test_spans_come_from_services_alone_and_leave_for_the_store_alone(operated: Rendered) -> None:
+    labels = labels_of(operated.get("Deployment", COLLECTOR))
+    policies = list(operated.policies_for(labels))
+    into = [
+        (peer, port["port"])
+        for policy in policies
+        for rule in policy["spec"].get("ingress", [])
+        for peer in rule["from"]
+        for port in rule["ports"]
+    ]
+    out_of = [rule for policy in policies for rule in policy["spec"].get("egress", [])]
+
+    services = {"podSelector": {"matchLabels": {TRACES: "true"}}}
+    monitoring = {"namespaceSelector": {"matchLabels": {"swap.access/monitoring": "true"}}}
+    assert into == [(services, 4317), (services, 4318), (monitoring, 8888)]
+    [store] = out_of
+    assert store["ports"] == [{"port": 443}]
+    assert all("ipBlock" in peer for peer in store["to"])
+    [way] = operated.get("NetworkPolicy", "to-otel-collector")["spec"]["egress"]
+    assert way["to"] == [{"podSelector": {"matchLabels": {NAME: COLLECTOR}}}]
+
+
+def test_it_may_be_disrupted_one_pod_at_a_time(operated: Rendered) -> None:
+    deployment = operated.get("Deployment", COLLECTOR)
+    budget = operated.get("PodDisruptionBudget", COLLECTOR)["spec"]
+
+    assert deployment["spec"]["replicas"] == 2
+    assert budget["maxUnavailable"] == 1
+    assert budget["selector"]["matchLabels"].items() <= labels_of(deployment).items()
+
+
+def test_compose_has_the_same_version(operated: Rendered) -> None:
+    component = (ROOT / "deploy/k8s/components/otel/collector.yaml").read_text()
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+
+    assert f"image: {compose['services'][COLLECTOR]['image']}\n" in component
+    assert collector_of(operated)["image"]
