@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
 from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, first_fault, read_form
+from swap_settler.operator.decide.rescues import ReturnOrder
 from swap_settler.operator.http.signers import Hash
-from swap_settler.operator.store.rescues import ReturnOrder
 from swap_settler.operator.usecases.list_rescues import LISTED_MAX, ListRescues
 from swap_settler.operator.usecases.rescue_tokens import (
     CHANGED,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from swap_chains.ports import ReportedTransfer
@@ -12,6 +11,7 @@ from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
 from swap_runtime.postgres.sql import Row, sql
+from swap_settler.operator.decide.rescues import ReturnOrder
 
 ADDRESSES: Final = sql("""
 SELECT address, sequence_number FROM deposit_address
@@ -61,23 +61,6 @@ class UnmatchedDeposit:
     state: str
     quarantine_reason: str | None
     claimable_id: int | None  # of the balance that waits for its owner
-
-
-@dataclass(frozen=True, slots=True)
-class ReturnOrder:
-    """The operators' decision to whom a token that no catalogue knows goes back."""
-
-    id: int
-    network: str
-    transaction_hash: str
-    token: str
-    from_address: str
-    to_address: str
-    base_units: int
-    returned_to: str
-    by: str
-    reason: str
-    at: datetime
 
 
 class PostgresRescues:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from swap_settler.operator.store.rescues import PostgresRescues, ReturnOrder
+from swap_settler.operator.decide.rescues import ReturnOrder
+from swap_settler.operator.store.rescues import PostgresRescues
 
 LISTED_MAX: Final = 500
 

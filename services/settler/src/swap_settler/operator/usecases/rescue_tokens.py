@@ -17,8 +17,9 @@ from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTrans
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.operator import observe
+from swap_settler.operator.decide.rescues import ReturnOrder
 from swap_settler.operator.store.records import Record
-from swap_settler.operator.store.rescues import PostgresRescues, ReturnOrder, UnmatchedDeposit
+from swap_settler.operator.store.rescues import PostgresRescues, UnmatchedDeposit
 from swap_settler.operator.usecases.recipients import recipient_of
 
 VIEW_GAS: Final = 100_000
