@@ -182,7 +182,7 @@ async def test_the_pages_of_a_rescue_are_readable_in_every_look(
                     for scheme, width in LOOKS:
                         await look(page, scheme, width)
                         found += [(name, scheme, width, one) for one in await violations(page)]
-                        if await page.value("document.documentElement.scrollWidth > innerWidth"):
+                        if await page.value(f"document.documentElement.scrollWidth > {width}"):
                             wide.append((name, width))
                         await picture(page, f"{name}-{scheme}-{width}")
         finally:

@@ -142,7 +142,7 @@ async def test_every_screen_is_readable_in_every_look(site: Site, tmp_path: Path
             for scheme, width in LOOKS:
                 await look(page, scheme, width)
                 found += [(name, scheme, width, one) for one in await violations(page)]
-                if await page.value("document.documentElement.scrollWidth > innerWidth"):
+                if await page.value(f"document.documentElement.scrollWidth > {width}"):
                     wide.append((name, width))
                 await picture(page, f"{name}-{scheme}-{width}")
         title = await page.value("document.title")

@@ -53,7 +53,7 @@ TITLES: Final = {
     "POST /networks/{network}/resume": "Resume a network",
     "POST /recovery/{id}/finish": "End a recovery",
     "POST /recovery/retained/{id}/release": "Release a retained hold",
-    "POST /rescues/{network}/{hash}": "Return a token that no catalogue knows",
+    "POST /rescues/{network}/{hash}": "Return an unknown token",
     "POST /second-factors/remove": "Remove a member's second factor",
 }
 # Where the amount stands that an order names by an id.
