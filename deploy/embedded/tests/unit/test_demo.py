@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from swap_stack.account import EMAIL, describe_account
 from swap_stack.daemon import StackError
 from swap_stack.demo import demo as demonstration
 from swap_stack.demo.books import AssetSum
@@ -33,10 +34,12 @@ from swap_stack.demo.journeys import (
     Pays,
 )
 from swap_stack.demo.timeline import Timeline
+from swap_stack.keys import load_or_make
 from swap_stack.next_steps import AFTER_DEMO, AFTER_UP, show_next
 from swap_stack.options import Options
 from swap_stack.places import ROOT, Places
 from swap_stack.report import Report
+from swap_stack.services import ServicePorts
 from swap_stack.summary import show
 from swap_stack.wrapping import wrapped
 
@@ -279,3 +282,43 @@ def test_a_stack_that_is_up_says_where_the_reference_is_and_how_to_go_on() -> No
     text = printed.getvalue()
     for wanted in ("http://127.0.0.1:1/docs", "make -s env", "docs/quickstart.md"):
         assert wanted in text
+
+
+def test_the_end_of_the_demo_names_the_dashboard() -> None:
+    printed = StringIO()
+
+    show_next(Console(file=printed, width=80))
+
+    lines = [line for line in printed.getvalue().splitlines() if "dashboard" in line]
+    assert [line.split()[:2] for line in lines] == [["make", "up"]]
+
+
+def test_a_stack_that_is_up_prints_the_links_of_the_dashboard_and_the_console() -> None:
+    printed = StringIO()
+    link = "http://127.0.0.1:3/start?token=" + "t" * 90
+    stack = {
+        "services": [{"name": "console", "pid": 1, "internal_url": "http://127.0.0.1:2"}],
+        "partners": [],
+        "gateway": {"url": "http://127.0.0.1:1"},
+        "dashboard": {"url": "http://127.0.0.1:3", "email": EMAIL, "password": "p"},
+        "console": {"url": "http://127.0.0.1:4"},
+    }
+
+    show(stack, Report(Console(file=printed, width=80)), link=link)
+
+    words = printed.getvalue().split()
+    assert {"http://127.0.0.1:3", EMAIL, link, "http://127.0.0.1:4"} <= set(words)
+
+
+def test_the_account_in_the_stack_file_has_an_address_an_email_and_a_password(
+    tmp_path: Path,
+) -> None:
+    secrets = load_or_make(tmp_path / "secrets.json")
+    ports = ServicePorts(internal={"dashboard": 2}, public={"dashboard": 3})
+
+    assert describe_account(ports, secrets) == {
+        "url": "http://127.0.0.1:3",
+        "email": EMAIL,
+        "password": secrets.dashboard_password,
+    }
+    assert secrets.dashboard_password

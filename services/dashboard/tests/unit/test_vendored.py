@@ -12,7 +12,7 @@ from swap_dashboard.http.site import STATIC
 
 VENDORED = Path(str(STATIC)) / "vendored"
 LIST = json.loads((VENDORED / "vendored.json").read_text())
-TEMPLATES = sorted(Path(str(PAGES)).glob("*.html"))
+TEMPLATES = sorted(Path(str(PAGES)).rglob("*.html"))
 CODE = re.compile(r"\son\w+=|javascript:|\sstyle=|<style|\|\s*safe|hx-on", re.IGNORECASE)
 ELSEWHERE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""")
 
@@ -29,8 +29,8 @@ def test_every_file_is_listed_with_its_hash() -> None:
 
 def test_no_template_has_code_style_or_unescaped_text() -> None:
     assert TEMPLATES
-    found = {path.name: CODE.findall(path.read_text()) for path in TEMPLATES}
-    assert {name: hits for name, hits in found.items() if hits} == {}
+    found = {path: CODE.findall(path.read_text()) for path in TEMPLATES}
+    assert {path: hits for path, hits in found.items() if hits} == {}
 
 
 def test_no_template_or_script_names_another_host() -> None:
