@@ -10,6 +10,7 @@ depends_on = None
 ALLOWED_ORIGINS = """
 ALTER TABLE api_key ADD COLUMN allowed_origins text[] NOT NULL DEFAULT '{}',
   ADD CONSTRAINT api_key_origins_check CHECK (kind = 'publishable' OR allowed_origins = '{}')
+    NOT VALID; -- validated by 0021
 """
 
 

@@ -51,7 +51,7 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0020"  # the last of the migrations
+SCHEMA_REVISION: Final = "0021"  # the last of the migrations
 HINTS_INTERVAL: Final = timedelta(minutes=1)
 
 
