@@ -74,7 +74,7 @@ class Outgoing:
 
 
 def add_to_outbox(connection: Transaction, outgoing: Sequence[Outgoing]) -> None:
-    """Add the messages, in this order, to the transaction; they are sent with the next query."""
+    """Add the messages, in this order, to the transaction; its next query sends the INSERT."""
     if outgoing:
         rows = [
             {"message_id": o.message_id, "topic": o.topic, "key": o.key, "payload": o.payload}

@@ -207,7 +207,7 @@ class Maintenance:
         return bool(await connection.scalar(sql(IS_UNREAD.format(marks=marks, day=day))))
 
     async def prune_inbox(self, *, retention: timedelta = RETENTION + timedelta(days=1)) -> None:
-        """Delete marks of messages below the watermarks and of dropped days."""
+        """Delete marks that are older than the retention and than every unread message."""
         for consumer in self._consumers:
             before = await self._prunable_before(consumer, retention)
             while before is not None:

@@ -31,7 +31,7 @@ from swap_runtime.errors import Refused
 
 
 class TakeBackLogs:
-    """The way out of a halt that a false node caused, once it is out of the configuration.
+    """The way out of a halt by a node's false reports, once the node is out of the configuration.
 
     Every configured provider is queried, outside any transaction. A liar alone takes back nothing:
     the others still report what is real.

@@ -63,7 +63,7 @@ class FailReason(StrEnum):
     REJECTED_BY_POLICY = "rejected_by_policy"
 
 
-SWEPT_WITHOUT_SWAP: Final = "swept_for_nobody"  # why a deposit without a swap is quarantined
+SWEPT_WITHOUT_SWAP: Final = "swept_for_nobody"  # a sweep of an address without a swap
 Leg = UUID | None  # a deposit that stands on its own; None is the swap's main leg
 
 
@@ -334,7 +334,7 @@ class Swap:
 
     @property
     def booked(self) -> tuple[Deposit, ...]:
-        """The deposits with value on the main leg, including those that a reorg removed."""
+        """The booked deposits with value on the main leg, also if a reorg removed them since."""
         return tuple(d for d in self.deposits.values() if d.is_booked and d.main_base_units)
 
     @property

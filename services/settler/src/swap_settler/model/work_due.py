@@ -1,7 +1,8 @@
 """What remains to be done after a batch, derived from where its facts have left each swap. Pure.
 
 Several facts of one batch may concern one swap. Work that a fact made due counts only if the swap
-still needs it after the last of them. A later fact never discards work of an earlier one.
+still needs it after the last of them. A later fact never hides earlier work that is
+still needed.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class ManageCaps:
         observe.payment_passed_caps(intent_id, by=by, reason=reason)
 
     async def report(self) -> None:
-        """Return the length of each queue, and how long its first payment waits."""
+        """Set the gauges of each network's queue: its length and its oldest wait."""
         queues = await self._caps.queues()
         networks: Collection[str] = self._catalogue.networks
         for network in networks:

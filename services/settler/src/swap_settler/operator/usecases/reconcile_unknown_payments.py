@@ -72,7 +72,8 @@ class ReconcileUnknownPayments:
 
     A payment that it made as ordered is made. If the id was spent on another payment, the payment
     can never be made by that id: it fails, and its money is claimable. If its own recipient got
-    another sum, or if it has no other id, operators settle it manually. No lane sends it.
+    another sum, or if the spent payment has no other id, operators settle it manually. No lane
+    sends it.
     """
 
     def __init__(

@@ -30,8 +30,8 @@ from swap_settler.settling.decide.refunds import released
 
 
 class NotReversible(Exception):
-    """A reorg removed a partly paid deposit, or one that was returned to an owner without a swap:
-    an operator decides.
+    """A reorg removed a deposit of which only a part is paid out, or one that was returned to an
+    owner without a swap: an operator decides.
     """
 
 

@@ -240,7 +240,8 @@ async def _found(
     :raises Unprocessable: when what a new swap is to have went back to its owner.
     """
     waiting = [d for d in there.values() if d.match_key in keys]
-    # A deposit with the number of a swap that begins here belongs to it, regardless of signatures.
+    # A deposit with the number of a swap that begins here belongs to it, even if a message attaches
+    # it to another.
     held = {id: d for id, d in there.items() if id in named and d.match_key not in keys}
     taken_over = await work.take_over_swept(targets)
     news = {*(d.id for d in waiting), *(one.id for one in taken_over)}

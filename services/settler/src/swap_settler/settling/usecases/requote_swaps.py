@@ -29,8 +29,8 @@ Answer = QuoteAnswer | Refused
 class RequoteSwaps:
     """Ask the quoter about what is there, and execute what it offers or send the money back.
 
-    It is requested between two transactions. A swap that holds another sum by then stays due. While
-    the quoter is down, sums without a binding quote wait, for a limited time.
+    The quote is requested between two transactions. A swap that holds another sum by then stays
+    due. While the quoter is down, sums without a binding quote wait, for a limited time.
     """
 
     def __init__(

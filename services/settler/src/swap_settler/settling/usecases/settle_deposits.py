@@ -225,7 +225,7 @@ class _Owners:
         return self._holders.get(deposit.id)
 
     def note(self, deposits: Iterable[Deposit]) -> None:
-        """Store the deposits with these swaps from now on."""
+        """Record in memory which swaps hold these deposits from now on."""
         for deposit in deposits:
             self._holders.pop(deposit.id, None)
             if deposit.swap_id is not None:
