@@ -47,10 +47,16 @@ def read_id(order: Order, *, of: str) -> int:
 
     :raises WrongForm: when it is none, or has more digits than any id.
     """
-    text = order.target["id"]
-    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
+    id = read_number(order.target["id"])
+    if id is None:
         raise WrongForm(f"not the id of {of}")
-    return int(text)
+    return id
+
+
+def read_number(text: str) -> int | None:
+    """Return the number in the text of a request; None when it is none, or too large for a row."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+    return int(text) if is_number else None
 
 
 def first_fault(error: ValidationError) -> str:

@@ -12,13 +12,13 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.every_service import Gathered, gather_rows, service_of
 from swap_dashboard.console.http.layout import ConsolePages
+from swap_dashboard.console.http.paging import before_of
 from swap_dashboard.console.http.view import Cell, Part, Table, View, at, moment, plain, whole
 from swap_dashboard.console.ports import OperatorApi, ServiceName
 
 EACH_MAX: Final = 50
 COLUMNS: Final = ("When", "Operator", "Order", "Outcome", "Reason", "Parameters", "Service")
 TONES: Final = {"done": "good", "refused": "bad", "proposed": "warning", "failed": "bad"}
-DIGITS_MAX: Final = 18
 
 
 class LogPages(ConsolePages):
@@ -28,7 +28,7 @@ class LogPages(ConsolePages):
     async def show(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
         service = service_of(request.query_params.get("service", ""))
-        found = await _read(visitor.api, service, request.query_params.get("before", ""))
+        found = await _read(visitor.api, service, before_of(request))
         newest = sorted(found.rows, key=lambda row: str(row["at"]), reverse=True)
         table = Table(COLUMNS, [_row(one) for one in newest[:EACH_MAX]], "Nothing was ordered yet.")
         view = View(
@@ -48,13 +48,13 @@ class LogPages(ConsolePages):
         )
 
 
-async def _read(api: OperatorApi, service: ServiceName | None, before: str) -> Gathered:
+async def _read(
+    api: OperatorApi, service: ServiceName | None, before: Mapping[str, str]
+) -> Gathered:
     query = {"limit": str(EACH_MAX)}
     if service is None:
         return await gather_rows(api, "/audit", "orders", query=query)
-    if before.isascii() and before.isdecimal() and len(before) <= DIGITS_MAX:
-        query["before"] = before
-    return await gather_rows(api, "/audit", "orders", of=[service], query=query)
+    return await gather_rows(api, "/audit", "orders", of=[service], query={**query, **before})
 
 
 def _next_page(service: ServiceName | None, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.console.domain.sessions import OrderDraft
 from swap_dashboard.console.http.approvals import list_proposals
 from swap_dashboard.console.http.orders import CHANGED, OrderingPages, reason_of, required
+from swap_dashboard.console.http.paging import before_of
 from swap_dashboard.console.http.site import OrderFault
 from swap_dashboard.console.http.units import read_units
 from swap_dashboard.console.http.view import (
@@ -40,7 +41,6 @@ SETTLER: Final = ServiceName.SETTLER
 ACTION: Final = "POST /rescues/{network}/{hash}"
 HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 PAGE_SIZE: Final = 50
-DIGITS_MAX: Final = 18
 WAITING: Final = ("Transaction", "Network", "Returned to", "Ordered by", "When", "Proposal")
 ORDERED: Final = (
     "Transaction", "Network", "Token", ">Base units", "Returned to", "By", "When", "Reason",
@@ -63,7 +63,7 @@ class RescuePages(OrderingPages):
 
     async def list_all(self, request: Request) -> Response:
         visitor = self._visitors.require(request)
-        query = {"limit": str(PAGE_SIZE + 1), **_before(request)}
+        query = {"limit": str(PAGE_SIZE + 1), **before_of(request)}
         content, proposals, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/rescues", query),
             list_proposals(visitor.api),
@@ -170,12 +170,6 @@ def _place(request: Request) -> tuple[str, str]:
 
 def _href(network: str, text: str) -> str:
     return f"/rescues/{part_of(network)}/{text.lower()}"
-
-
-def _before(request: Request) -> Mapping[str, str]:
-    text = request.query_params.get("before", "")
-    is_id = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
-    return {"before": text} if is_id else {}
 
 
 def _is_returnable(one: Mapping[str, Any]) -> bool:

@@ -12,7 +12,14 @@ from starlette.responses import JSONResponse, Response
 
 from swap_runtime.errors import Refused
 from swap_runtime.operators.admin_routes import Order
-from swap_settler.forms import OrderForm, WrongForm, answers_wrong_forms, first_fault, read_form
+from swap_settler.forms import (
+    OrderForm,
+    WrongForm,
+    answers_wrong_forms,
+    first_fault,
+    read_form,
+    read_number,
+)
 from swap_settler.operator.decide.rescues import ReturnOrder
 from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.list_rescues import LISTED_MAX, ListRescues
@@ -24,7 +31,6 @@ from swap_settler.operator.usecases.rescue_tokens import (
 )
 
 HASH: Final[TypeAdapter[str]] = TypeAdapter(Hash)
-DIGITS_MAX: Final = 18  # every id is a bigint
 
 
 class BoundTransfer(BaseModel):
@@ -74,8 +80,8 @@ class RescueAdmin:
 
     async def list_all(self, request: Request) -> Response:
         """Answer `GET /admin/rescues`, newest first; `before` is the id of the last one seen."""
-        before = _number(request.query_params.get("before", ""))
-        limit = _number(request.query_params.get("limit", ""))
+        before = read_number(request.query_params.get("before", ""))
+        limit = read_number(request.query_params.get("limit", ""))
         found = await self._list_rescues(
             before=before, limit=LISTED_MAX if limit is None else limit
         )
@@ -130,11 +136,6 @@ def _hash_of(target: Mapping[str, str]) -> str:
         return HASH.validate_python(target["hash"])
     except ValidationError as error:
         raise WrongForm(first_fault(error)) from error
-
-
-def _number(text: str) -> int | None:
-    is_id = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
-    return int(text) if is_id else None
 
 
 def _answer(came: Sequence[Mapping[str, Any]]) -> Response:
