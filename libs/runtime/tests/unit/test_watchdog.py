@@ -95,16 +95,18 @@ class TestJoining:
     """A client goes on fetching its former partitions while its group does not admit it again."""
 
     @staticmethod
-    def watchdog(consumer: Consumer[Note], client: Client) -> Watchdog:
+    def watchdog(
+        consumer: Consumer[Note], client: Client, stuck_after: timedelta = timedelta(minutes=1)
+    ) -> Watchdog:
         async def has_leaders(_: str) -> bool:
             return True
 
         watchdog = Watchdog(
             [(consumer, SimpleNamespace(consumer=client))],
-            stuck_after=timedelta(minutes=1),
+            stuck_after=stuck_after,
             has_leaders=has_leaders,
         )
-        watchdog._excused_at -= AN_HOUR_AGO
+        watchdog.excuse(seconds=-AN_HOUR_AGO)
         return watchdog
 
     @pytest.mark.fault("K17")
@@ -142,10 +144,76 @@ class TestJoining:
         consumer = a_working_consumer()
         await consumer.receive([a_record(version=4)])
         consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
-        watchdog = self.watchdog(consumer, Client({0: 9}, polled_at=time.time()))
+        client = Client({0: 9}, polled_at=time.time())
+        watchdog = self.watchdog(consumer, client, stuck_after=timedelta(0))
 
         with pytest.raises(ConsumerStuck, match="fetching"):
             await watchdog()
+
+    async def test_leaves_a_consumer_alone_whose_first_message_after_a_pause_is_unread(
+        self,
+    ) -> None:
+        consumer = a_working_consumer()
+        await consumer.receive([a_record(version=4)])
+        consumer.joining_since, consumer.received_at = None, -AN_HOUR_AGO
+        client = Client({0: 5}, polled_at=time.time())
+        watchdog = self.watchdog(consumer, client)
+        await watchdog()
+
+        client.ends[0] = 6
+        await watchdog()
+
+        assert watchdog.problems() == {}
+
+    async def test_leaves_a_consumer_alone_that_joins_while_leaders_are_looked_up(self) -> None:
+        consumer = a_working_consumer()
+        consumer.joining_since = time.monotonic() - AN_HOUR_AGO
+
+        async def has_leaders(_: str) -> bool:
+            consumer.joining_since = None  # the group admits the consumer meanwhile
+            return True
+
+        client = Client({0: 9}, polled_at=time.time())
+        watchdog = Watchdog(
+            [(consumer, SimpleNamespace(consumer=client))],
+            stuck_after=timedelta(minutes=1),
+            has_leaders=has_leaders,
+        )
+        watchdog.excuse(seconds=-AN_HOUR_AGO)
+
+        await watchdog()
+
+        assert watchdog.problems() == {}
+
+    @pytest.mark.fault("K17")
+    async def test_k17_a_topic_without_leaders_does_not_excuse_another(self) -> None:
+        leaderless, stuck = a_working_consumer(), a_working_consumer()
+        for consumer in (leaderless, stuck):
+            consumer.joining_since = time.monotonic() - AN_HOUR_AGO
+        led = iter([False, True])
+
+        async def has_leaders(_: str) -> bool:
+            return next(led)
+
+        watchdog = Watchdog(
+            [(leaderless, NOT_RUNNING), (stuck, NOT_RUNNING)],
+            stuck_after=timedelta(minutes=1),
+            has_leaders=has_leaders,
+        )
+        watchdog.excuse(seconds=-AN_HOUR_AGO)
+
+        with pytest.raises(ConsumerStuck):
+            await watchdog()
+
+    @pytest.mark.fault("K17")
+    async def test_k17_repeated_starts_count_as_one_silence(self) -> None:
+        consumer = a_working_consumer()
+        assert consumer.joining_since is not None
+        first_attempt = consumer.joining_since = consumer.joining_since - AN_HOUR_AGO
+
+        consumer.begin_joining()
+
+        assert consumer.joining_since == first_attempt
 
     async def test_leaves_a_consumer_alone_when_others_have_all_partitions(self) -> None:
         consumer = a_working_consumer()

@@ -30,6 +30,11 @@ class Consumer(Generic[Body]):
         self.watermark: Position | None = None  # as of the sweep's last look: at most too low
         self._batches = batches
 
+    def begin_joining(self) -> None:
+        """Count from the first attempt: a group that refuses each one is seen as silence."""
+        if self.joining_since is None:
+            self.joining_since = monotonic()
+
     async def receive(self, records: Sequence[Record]) -> None:
         """Take a batch from Kafka. What the watermark has passed is a duplicate.
 

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from time import monotonic
 from typing import Any, Final
 from uuid import UUID
 
@@ -61,7 +60,7 @@ class Subscriptions:
     async def start(self) -> None:
         """Join the groups; returns once each has assigned partitions, or none."""
         for consumer, _ in self.consumers:
-            consumer.joining_since = monotonic()
+            consumer.begin_joining()
         await self.broker.start()
 
 
@@ -148,7 +147,7 @@ class _Membership(ConsumerRebalanceListener):  # type: ignore[misc]
         self._consumer = consumer
 
     def on_partitions_revoked(self, revoked: Any) -> None:
-        self._consumer.joining_since = monotonic()
+        self._consumer.begin_joining()
 
     def on_partitions_assigned(self, assigned: Any) -> None:
         self._consumer.joining_since = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -33,6 +34,54 @@ class ConsumerStuck(Exception):
     """The process must restart."""
 
 
+@dataclass
+class _Watched:
+    """A consumer, FastStream's subscriber of it, and since when it has work."""
+
+    consumer: Consumer[Any]
+    subscriber: Any
+    excused_at: float
+    unread_since: float | None = None
+
+    @property
+    def topic(self) -> str:
+        return self.consumer.topic.name
+
+    @property
+    def client(self) -> Any:
+        """aiokafka's consumer: another after each start, none before the first."""
+        return self.subscriber.consumer
+
+    def look(self) -> None:
+        """Measure lag and silence."""
+        lag = _lag(self.consumer, self.client)
+        if lag == 0:
+            self.unread_since = None
+        elif self.unread_since is None:
+            self.unread_since = time.monotonic()
+        LAG.labels(self.topic).set(lag)
+        SILENCE.labels(self.topic).set(self.silence_seconds())
+
+    def silence_seconds(self) -> float:
+        """Return for how long a consumer has had no answer that it ought to have.
+
+        aiokafka goes on fetching while it joins, and after an error that ended its heartbeat, but
+        returns nothing of what it fetched. So a fetch proves nothing while messages are unread.
+        The first message after a quiet hour is not late: its own age counts.
+        """
+        consumer, client = self.consumer, self.client
+        if consumer.joining_since is not None:
+            last_activity = consumer.joining_since
+        elif client is not None and not client.assignment():
+            return 0.0  # other processes have all partitions
+        else:
+            last_activity = max(consumer.received_at, self.unread_since or _polled_at(client))
+        return time.monotonic() - last_activity
+
+    def is_silent_for(self, seconds: float) -> bool:
+        return min(self.silence_seconds(), time.monotonic() - self.excused_at) > seconds
+
+
 class Watchdog:
     """Watches the consumers of a process from when they joined."""
 
@@ -43,79 +92,64 @@ class Watchdog:
         stuck_after: timedelta,
         has_leaders: Callable[[str], Awaitable[bool]],
     ) -> None:
-        self._consumers = consumers
+        now = time.monotonic()
+        self._watched = [_Watched(consumer, subscriber, now) for consumer, subscriber in consumers]
         self._stuck_after = stuck_after.total_seconds()
         self._has_leaders = has_leaders
-        self._excused_at = time.monotonic()
 
     async def __call__(self) -> bool:
         """
         :raises ConsumerStuck: when a consumer stopped, or gets no answers that it ought to get.
         """
-        for consumer, subscriber in self._consumers:
-            if consumer.has_stopped:
-                raise ConsumerStuck(f"{consumer.topic.name}: one message after the other failed")
-            lag = _lag(consumer, subscriber.consumer)
-            LAG.labels(consumer.topic.name).set(lag)
-            silence = _silence(consumer, subscriber.consumer, lag)
-            SILENCE.labels(consumer.topic.name).set(silence)
-            if min(silence, time.monotonic() - self._excused_at) > self._stuck_after:
-                phase = _phase(consumer, subscriber.consumer)
-                if await self._has_leaders(consumer.topic.name):
-                    raise ConsumerStuck(
-                        f"{consumer.topic.name}: no poll for {silence:.0f} s, {phase}"
-                    )
-                self.excuse()
-                log.warning("kafka unavailable", topic=consumer.topic.name, phase=phase)
+        for watched in self._watched:
+            if watched.consumer.has_stopped:
+                raise ConsumerStuck(f"{watched.topic}: one message after the other failed")
+            watched.look()
+            if watched.is_silent_for(self._stuck_after):
+                await self._judge(watched)
         return False
+
+    async def _judge(self, watched: _Watched) -> None:
+        """Excuse a silent consumer whose topic has no leaders, or has just answered."""
+        topic = watched.topic
+        is_led = await self._has_leaders(topic)
+        phase = _phase(watched.consumer, watched.client)
+        if not is_led:
+            watched.excused_at = time.monotonic()
+            log.warning("kafka unavailable", topic=topic, phase=phase)
+        elif watched.is_silent_for(self._stuck_after):  # it may have been answered meanwhile
+            silence = watched.silence_seconds()
+            raise ConsumerStuck(f"{topic}: no poll for {silence:.0f} s, {phase}")
 
     def excuse(self, *, seconds: float = 0) -> None:
         """Restart the count: the consumers have just joined, or there is nothing to join.
 
         :param seconds: the time that they have before that, to start.
         """
-        self._excused_at = time.monotonic() + seconds
+        for watched in self._watched:
+            watched.excused_at = time.monotonic() + seconds
 
     def unpolled(self) -> dict[str, str]:
         """Name the consumers whose partitions no broker has answered for, with their phase."""
         return {
-            consumer.topic.name: _phase(consumer, subscriber.consumer)
-            for consumer, subscriber in self._consumers
-            if not _has_polled(consumer, subscriber.consumer)
+            each.topic: _phase(each.consumer, each.client)
+            for each in self._watched
+            if not _has_polled(each.consumer, each.client)
         }
 
     def problems(self) -> dict[str, str]:
         """Name the consumers that stopped: the process is not well."""
         return {
-            consumer.topic.name: "consumer stopped"
-            for consumer, _ in self._consumers
-            if consumer.has_stopped
+            each.topic: "consumer stopped" for each in self._watched if each.consumer.has_stopped
         }
 
     def unassigned(self) -> dict[str, str]:
         """Name the consumers that have no partition."""
         return {
-            consumer.topic.name: "no partition assigned"
-            for consumer, subscriber in self._consumers
-            if subscriber.consumer is None or not subscriber.consumer.assignment()
+            each.topic: "no partition assigned"
+            for each in self._watched
+            if each.client is None or not each.client.assignment()
         }
-
-
-def _silence(consumer: Consumer[Any], client: Any, lag: int) -> float:
-    """Return for how many seconds a consumer has had no answer that it ought to have.
-
-    aiokafka goes on fetching while it joins, and after an error that ended its heartbeat, but
-    returns nothing of what it fetched. So a fetch proves nothing while messages are unread.
-    """
-    if consumer.joining_since is not None:
-        last_activity = consumer.joining_since
-    elif client is not None and not client.assignment():
-        return 0.0  # other processes have all partitions
-    elif lag > 0:
-        last_activity = consumer.received_at
-    else:
-        last_activity = max(consumer.received_at, _polled_at(client))
-    return time.monotonic() - last_activity
 
 
 def _phase(consumer: Consumer[Any], client: Any) -> str:

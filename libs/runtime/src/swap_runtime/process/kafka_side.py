@@ -162,6 +162,7 @@ class KafkaSide:
             beat()
             try:
                 await self._await_topics()
+                beat()  # the start has all of its time, by the liveness probe's count too
                 self._watchdog.excuse(seconds=patience_seconds)
                 async with asyncio.timeout(patience_seconds):
                     return await self._start_consumers(beat)
