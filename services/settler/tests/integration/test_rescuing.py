@@ -40,7 +40,7 @@ from swap_settler.operator.http.rescues import RescueAdmin
 from swap_settler.operator.http.second_operator import SecondOperator
 from swap_settler.operator.store.rescues import PostgresRescues
 from swap_settler.operator.usecases.list_rescues import ListRescues
-from swap_settler.operator.usecases.rescue_tokens import RescueTokens, Return
+from swap_settler.operator.usecases.rescue_tokens import RETURNED_MAX, RescueTokens, Return
 from tests.plugins.internal_port import internal_port
 from tests.support.serving import client_of, get, post
 
@@ -228,6 +228,22 @@ async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place
     shown = await rescue(SOURCE, came, back=replace(BACK, from_address=USER.lower()))
 
     assert [(one["from"], len(list(one["calls"]))) for one in shown] == [(USER, 1), (OWNER, 0)]
+
+
+async def test_more_transfers_than_an_order_can_name_are_refused(place: Place) -> None:
+    """A stored order is bound to its transfers: one with more could never be approved."""
+    came, reader = await place.transfers(TREASURY), FakeReader(place.chain)
+    reported = await reader.reported_transfers(came)
+    assert reported is not None
+    many = replace(reported, transfers=reported.transfers * (RETURNED_MAX + 1))
+    reader.reported_transfers = lambda _: answered(many)  # type: ignore[method-assign]
+    rescues = PostgresRescues(place.world.engine)
+    rescue = RescueTokens(rescues, catalogue=place.world.catalogue, chains={SOURCE: reader})
+
+    with pytest.raises(Refused, match=f"an order returns {RETURNED_MAX} at most"):
+        await rescue.find_returned(SOURCE, came, BACK)
+
+    assert await place.world.rows("SELECT 1 FROM rescued_token") == []
 
 
 async def answered(answer_document: ReportedTransfers) -> ReportedTransfers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -266,10 +266,13 @@ def _read_place(at: str | None, id: str | None) -> Place | None:
     """
     if at is None and id is None:
         return None
-    place = Place(datetime.fromisoformat(at or ""), UUID(id or ""))
-    if place.proposed_at.tzinfo is None:
+    proposed_at = datetime.fromisoformat(at or "")
+    if proposed_at.tzinfo is None:
         raise ValueError("the time has no zone")
-    return place
+    try:
+        return Place(proposed_at.astimezone(UTC), UUID(id or ""))
+    except OverflowError as error:  # before the year 1 in UTC
+        raise ValueError("the time is out of range") from error
 
 
 def _parameters(proposal: Proposal) -> Mapping[str, Any]:

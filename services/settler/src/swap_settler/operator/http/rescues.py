@@ -25,6 +25,7 @@ from swap_settler.operator.http.signers import Hash
 from swap_settler.operator.usecases.list_rescues import LISTED_MAX, ListRescues
 from swap_settler.operator.usecases.rescue_tokens import (
     CHANGED,
+    RETURNED_MAX,
     RescueTokens,
     Return,
     ReturnedTransfer,
@@ -59,7 +60,7 @@ class ReturnForm(OrderForm):
     token: str | None = Field(default=None, max_length=100)
     from_address: str | None = Field(default=None, max_length=100)
     # What is returned: with other transfers, nothing is ordered.
-    transfers: list[BoundTransfer] | None = Field(default=None, max_length=50)
+    transfers: list[BoundTransfer] | None = Field(default=None, max_length=RETURNED_MAX)
 
     def order(self, *, by: str) -> Return:
         bound = self.transfers

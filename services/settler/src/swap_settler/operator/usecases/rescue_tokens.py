@@ -24,6 +24,8 @@ from swap_settler.operator.usecases.recipients import recipient_of
 
 VIEW_GAS: Final = 100_000
 WORD: Final = 32
+# An order names each transfer that it returns. More come from airdrops to many addresses.
+RETURNED_MAX: Final = 50
 IN_CATALOGUE: Final = "a token of the catalogue: "
 NOT_YET: Final = (
     f"{IN_CATALOGUE}its swap has it (swapctl trail), or it is not final yet (swapctl claimable)"
@@ -282,6 +284,11 @@ def _chosen(
         raise Refused(f"say which by --token and --from: {', '.join(sorted(places))}")
     if to == chosen[0].token:
         raise Refused(f"{to} is a contract that would keep it")
+    if len(chosen) > RETURNED_MAX:
+        raise Refused(
+            f"{len(chosen)} transfers, and an order returns {RETURNED_MAX} at most: "
+            "the owner of the Treasury returns them without an order"
+        )
     return chosen
 
 
