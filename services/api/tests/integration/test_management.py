@@ -261,7 +261,7 @@ class TestKeys:
         app = await owner.an_app()
         body = {"kind": "publishable", "allowed_origins": ["https://shop.example"]}
         key = await owner.done(f"/apps/{app}/keys", body)
-        origins = ["https://Shop.example:443", "http://localhost:3000", "http://[::1]:80"]
+        origins = ["https://Shop.example:0443", "http://localhost:03000", "http://[::1]:80"]
 
         changed = await owner.done(f"/keys/{key['id']}/allowed_origins", {"origins": origins})
         rotated = await owner.done(f"/keys/{key['id']}/rotate")

@@ -36,7 +36,9 @@ def origin(value: str) -> str:
 
 
 def key_origin(value: str) -> str:
-    """Return the origin as browsers send it: in lower case, without the scheme's default port.
+    """Return the origin as browsers send it.
+
+    It is in lower case. Its port has no leading zeros, and is left out where it is the scheme's.
 
     :raises ValueError: when it is no origin, or neither https nor localhost.
     """
@@ -45,7 +47,8 @@ def key_origin(value: str) -> str:
     if parts.scheme == "http" and parts.hostname not in LOCAL_HOSTS:
         raise ValueError("must be https; http is for localhost alone")
     default = 443 if parts.scheme == "https" else 80
-    return text.removesuffix(f":{default}") if parts.port == default else text
+    host = text[: text.rindex(":")] if parts.port is not None else text
+    return host if parts.port in (None, default) else f"{host}:{parts.port}"
 
 
 Name = Annotated[
