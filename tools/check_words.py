@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -117,16 +118,17 @@ def is_domain(path: PurePath) -> bool:
 
 
 def avoided_names(paths: Sequence[Path], avoided: Sequence[Avoided]) -> set[str]:
-    found = set()
-    for path in paths:
-        names = {path.stem, *identifiers(ast.parse(path.read_text()))}
-        names = {name for name in names if not name.startswith(TESTS)}
-        found |= {
-            f"{package_of(path)} {name}"
-            for name in names
-            if any(word.matches(segments_of(name)) for word in avoided)
-        }
-    return found
+    @cache
+    def is_avoided(name: str) -> bool:
+        segments = segments_of(name)
+        return any(word.matches(segments) for word in avoided)
+
+    return {
+        f"{package_of(path)} {name}"
+        for path in paths
+        for name in {path.stem, *identifiers(ast.parse(path.read_text()))}
+        if not name.startswith(TESTS) and is_avoided(name)
+    }
 
 
 def domain_classes(paths: Sequence[Path]) -> set[str]:
