@@ -15,7 +15,7 @@ from tests.plugins.postgres import SERVICES, Database
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs/scaling.md"
-SECTION: Final = "## What grows"
+SECTION: Final = "## Growth of tables"
 DELETED: Final = "### Deleted"
 NAMED: Final = re.compile(r"`([a-z_]+|\*)\.([a-z_]+)`")
 # Partitions are tables of their own to PostgreSQL.
