@@ -55,7 +55,7 @@ def tables(database: Database) -> frozenset[tuple[str, str]]:
 
 
 @pytest.mark.connected
-def test_every_table_says_once_what_ends_its_growth(tables: frozenset[tuple[str, str]]) -> None:
+def test_every_table_has_one_documented_growth_limit(tables: frozenset[tuple[str, str]]) -> None:
     named = tables_in(rows_under(SECTION), tables)
 
     assert tables - named.keys() == set(), "say in docs/scaling.md what ends their growth"
