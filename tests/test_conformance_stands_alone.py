@@ -145,7 +145,7 @@ def is_explained(kind: str, name: str) -> bool:
     return (kind == "elsewhere" and (ROOT / name).exists()) or (kind == "open" and len(name) > 20)
 
 
-def test_every_code_is_met_or_it_is_said_why_not() -> None:
+def test_every_code_is_met_or_has_a_reason() -> None:
     met = {row.code for row in tables.refusals()}
     source = "\n".join(path.read_text() for path in SUITE.glob("test_*.py"))
     silent = set(tables.codes()) - met - {c for c in tables.codes() if f'"{c}"' in source}

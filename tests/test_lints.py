@@ -30,7 +30,7 @@ def run(tool: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         ("small_files", "long.py", "#\n" * 601, "#\n" * 600),
     ],
 )
-def test_a_lint_tells_bad_from_good(
+def test_a_lint_distinguishes_bad_from_good(
     tmp_path: Path, tool: str, file: str, bad: str, good: str
 ) -> None:
     path = tmp_path / file

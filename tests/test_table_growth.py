@@ -15,7 +15,7 @@ from tests.plugins.postgres import SERVICES, Database
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs/scaling.md"
-SECTION: Final = "## What grows"
+SECTION: Final = "## Growth of tables"
 DELETED: Final = "### Deleted"
 NAMED: Final = re.compile(r"`([a-z_]+|\*)\.([a-z_]+)`")
 # Partitions are tables of their own to PostgreSQL.
@@ -55,7 +55,7 @@ def tables(database: Database) -> frozenset[tuple[str, str]]:
 
 
 @pytest.mark.connected
-def test_every_table_says_once_what_ends_its_growth(tables: frozenset[tuple[str, str]]) -> None:
+def test_every_table_has_one_documented_growth_limit(tables: frozenset[tuple[str, str]]) -> None:
     named = tables_in(rows_under(SECTION), tables)
 
     assert tables - named.keys() == set(), "say in docs/scaling.md what ends their growth"

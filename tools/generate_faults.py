@@ -8,7 +8,7 @@ from generating import generated
 from tests.plugins.fault_rows import Carrier, Row, carriers, rows
 
 TARGET = "docs/faults.md"
-HEAD = """# Which test shows which fault
+HEAD = """# Faults and their tests
 
 Generated from `tests/fault_rows.toml` and from the tests by `make generate`. A test names its rows
 by `@pytest.mark.fault("S13")`, a Foundry test in its own name (`test_G16_…`). `pytest --fault S13`

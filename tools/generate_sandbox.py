@@ -13,11 +13,10 @@ HEAD = f"""# The sandbox
 
 Generated from `deploy/embedded/src/swap_stack/sandbox/outcomes.py` by `make generate`.
 
-A partner tries every outcome with HTTP alone. In the stack of `make up` or of
-`docker compose --profile dev up`
-the partner `sandbox` (its key is in `var/stack.json`) creates a swap, and somebody else plays the
-user: the recipient's address says how. Any route, any amount, any way to fund it; every other
-recipient is left to whoever has a wallet.
+A partner can produce every outcome of a swap with HTTP requests alone. In the stack of `make up` or
+of `docker compose --profile dev up`, the partner `sandbox` creates a swap (its key is in
+`var/stack.json`). The sandbox then acts as the user. The recipient's address selects the outcome.
+Any route, amount and funding method works. Swaps to other recipients are not paid by the sandbox.
 
 ```
 curl -s -H "X-SVC-APIKEY: $KEY" -H 'content-type: application/json' $URL/api/v2/swaps -d '{{
@@ -26,39 +25,38 @@ curl -s -H "X-SVC-APIKEY: $KEY" -H 'content-type: application/json' $URL/api/v2/
   "destination_address": "{MEANINGS[Outcome.COMPLETED].address}"}}'
 ```
 
-[quickstart.md](quickstart.md) has that step by step; the Python client names the recipients in
+[quickstart.md](quickstart.md) shows the steps; the Python client has the recipients in
 `swap_sdk.sandbox`.
 
 ## Recipients
 
 `{PREFIX}` and three digits:
 
-| digits | outcome | the sandbox | what you see | it takes |
+| digits | outcome | the sandbox | result | requires |
 |---|---|---|---|---|
 """
 TAIL = f"""
-A swap of the sandbox's app waits {LIFETIME_SECONDS} seconds for its deposit, not six hours, so that
-a deadline is soon over. {SLOW} deposits of {SLOW_USD:,} dollars or more count after {SLOW_BLOCKS}
-blocks, a second each; below that, and for every other token, one block is enough.
+The deposit window of the sandbox's app is {LIFETIME_SECONDS} seconds instead of six hours, so that
+swaps expire quickly. {SLOW} deposits of {SLOW_USD:,} dollars or more need {SLOW_BLOCKS} blocks of
+one second each. Smaller deposits, and every other token, need one block.
 
-A signature is for the whole amount, and its transaction is not the sandbox's. With `use_gasless`,
-what is to be paid in part, in excess or below its cost, or to be taken back (003, 004, 008, 006) is
-signed for in full and ends as 001 does; what is to be paid late (005) is not paid, for nobody can
-sign after the deadline. A swap at a deposit address may be
-created without an amount: then {SOME_MINIMUMS} times the route's minimum counts as what is asked.
-Any sum above the minimum is right then, so 003 and 004 end as 001 does. A deposit for 006 or 010
-that is too small to count later counts at once, and ends as 001 does.
+A signature covers the whole amount, and the sandbox does not send its transaction. With
+`use_gasless`, the outcomes 003, 004, 006 and 008 are therefore signed in full and end as 001 does.
+The late payment of 005 is not made, because a signature after the deadline is invalid. A swap with
+a deposit address may be created without an amount. The requested amount is then {SOME_MINIMUMS}
+times the route's minimum. Any amount above the minimum is valid then, so 003 and 004 end as 001
+does. A deposit for 006 or 010 below the required size is final after one block, and ends as 001
+does.
 
-What goes wrong before a deposit is made is tried again for as long as the swap waits. Deposits that
-are taken back (006) are gone for some seconds, one at a time on a chain; one whose turn does not
-come in time is not paid.
-Where a deposit is neither made nor refused, the reason is in `var/log/sandbox.log` (`docker compose
-logs sandbox`).
+Errors before the deposit are retried until the deadline of the swap. Deposits that are reorged out
+(006) disappear for some seconds. They run one at a time per chain. A swap that does not get its
+turn before the deadline is not paid. If a deposit is neither made nor refused, the reason is in
+`var/log/sandbox.log` (`docker compose logs sandbox`).
 
 ## Webhooks
 
-The app's endpoint is the sandbox's own receiver. What it was sent, every attempt of it, is in
-`var/webhooks/sandbox.jsonl`. An endpoint of yours beside it is one command:
+The app's endpoint is the sandbox's own receiver. It records every delivery attempt in
+`var/webhooks/sandbox.jsonl`. One command adds an endpoint of your own:
 
 ```
 swapctl webhook add --app APP --url http://127.0.0.1:9000/
@@ -66,35 +64,34 @@ swapctl webhook add --app APP --url http://127.0.0.1:9000/
 
 ## Your own test app
 
-On the dashboard's page *Test bench* one click lets the sandbox in: it makes a key of the app and
-hands it over. By hand, one of its keys as a line of `var/sandbox/keys` (in containers
-`/sandbox/keys` of `sandbox`) brings it in, at once. Only keys of the form `svc_test_…` are taken. A
-lifetime for its swaps: `swapctl app create --swap-lifetime`.
+The dashboard's page *Test bench* enables the sandbox with one click: it creates a key of the app
+for the sandbox. To do it manually, add one of the app's keys as a line of `var/sandbox/keys` (in
+containers `/sandbox/keys` of `sandbox`). It takes effect immediately. Only keys of the form
+`svc_test_…` are accepted. `swapctl app create --swap-lifetime` sets a deposit window for its swaps.
 
-## What it can never do
+## Limitations
 
-The sandbox is a program beside the services, with a wallet of its own and no right that a partner
-and a user have not got. No service knows of it: where the catalogue says `test` a magic address is
-an address like any other; where it says `live` it is refused as a blocked one is
-(`BLACKLISTED_ADDRESS`) and never paid, for nobody has its key. The sandbox plays on a catalogue
-that says `test`, with keys that say `test`, on nodes that are development chains by their chain id
-and by what they say they are; otherwise it ends with what is wrong, and so does not play.
+The sandbox is a separate program with its own wallet. It has only the rights of a partner and a
+user, and no service knows it. In the environment `test`, a magic address is an ordinary address. In
+`live` it is refused as a blocked one (`BLACKLISTED_ADDRESS`) and never paid, because its key is
+unknown. The sandbox runs only with a catalogue and keys of the environment `test`. The nodes must
+be development chains by their chain id and client version; otherwise it ends with the reason.
 [Decision 0027](decisions/0027-the-sandbox-is-a-user-of-the-api.md) gives the reasons. Tests cover
 each line above:
 [`tests/e2e/test_sandbox.py`](../tests/e2e/test_sandbox.py),
 [`test_sandbox.py`](../deploy/embedded/tests/unit/test_sandbox.py).
 """
 
-CLIENT_HEAD = '''"""Recipients that mean something in the sandbox, and nothing anywhere else.
+CLIENT_HEAD = '''"""Recipients with a meaning in the sandbox only.
 
-Generated by `make generate`; docs/sandbox.md says what each takes and what comes of it.
+Generated by `make generate`; docs/sandbox.md lists the requirements and the result of each.
 """
 
 from enum import StrEnum
 
 
 class Recipient(StrEnum):
-    """What the sandbox does about a swap to this address."""
+    """The outcome that the sandbox gives to a swap to this address."""
 '''
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.late
 
 @rule("3.1", "expired")
 @rule("8", "expiry")
-def test_a_swap_that_nobody_pays_expires(brief: Brief) -> None:
+def test_an_unpaid_swap_expires(brief: Brief) -> None:
     swap = brief.expired["swap"]
 
     assert swap["status"] == "expired"
@@ -51,12 +51,12 @@ def test_a_signature_is_never_valid_beyond_the_deadline(brief: Brief) -> None:
 
 
 @rule("7", "submitted-late")
-def test_a_signature_that_comes_too_late_is_told_that_it_expired(brief: Brief) -> None:
+def test_a_late_signature_is_refused_as_expired(brief: Brief) -> None:
     assert "expired" in brief.signed.answer.refuses("AUTHORIZATION_EXPIRED")["message"]
 
 
 @rule("3.3", "expired")
-def test_an_authorization_that_nobody_used_in_time_is_expired(brief: Brief) -> None:
+def test_an_unused_authorization_expires(brief: Brief) -> None:
     path = f"/api/v2/swaps/{brief.signed_expired['swap']['id']}/authorize"
 
     assert brief.target.get(path, "Authorization", key="brief")["status"] == "Expired"

@@ -176,7 +176,7 @@ def test_what_is_out_of_service_may_be_asked_for(world: World, path: str) -> Non
 
 
 @rule("D2", "inactive")
-def test_a_closed_route_is_told_as_inactive(world: World) -> None:
+def test_a_closed_route_is_listed_as_inactive(world: World) -> None:
     kind = "[ReachableNetworkModel]"
     for network in world.networks:
         for token in network["tokens"]:

@@ -53,7 +53,7 @@ def test_objects_have_no_unknown_members(model: Model, shown: Observed) -> None:
         for f in fields()
     ],
 )
-def test_fields_are_what_the_specification_says(field: Field, shown: Observed) -> None:
+def test_fields_match_the_specification(field: Field, shown: Observed) -> None:
     samples = shown.of(field.model)
     if not samples:
         pytest.skip(f"none was shown: {models()[field.model].missing_because}")

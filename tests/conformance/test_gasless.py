@@ -34,7 +34,7 @@ def authorize(world: World, swap_id: str, signature: str, signer: str) -> Any:
 
 
 @rule("4.1", "sign-step")
-def test_the_sign_step_says_all_that_is_signed(
+def test_the_sign_step_contains_all_signed_data(
     world: World, sign_request: Mapping[str, Any]
 ) -> None:
     swap = world.gasless_swap["swap"]
@@ -89,7 +89,7 @@ def test_one_signer_is_asked_for_the_same_bytes(
 
 
 @rule("D2", "signer-missing")
-def test_a_creation_without_a_signer_says_what_is_missing(world: World) -> None:
+def test_a_creation_without_a_signer_names_the_missing_parameter(world: World) -> None:
     created = world.target.create(world.order(world.gasless_route, use_gasless=True))
 
     assert created["deposit_actions"] == []
@@ -98,7 +98,7 @@ def test_a_creation_without_a_signer_says_what_is_missing(world: World) -> None:
 
 
 @rule("D2", "sign-inline")
-def test_the_sign_action_is_inline_for_a_signer_that_is_told(world: World) -> None:
+def test_the_sign_action_is_inline_for_a_given_signer(world: World) -> None:
     signer = world.signer
     order = world.order(world.gasless_route, use_gasless=True, source_address=signer.address)
     created = world.target.create(order)

@@ -27,7 +27,7 @@ REQUESTS_MAX = 50
 
 @rule("D1", "key-form")
 @pytest.mark.parametrize("kind", FORMS)
-def test_a_key_says_what_it_is(world: World, kind: str) -> None:
+def test_a_key_contains_its_kind(world: World, kind: str) -> None:
     world.needs_key(kind)
 
     assert re.fullmatch(FORMS[kind], world.target.keys[kind])
@@ -87,7 +87,9 @@ def test_a_key_manages_nothing(world: World, key: str) -> None:
 
 @rule("D1", "default-rates")
 @pytest.mark.parametrize(("kind", "factor"), [("usual_publishable", 1), ("usual", CEILING)])
-def test_an_app_may_ask_as_often_as_is_promised(world: World, kind: str, factor: int) -> None:
+def test_an_app_may_send_the_documented_number_of_requests(
+    world: World, kind: str, factor: int
+) -> None:
     if kind not in world.target.keys:
         raise Lacking("no key with the usual limits was given: give an operator's access")
     price = {**world.native_route.query, "amount": world.amount(world.native_route)}

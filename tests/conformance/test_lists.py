@@ -121,7 +121,7 @@ def test_pages_follow_one_another(world: World) -> None:
 
 
 @rule("D1", "page-size")
-def test_a_page_has_twenty_unless_it_is_told(world: World) -> None:
+def test_a_page_has_twenty_rows_by_default(world: World) -> None:
     assert id_of(world.swap)
     query = {"page_size": 100}
     whole = world.target.ask("GET", LIST, params=query)

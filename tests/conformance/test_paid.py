@@ -80,7 +80,7 @@ def test_what_cannot_be_delivered_is_refunded(paid: Paid) -> None:
 
 
 @rule("3.1", "failed")
-def test_what_can_go_back_to_nobody_fails_with_its_reason(paid: Paid) -> None:
+def test_a_deposit_without_a_refund_address_fails_with_its_reason(paid: Paid) -> None:
     journey = paid.failed
 
     assert journey.status == "failed"
@@ -159,7 +159,7 @@ def test_a_refund_is_found_by_its_hash_and_goes_to_the_refund_address(
 
 
 @rule("D4", "whitelist")
-def test_the_depository_tells_whom_it_may_pay(world: World, paid: Paid) -> None:
+def test_the_depository_lists_its_receivers(world: World, paid: Paid) -> None:
     world.needs_depository()
     swap = world.swap["swap"]
     [action] = world.swap["deposit_actions"]
@@ -193,7 +193,7 @@ def _hashes(prepared: Mapping[str, Any]) -> list[str]:
 
 
 @rule("D2", "transaction-status")
-def test_a_transactions_status_is_told(world: World, paid: Paid) -> None:
+def test_a_transactions_status_is_returned(world: World, paid: Paid) -> None:
     journey = paid.by_depository
     network = journey.created["swap"]["source_network"]["name"]
     answer = world.target.get(
@@ -236,7 +236,7 @@ def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, pa
 
 
 @rule("D2", "ledger")
-def test_what_was_booked_is_told(world: World, paid: Paid) -> None:
+def test_bookings_are_shown(world: World, paid: Paid) -> None:
     path = f"/api/v2/swaps/{paid.by_depository.id}/ledger"
     booked = world.target.get(path, "[LedgerTransaction]")
 
@@ -251,7 +251,7 @@ def test_what_was_booked_is_told(world: World, paid: Paid) -> None:
 
 
 @rule("D2", "events")
-def test_what_happened_is_told_in_order(world: World, paid: Paid) -> None:
+def test_events_are_sent_in_order(world: World, paid: Paid) -> None:
     path = f"/api/v2/swaps/{paid.by_depository.id}/events"
     sequences = [one["sequence"] for one in world.target.get(path, "[SwapEvent]")]
 

@@ -43,7 +43,7 @@ def test_a_quote_creates_nothing(world: World) -> None:
 
 
 @rule("4.2", "swap-rate")
-def test_the_legacy_rate_is_what_the_limits_say(world: World) -> None:
+def test_the_legacy_rate_matches_the_limits(world: World) -> None:
     route = world.native_route.query
     body = {
         "source": route["source_network"],
@@ -135,7 +135,7 @@ def test_a_refuel_is_paid_apart(world: World) -> None:
 
 
 @rule("D5", "provider")
-def test_own_inventory_is_told_as_the_solver(world: World) -> None:
+def test_own_inventory_is_listed_as_the_solver(world: World) -> None:
     path = quoted(world, world.native_route)["quote"]["path"]
 
     assert [step["order"] for step in path] == sorted(step["order"] for step in path)
@@ -202,7 +202,7 @@ def test_every_price_takes_what_a_creation_does(
 
 
 @rule("D3", "too-little-held")
-def test_more_than_is_held_is_told_apart_from_more_than_is_allowed(world: World) -> None:
+def test_too_low_inventory_is_distinguished_from_an_exceeded_limit(world: World) -> None:
     for route in world.routes:
         limits = world.target.ask("GET", "/api/v2/limits", params=route.query)
         if limits.status != 200:

@@ -21,7 +21,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_each_situation_is_refused_as_the_specification_says(row: Refusal, world: World) -> None:
+def test_each_situation_is_refused_as_specified(row: Refusal, world: World) -> None:
     values = _Values(world)
     method, _, path = row.ask.partition(" ")
     options: dict[str, Any] = {}

@@ -319,7 +319,7 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(world: World) -> N
 
 
 @rule("D1", "same-as-unknown")
-def test_somebody_elses_swap_is_told_as_one_that_does_not_exist(world: World) -> None:
+def test_another_partners_swap_is_answered_as_a_missing_one(world: World) -> None:
     world.needs_key("other")
     refusals = [
         world.target.ask("GET", f"/api/v2/swaps/{swap_id}", key="other").refuses("NOT_FOUND")

@@ -81,7 +81,7 @@ def test_a_webhook_is_signed_with_the_secret(
 
 
 @rule("D6", "headers")
-def test_both_families_of_headers_say_the_same(deliveries: Sequence[Delivery]) -> None:
+def test_both_families_of_headers_have_the_same_values(deliveries: Sequence[Delivery]) -> None:
     for one in deliveries:
         for name in ("id", "timestamp", "signature"):
             assert one.headers[f"svix-{name}"] == one.headers[f"webhook-{name}"]

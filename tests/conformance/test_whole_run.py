@@ -57,7 +57,7 @@ def test_every_answer_has_a_request_id(answers: Sequence[Answer]) -> None:
 
 
 @rule("D1", "rate-headers")
-def test_every_keyed_answer_says_where_the_caller_stands(answers: Sequence[Answer]) -> None:
+def test_every_keyed_answer_has_the_callers_rate_limit(answers: Sequence[Answer]) -> None:
     keyed = [one for one in answers if one.is_keyed and not is_strange(one)]
 
     assert are_all(keyed, lambda one: all(name in one.headers for name in RATE_HEADERS))
@@ -101,7 +101,7 @@ def is_sentence(answer: Answer) -> bool:
 
 
 @rule("D3", "names-fields")
-def test_a_validation_error_names_a_field_in_its_words_too(answers: Sequence[Answer]) -> None:
+def test_the_message_of_a_validation_error_names_the_field(answers: Sequence[Answer]) -> None:
     refusals = [one for one in answers if one.status >= 400 and "field_errors" in metadata_of(one)]
     invalid = [one for one in answers if one.status == 400 and code_of(one) == INVALID]
 

@@ -136,7 +136,7 @@ class TestSigningIn:
         await other.submit("/sessions/end-all", {}, page="/sessions")
         assert console.parts.sessions.list_of("ann", console.clock()) == []
 
-    async def test_nobody_ends_the_session_of_another(self, console: Console) -> None:
+    async def test_the_session_of_another_account_cannot_be_ended(self, console: Console) -> None:
         ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
         [session] = console.parts.sessions.list_of("ann", console.clock())
 
@@ -379,7 +379,7 @@ class TestOrders:
         count = "SELECT count(*) FROM intent WHERE kind = 'claim'"
         assert await services.scalar(count) == 1
 
-    async def test_a_wrong_address_is_refused_with_the_services_words(
+    async def test_a_wrong_address_is_refused_with_the_services_message(
         self, console: Console, services: Services
     ) -> None:
         ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
@@ -555,7 +555,7 @@ async def test_amounts_invariants_and_losses_are_shown_with_their_rows(console: 
 @pytest.mark.parametrize(
     "path", ["/swaps/none", "/swaps?id=none", "/payments/queue/1", "/orders/x"]
 )
-async def test_an_address_of_nothing_is_a_page_that_says_so(console: Console, path: str) -> None:
+async def test_an_unknown_address_is_a_not_found_page(console: Console, path: str) -> None:
     browser = await console.signed_in("vic")
 
     assert (await browser.get(path)).status_code == 404

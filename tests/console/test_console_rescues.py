@@ -137,7 +137,7 @@ async def test_an_order_that_another_one_overtook_is_not_sent(
         assert "order it again" in refused
 
 
-async def test_what_is_no_transaction_is_said_so(place: Place, services: Services) -> None:
+async def test_an_invalid_transaction_is_refused(place: Place, services: Services) -> None:
     async with opened_console(services) as console:
         vic = await console.signed_in("vic")
         unknown = await vic.get(f"/rescues/{SOURCE}/0x{1:064x}")

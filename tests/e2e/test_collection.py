@@ -15,7 +15,7 @@ COLLECTION: Final = ROOT / "sdk/collection/swap.postman_collection.json"
 
 
 @pytest.mark.skipif(not NEWMAN.exists(), reason="`make install-node-tools` installs it")
-async def test_every_request_is_answered_as_the_documentation_says(stack: Stack) -> None:
+async def test_every_request_is_answered_as_documented(stack: Stack) -> None:
     [partner] = [row for row in stack.description["partners"] if row["name"] == "sandbox"]
     variables = {"baseUrl": stack.description["gateway"]["url"], "apiKey": partner["api_key"]}
     options = (

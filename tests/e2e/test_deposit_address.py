@@ -66,7 +66,7 @@ class TestCoin(CompletedJourney):
 class TestToken(CompletedJourney):
     route = TOKEN
 
-    def test_asks_a_person_for_a_transfer(self, done: Finished) -> None:
+    def test_asks_an_operator_for_a_transfer(self, done: Finished) -> None:
         [action] = done.prepared["deposit_actions"]
 
         assert action["type"] == "manual_transfer"
@@ -220,7 +220,7 @@ class TestRefunds:
         assert 0 < got < int(action["amount_in_base_units"])
 
     @pytest.mark.fault("W23")
-    async def test_w23_what_comes_after_the_end_is_claimable_where_nobody_said_where_to(
+    async def test_w23_a_deposit_after_the_end_is_claimable_without_a_refund_address(
         self, stack: Stack, outside: Outside
     ) -> None:
         done = await outside.swap(COIN, **BY_ADDRESS)
@@ -249,7 +249,7 @@ class TestRefunds:
 class TestSweeps:
     @ROUTES
     @pytest.mark.fault("W24")
-    async def test_w24_somebody_who_sweeps_before_us_takes_nothing(
+    async def test_w24_an_external_sweep_before_ours_takes_nothing(
         self, outside: Outside, route: Route
     ) -> None:
         """The user has the address emptied with the very next transaction."""

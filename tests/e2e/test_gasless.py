@@ -45,7 +45,7 @@ def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
 class TestAuthorization(CompletedJourney):
     route = USDC
 
-    async def test_says_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
+    async def test_reports_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
         authorization = await status(outside, done.id)
 
         assert authorization["status"] == "Completed"
@@ -77,7 +77,7 @@ class TestAuthorization(CompletedJourney):
 class TestPermit(CompletedJourney):
     route = DAI
 
-    async def test_says_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
+    async def test_reports_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
         assert (await status(outside, done.id))["status"] == "Completed"
 
 
@@ -200,7 +200,7 @@ async def test_a_wallet_with_code_signs_as_its_key_does(outside: Outside) -> Non
     assert await outside.balance(USDC.source_network, USDC.source_token, wallet.address) == 0
 
 
-async def test_a_signer_who_has_moved_the_money_is_told_so_before_anything_is_sent(
+async def test_a_signer_who_has_moved_the_money_is_refused_before_anything_is_sent(
     outside: Outside,
 ) -> None:
     swap_id, _ = await a_swap(outside, USDC)

@@ -150,7 +150,7 @@ class TestManagement:
         assert refused.json()["error"]["code"] == "DISABLED_BY_OPERATOR"
         assert (await owner.get(f"/apps/{app}/webhooks"))[0]["disabled_reason"] is None
 
-    async def test_of_webhooks_is_nobody_elses(self, owner: Member, stack: Stack) -> None:
+    async def test_of_webhooks_belongs_to_its_endpoint(self, owner: Member, stack: Stack) -> None:
         app, url = await an_app(owner), stack.description["partners"][0]["webhook"]["url"]
         made = await owner.post(f"/apps/{app}/webhooks", {"url": url})
         other = await an_owner(stack, "other")

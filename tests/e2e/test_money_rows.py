@@ -239,7 +239,7 @@ def played(stack: Stack) -> Mapping[tuple[str, str], Played | BaseException]:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 @pytest.mark.fault("W15", "W22", "W23")
-def test_what_comes_is_where_its_row_says(
+def test_a_deposit_is_booked_as_its_row_states(
     played: Mapping[tuple[str, str], Played | BaseException], row: Row, way: str
 ) -> None:
     if not happens(row, way):

@@ -116,7 +116,7 @@ class TestLateDeposits:
         )
         assert swap["quote_locked_at"] == swap["last_requoted_at"] is not None
 
-    async def test_after_the_quote_has_expired_goes_back_when_nobody_can_price_it(
+    async def test_after_the_quote_has_expired_is_refunded_without_a_price(
         self, stack: Stack, outside: Outside
     ) -> None:
         owner = new_address()

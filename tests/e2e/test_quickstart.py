@@ -64,7 +64,7 @@ def stop_receiver(pid: Path) -> None:
             return
 
 
-def test_says_where_things_are(stack: Stack) -> None:
+def test_prints_the_addresses(stack: Stack) -> None:
     environment = asyncio.run(read_make_env(stack))
 
     assert environment["CHECKOUT"] == str(ROOT)

@@ -130,7 +130,7 @@ def test_other_recipients_mean_nothing() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_tells_partners_the_same_as_the_recording(record: Mapping[str, Any], case: Case) -> None:
+def test_gives_partners_the_same_as_the_recording(record: Mapping[str, Any], case: Case) -> None:
     recorded = json.loads(RECORDING.read_text())["cases"]
 
     found = differences(recorded[case.name], record["cases"][case.name])

@@ -17,7 +17,7 @@ def done(stack: Stack) -> Finished:
 
 
 class TestAnotherPartner:
-    async def test_is_told_the_same_as_of_a_swap_that_does_not_exist(
+    async def test_gets_the_answer_of_a_missing_swap(
         self, done: Finished, outside: Outside
     ) -> None:
         for path in ("", "/deposit_actions", "/events", "/ledger"):

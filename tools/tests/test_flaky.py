@@ -56,7 +56,7 @@ def test_is_content_where_every_repetition_passed(runs: Path) -> None:
     assert flaky.main(["test-unit", "--times", "1"]) == 0
 
 
-def test_says_which_repetition_reported_nothing(
+def test_names_the_repetition_without_a_report(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (runs.parent / "bin/make").write_text("#!/bin/sh\nexit 2\n")

@@ -60,7 +60,7 @@ def test_keeps_every_hash_and_no_comment() -> None:
     assert "#" not in text
 
 
-def test_says_so_when_nothing_is_reached() -> None:
+def test_reports_that_nothing_is_reached() -> None:
     with pytest.raises(tool.NothingReached):
         requirements("swap-apy")
 

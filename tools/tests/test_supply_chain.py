@@ -23,7 +23,7 @@ RULES = Rules(frozenset({"MIT", "Apache-2.0"}), {"MIT License": "MIT"}, {})
         ("", False),
     ],
 )
-def test_an_expression_is_accepted_as_its_operators_say(expression: str, is_accepted: bool) -> None:
+def test_an_expression_is_accepted_by_its_operators(expression: str, is_accepted: bool) -> None:
     assert RULES.accepts(expression) is is_accepted
 
 
@@ -39,7 +39,7 @@ def test_every_package_of_a_node_lock_has_a_line() -> None:
 
 
 class TestAnAudit:
-    def test_that_could_ask_nobody_is_not_a_clean_one(self) -> None:
+    def test_that_reached_no_provider_is_not_clean(self) -> None:
         skipped = {"name": "yarl", "version": "1", "skip_reason": "not found"}
 
         of_python = read_pip_audit({"dependencies": [skipped]})
@@ -62,7 +62,7 @@ class TestAnAudit:
         assert of_node.vulnerable == ["viem <2: high"]
         assert not of_python.unknown
 
-    def test_that_found_nothing_says_so(self) -> None:
+    def test_that_found_nothing_reports_it(self) -> None:
         clean = read_npm_audit("evm", {"vulnerabilities": {}})
 
         assert list(clean.lines()) == ["evm: no vulnerability is known"]

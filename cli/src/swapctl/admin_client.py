@@ -1,4 +1,4 @@
-"""One request to a service, and its refusal in one line."""
+"""Send one request to a service; a refusal becomes one line."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, Final
 import httpx
 
 TIMEOUT_SECONDS: Final = 10
-ORDER_TIMEOUT_SECONDS: Final = 30  # a service answers an order within less
+ORDER_TIMEOUT_SECONDS: Final = 30  # longer than a service needs to answer an order
 
 
 class RequestFailed(Exception):
-    """A service said no, or did not answer."""
+    """A service refused the request, or did not answer."""
 
 
 class ServiceAway(RequestFailed):
-    """A service did not answer, or cannot at the moment: later it may."""
+    """A service did not answer, or is unavailable; a later request may succeed."""
 
 
 class AwaitsApproval(RequestFailed):
-    """An order was not carried out yet: a second operator has to approve it."""
+    """An order was not carried out yet: a second operator must approve it."""
 
     def __init__(self, proposal: Mapping[str, Any]) -> None:
         super().__init__(
@@ -31,7 +31,7 @@ class AwaitsApproval(RequestFailed):
 
 def send_request(service: str, client: httpx.Client, method: str, path: str, **rest: Any) -> Any:
     """
-    :raises RequestFailed: with the service's own words.
+    :raises RequestFailed: with the message of the service.
     :raises ServiceAway: when the same request may succeed later.
     :raises AwaitsApproval: when it is stored until a second operator approves it.
     """
@@ -40,7 +40,7 @@ def send_request(service: str, client: httpx.Client, method: str, path: str, **r
     except httpx.ConnectError as error:
         raise ServiceAway(f"{service}: {type(error).__name__}: {error}") from error
     except httpx.HTTPError as error:
-        unknown = "" if method == "GET" else ". It may go on: swapctl audit shows how it ended"
+        unknown = "" if method == "GET" else ". The outcome is unknown: swapctl audit shows it"
         raise ServiceAway(f"{service}: {type(error).__name__}: {error}{unknown}") from error
     if answer.is_success:
         content = answer.json() if answer.content else {}

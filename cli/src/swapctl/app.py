@@ -84,7 +84,7 @@ app.command("reconcile")(reconcile.reconcile)
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)
 
-Url = Annotated[str | None, typer.Option(help="Its internal port.", show_default=False)]
+Url = Annotated[str | None, typer.Option(help="Address of its internal port.", show_default=False)]
 
 
 @app.callback()
@@ -94,7 +94,7 @@ def root(
     stack: Annotated[
         Path | None,
         typer.Option(
-            envvar="SWAPCTL_STACK", help="A stack's description; var/stack.json if it is there."
+            envvar="SWAPCTL_STACK", help="A stack's description; var/stack.json if it exists."
         ),
     ] = None,
     api_url: Url = None,
@@ -105,11 +105,11 @@ def root(
     dashboard_url: Url = None,
     token: Annotated[str | None, typer.Option(help="The operator's token.")] = None,
     operator: Annotated[
-        str | None, typer.Option(help="Which operator of the stack's description.")
+        str | None, typer.Option(help="The name of an operator in the stack's description.")
     ] = None,
-    auditor_url: Annotated[str | None, typer.Option(help="The database, to read.")] = None,
+    auditor_url: Annotated[str | None, typer.Option(help="The database, read-only.")] = None,
 ) -> None:
-    """Find out where everything is."""
+    """Resolve the addresses and tokens of the deployment."""
     urls = {
         ServiceName.API: api_url,
         ServiceName.QUOTER: quoter_url,
@@ -128,9 +128,9 @@ def root(
 
 
 def main() -> None:
-    """Run one command; what went wrong is one line, and the code is 1.
+    """Run one command. A failure is one line, with exit code 1.
 
-    An order that awaits a second operator is one line too, and the code is 3.
+    An order that awaits a second operator is one line, with exit code 3.
     """
     try:
         app()

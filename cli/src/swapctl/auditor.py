@@ -1,4 +1,4 @@
-"""Reads the database with a role that can change nothing."""
+"""Reads the database with a read-only role."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 class Auditor:
-    """One connection, read-only whatever its role may do."""
+    """One connection; it is read-only, whatever the rights of its role."""
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
@@ -27,7 +27,7 @@ class Auditor:
         try:
             return self._connection.execute(query, values or None).fetchall()
         except psycopg.Error as error:
-            raise RequestFailed(f"the database says: {error}".strip()) from error
+            raise RequestFailed(f"the database refused the query: {error}".strip()) from error
 
     def use_schema(self, schema: str) -> None:
         """Set the schema of tables that are named without one."""

@@ -1,4 +1,4 @@
-"""The checks of `swapctl doctor`: what was observed in, findings out. Pure."""
+"""The checks of `swapctl doctor`: observations in, findings out. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: what was checked, how it is, and what to do where it is not well.
+    """One line: the checked part, its state, and what to do about a problem.
 
-    `money` says where money is meanwhile, where a finding concerns any.
+    `money` is the place of the money that a problem concerns.
     """
 
     part: str
@@ -57,13 +57,13 @@ def check_service(name: str, readiness: Mapping[str, Any] | None) -> Finding:
     problems = readiness["problems"]
     if problems:
         listed = "; ".join(f"{what}: {why}" for what, why in problems.items())
-        return failed(part, f"not ready: {listed}", "repair what it names; it recovers by itself")
+        return failed(part, f"not ready: {listed}", "repair the named parts; it recovers then")
     return ok(part, "ready")
 
 
 def check_migrations(schema: str, applied: str | None, latest: str | None) -> Finding:
     """
-    :param latest: the newest migration of this checkout, or None where there are none to read.
+    :param latest: the newest migration of this checkout, or None without a checkout.
     """
     part = f"migrations {schema}"
     if applied is None:
@@ -89,7 +89,7 @@ def check_outbox(schema: str, oldest_seconds: float | None) -> Finding:
         return ok(part, "everything is published")
     text = f"the oldest unpublished message is {oldest_seconds:.0f} s old"
     if oldest_seconds > UNPUBLISHED_SECONDS_MAX:
-        money = "where it was; the sweep of each reader delivers what Kafka does not"
+        money = "unchanged; the sweep of each consumer delivers what Kafka does not"
         return failed(part, text, "check the broker and the log of the service", money)
     return ok(part, text)
 
@@ -125,7 +125,7 @@ def check_network(report: Mapping[str, Any]) -> Iterator[Finding]:
 def check_node(network: str, url: str, *, expected: int | None, found: int | str) -> Finding:
     """
     :param expected: the chain id of the network, where it is known.
-    :param found: the chain id of the node, or why it did not answer.
+    :param found: the chain id of the node, or the reason why it did not answer.
     """
     part = f"node of {network}"
     if isinstance(found, str):
@@ -141,19 +141,19 @@ def check_node(network: str, url: str, *, expected: int | None, found: int | str
 def check_signer(signer: Mapping[str, Any], payouts: int | None) -> Iterator[Finding]:
     """
     :param signer: as the settler reports it.
-    :param payouts: for how many its balance pays the gas now, or None where no node says it.
+    :param payouts: how many payouts its balance covers in gas, or None if no node reports it.
     """
     network, address = signer["network"], signer["address"]
     part, oldest = f"signer {network}", signer["oldest_slot_seconds"]
     if halted := signer["halted"]:
-        to_do = f"understand the reason, then: swapctl signer resume {network}"
+        to_do = f"find the cause, then: swapctl signer resume {network}"
         money = f"payments of {network} wait in its Treasury"
         yield failed(part, f"{address} is halted: {halted['reason']}", to_do, money)
     if oldest is not None and oldest > SLOT_SECONDS_MAX:
         text = f"{address}: the oldest open payment is {oldest} s old"
         yield warning(part, text, "check the nodes' gas price; swapctl signer list")
     if payouts is None:
-        yield warning(part, f"{address}: the balance is not known", "check the network's nodes")
+        yield warning(part, f"{address}: the balance is unknown", "check the network's nodes")
     elif payouts < PAYOUTS_MIN:
         level = failed if payouts == 0 else warning
         text = f"{address} has gas for {payouts} payouts"
@@ -170,7 +170,7 @@ def check_recovery(recovery: Mapping[str, Any]) -> Finding:
         return warning("recovery", "open: older payments on all networks are held", to_do, money)
     if uncompared := recovery.get("uncompared"):  # a settler of an older release has none
         names = ", ".join(row["network"] for row in uncompared)
-        text = f"older payments are held: too few providers answer of {names}"
+        text = f"older payments are held: too few providers of {names} answer"
         return warning("recovery", text, "check its nodes; swapctl recovery status")
     if retained := recovery["retained"]:
         text = f"{len(retained)} payments are held after a recovery"
@@ -191,7 +191,7 @@ def check_stops(stops: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
 
 def check_stuck(stuck: Sequence[Mapping[str, Any]]) -> Finding:
     if stuck:
-        text = f"{len(stuck)} swaps are longer in a status than they may be"
+        text = f"{len(stuck)} swaps exceed the maximum duration of their status"
         money = "credited and in the Treasuries of their source networks, unless a payment left"
         to_do = "swapctl stuck; then swapctl swap show ID"
         return failed("swaps", text, to_do, money)

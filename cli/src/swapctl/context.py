@@ -1,4 +1,4 @@
-"""What every command gets from the root: addresses and tokens."""
+"""Addresses and tokens, which every command gets from the root."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def internal(context: typer.Context, service: ServiceName) -> Internal:
 def known_services(
     context: typer.Context, services: Sequence[ServiceName]
 ) -> Iterator[ServiceName]:
-    """Yield the services with a known address; a service that is named must have one."""
+    """Yield the services with a known address. A single requested service must have one."""
     for service in services:
         try:
             known = bool(get_endpoints(context).url(service))
@@ -44,7 +44,7 @@ def rows_of_each(
 ) -> tuple[list[dict[str, Any]], RequestFailed | None]:
     """Return the rows of every service that answers, and the failure of one that does not.
 
-    The caller shows the rows first: an operator needs them most while something is away.
+    The caller shows the rows first: during an outage an operator needs them most.
     """
     rows: list[dict[str, Any]] = []
     failure = None

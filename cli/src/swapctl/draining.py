@@ -1,4 +1,4 @@
-"""What of a network is still open, by the database."""
+"""Open swaps, payments and balances of a network, from the database."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ POLL_SECONDS: Final = 1.0
 UNREAD: Final = "not read by the settler"
 TO_DO: Final = {
     UNREAD: "wait; then swapctl parked list --service settler",
-    "user_transfer_pending": "wait: unpaid swaps expire by themselves",
+    "user_transfer_pending": "wait: unpaid swaps expire",
     "ls_transfer_pending": "wait; then swapctl stuck",
     "pending_refund": "wait; then swapctl stuck",
     "claimable": "swapctl claimable",
@@ -91,7 +91,7 @@ def wait_for_end(
 
 
 def list_remains(auditor: Auditor, network: str) -> Sequence[Row]:
-    """Return what is left of a network: what, how much, and what to do about it."""
+    """Return what remains at a network: the kind, the amount and the next action."""
     rows: list[Row] = [
         _row(f"swaps {row['status']}", row["count"], TO_DO[row["status"]])
         for row in auditor.rows(OPEN_SWAPS, [network, network])

@@ -38,7 +38,7 @@ AUDITOR_VARIABLE: Final = "SWAPCTL_AUDITOR_URL"
 
 
 class NotConfigured(Exception):
-    """Something that a command needs is missing, or is given twice."""
+    """A value that a command needs is missing, or is given twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Endpoints:
 
     @property
     def token(self) -> str:
-        """Return the token of the operator who is named; without a name, of the only or first.
+        """Return the token of the named operator; without a name, of the stack's default operator.
 
         :raises NotConfigured: when it is not known.
         """
@@ -105,17 +105,15 @@ class Endpoints:
     def _required(self, variable: str, default: str | None, what: str) -> str:
         value = self.environment.get(variable) or default
         if not value:
-            raise NotConfigured(
-                f"{what} is not known: set {variable}, or name a stack with --stack"
-            )
+            raise NotConfigured(f"{what} is unknown: set {variable}, or name a stack with --stack")
         return value
 
 
 def find_endpoints(stack: Path | None, overrides: Mapping[str, str | None]) -> Endpoints:
-    """Collect what is known; a stack file in its usual place is read without being named.
+    """Collect addresses and tokens; a stack file at the default path is read if it exists.
 
-    :param overrides: options of the command line by the variable that each stands for.
-    :raises NotConfigured: when a stack file is named that is not there, or two operators are named.
+    :param overrides: options of the command line, by the variable that each replaces.
+    :raises NotConfigured: when a named stack file does not exist, or two operators are named.
     """
     options = {name: value for name, value in overrides.items() if value}
     environment = {**os.environ, **options}

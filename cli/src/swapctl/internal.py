@@ -1,4 +1,4 @@
-"""Asks a service's internal port, as an operator."""
+"""Sends requests to a service's internal port, as an operator."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Internal:
 
     def get(self, path: str, **query: str | None) -> Any:
         """
-        :raises Failed: with the service's own words.
+        :raises Failed: with the message of the service.
         """
         parameters = {name: value for name, value in query.items() if value is not None}
         return self._ask("GET", path, params=parameters)
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """
-        :raises Failed: with the service's own words.
+        :raises Failed: with the message of the service.
         """
         return self._ask("POST", path, json=body or {}, timeout=ORDER_TIMEOUT_SECONDS)
 

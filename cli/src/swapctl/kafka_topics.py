@@ -1,4 +1,4 @@
-"""The topics that a broker has, as the operator's login sees them."""
+"""The topics of a broker that the operator's login can see."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def list_topics(settings: Mapping[str, str]) -> Collection[str]:
     try:
         return asyncio.run(_list_topics(settings))
     except (KafkaError, OSError, TimeoutError) as error:
-        raise RequestFailed(f"the broker does not list its topics: {error!r}") from error
+        raise RequestFailed(f"the topics of the broker cannot be listed: {error!r}") from error
 
 
 async def _list_topics(settings: Mapping[str, str]) -> Collection[str]:

@@ -17,7 +17,7 @@ ERROR_LENGTH_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the local URL answered."""
+    """The response of the local URL."""
 
     http_status: int | None
     error: str | None
@@ -37,11 +37,11 @@ class LocalForwarder:
         self._url = url
         self._webhook = Webhook(secret)
         self._clock = clock
-        # The URL is this machine's: a proxy of the environment does not reach it.
+        # The URL is on this machine; a proxy from the environment cannot reach it.
         self._client = httpx.Client(timeout=TIMEOUT_SECONDS, trust_env=False)
 
     def forward(self, message: Mapping[str, Any]) -> Answer:
-        """Post a message once. A redirect is an answer, and a failure."""
+        """Post a message once. A redirect counts as a failure."""
         began = monotonic_ns()
         try:
             with self._client.stream(
@@ -49,14 +49,14 @@ class LocalForwarder:
                 self._url,
                 content=message["body"].encode(),
                 headers=self._headers(message),
-            ) as response:  # its body may be of any size: it is not read
+            ) as response:  # the body is not read: its size is not bounded
                 return Answer(response.status_code, None, _milliseconds(began))
         except httpx.HTTPError as error:
             text = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
             return Answer(None, text, _milliseconds(began))
 
     def _headers(self, message: Mapping[str, Any]) -> dict[str, str]:
-        # The library takes a moment of any zone for UTC.
+        # The library treats a time of any zone as UTC.
         now = self._clock().astimezone(UTC)
         identity, timestamp = message["id"], str(int(now.timestamp()))
         signature = self._webhook.sign(identity, now, message["body"])

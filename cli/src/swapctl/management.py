@@ -1,4 +1,4 @@
-"""Asks the management API: as a member with an access token, or as the operator without one."""
+"""Client of the management API: a member with an access token, or an operator without one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PAGE_SIZE: Final = 100
 
 
 class Management:
-    """An operator comes through the api's internal port, a member through the public one."""
+    """An operator uses the api's internal port, a member the public one."""
 
     def __init__(self, endpoints: Endpoints, *, as_member: bool | None = None) -> None:
         """
-        :param as_member: whether it must be a member; otherwise it is one where a token is known.
+        :param as_member: whether to act as a member; by default, if an access token is set.
         :raises NotConfigured: when the address or the token is not known.
         """
         self.is_member = endpoints.access_token is not None if as_member is None else as_member
@@ -35,7 +35,7 @@ class Management:
 
     def get(self, path: str, **query: str | None) -> Any:
         """
-        :raises RequestFailed: with the service's own words.
+        :raises RequestFailed: with the message of the service.
         """
         parameters = {name: value for name, value in query.items() if value is not None}
         return self._ask("GET", path, params=parameters)
@@ -43,13 +43,13 @@ class Management:
     def list_all(self, path: str) -> list[dict[str, Any]]:
         """Return every page of a list.
 
-        :raises RequestFailed: with the service's own words.
+        :raises RequestFailed: with the message of the service.
         """
         return list(self._pages(path))
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """
-        :raises RequestFailed: with the service's own words.
+        :raises RequestFailed: with the message of the service.
         """
         content = {name: value for name, value in (body or {}).items() if value is not None}
         return self._ask("POST", path, json=content)

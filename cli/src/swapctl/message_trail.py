@@ -29,7 +29,7 @@ class OutboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class SwapMarks:
-    """Values by which messages with another key belong to the swap."""
+    """Values that identify messages of the swap with another key."""
 
     swap_id: str
     sequence_numbers: frozenset[int]
@@ -55,7 +55,7 @@ def collect_marks(swap_id: str, rows: Iterable[OutboxMessage]) -> SwapMarks:
 
 
 def is_about_swap(row: OutboxMessage, marks: SwapMarks) -> bool:
-    """Tell whether a message is about the swap."""
+    """Return whether a message is about the swap."""
     if row.key == marks.swap_id:
         return True
     body = row.body

@@ -25,11 +25,11 @@ class NetworkNodes:
     urls: Sequence[str]
 
     def ask(self, question: Callable[[NodeRpc], Result]) -> Result:
-        """Return the answer of the first node that has one.
+        """Return the answer of the first node that answers.
 
-        :raises RequestFailed: when none has.
+        :raises RequestFailed: when no node answers.
         """
-        last = "no node is known"
+        last = "no node is configured"
         for url in self.urls:
             try:
                 return question(NodeRpc(url))

@@ -8,5 +8,5 @@ import typer
 
 By = Annotated[
     str | None,
-    typer.Option("--by", hidden=True, help="Ignored: the token says which operator orders."),
+    typer.Option("--by", hidden=True, help="Ignored: the token identifies the operator."),
 ]

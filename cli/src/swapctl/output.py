@@ -1,4 +1,4 @@
-"""What a command prints: a table for people, JSON for scripts."""
+"""Output of commands: a table, or JSON for scripts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 
 def show(row: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print one thing."""
+    """Print one object."""
     if as_json:
         typer.echo(json.dumps(row, default=str))
         return
@@ -39,7 +39,7 @@ def show_all(
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(_text(row.get(name)) for name in names))
-    # In a pipe there is no width: nothing is folded there.
+    # A pipe has no width, so nothing is folded there.
     Console(width=None if Console().is_terminal else 1000, highlight=False).print(table)
 
 

@@ -26,7 +26,7 @@ def read_figures(url: str, names: Sequence[str]) -> Mapping[str, Sequence[Figure
     """Return the samples of some metrics, rounded down, by the metric's name.
 
     :param url: of the internal port.
-    :raises RequestFailed: when the port does not answer, or with anything else.
+    :raises RequestFailed: when the port does not answer, or its answer is not metrics.
     """
     try:
         answer = httpx.get(f"{url}/metrics", timeout=TIMEOUT_SECONDS).raise_for_status()
@@ -39,5 +39,5 @@ def read_figures(url: str, names: Sequence[str]) -> Mapping[str, Sequence[Figure
                 if sample.name in found:
                     found[sample.name].append(Figure(sample.labels, int(sample.value)))
     except ValueError as error:
-        raise RequestFailed(f"{url}/metrics are no metrics: {error}") from error
+        raise RequestFailed(f"{url}/metrics does not return metrics: {error}") from error
     return found

@@ -16,13 +16,13 @@ SILENCE_SECONDS_MAX: Final = 60
 def check_topics(expected: Collection[str], found: Collection[str]) -> Finding:
     if missing := sorted(set(expected) - set(found)):
         text = f"missing: {', '.join(missing)}"
-        to_do = "a service makes the topics that it sends to at its start: restart it"
-        return failed("topics", text, to_do, "where it was; readers ask the outboxes meanwhile")
-    return ok("topics", f"all {len(expected)} are there")
+        to_do = "a service creates its producer topics at its start: restart it"
+        return failed("topics", text, to_do, "unchanged; consumers read the outboxes meanwhile")
+    return ok("topics", f"all {len(expected)} exist")
 
 
 def check_consumer(service: str, topic: str, *, lag: int, silence: int) -> Finding | None:
-    """Return a finding where a consumer is late, or nothing.
+    """Return a finding if a consumer is behind, or nothing.
 
     :param lag: in messages.
     :param silence: seconds since the broker answered a poll.
@@ -39,14 +39,14 @@ def check_consumer(service: str, topic: str, *, lag: int, silence: int) -> Findi
 
 def check_parked(schema: str, count: int, oldest_seconds: int | None) -> Finding:
     """
-    :param count: of messages that wait for an operator.
+    :param count: messages that await an operator.
     """
     part = f"parked {schema}"
     if not count:
         return ok(part, "none")
     text = f"{count} messages, the oldest {oldest_seconds} s old"
     to_do = "swapctl parked list; repair the cause, then swapctl parked replay"
-    money = "where the messages say that it arrived; nothing of their swaps is paid meanwhile"
+    money = "where the messages report its arrival; their swaps are not paid meanwhile"
     return failed(part, text, to_do, money)
 
 
@@ -57,7 +57,7 @@ def check_endpoints(rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     for row in rows:
         app, name = row["app_id"], row["id"]
         if row["disabled_reason"] is None:
-            text = f"{name} of app {app} fails since {row['failing_since']:%Y-%m-%d %H:%M}"
+            text = f"{name} of app {app} has failed since {row['failing_since']:%Y-%m-%d %H:%M}"
             yield warning("webhooks", text, "swapctl webhook attempts; its owner repairs it")
         else:
             text = f"{name} of app {app} was disabled: {row['disabled_reason']}"
@@ -69,18 +69,18 @@ def check_endpoints(rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
 
 def check_cover(row: Mapping[str, Any]) -> Finding:
     """
-    :param row: what the ledger holds and owes of one token, and what the Treasury had of it.
+    :param row: one token: held and owed by the ledger, and the Treasury's balance.
     """
     network, token = row["network"], row["token"]
     part, owed, held = f"treasury {network}", int(row["owed"]), int(row["held"])
     if owed > held:
         text = f"{token}: {owed} base units are owed, the ledger has {held}"
-        to_do = "stop payouts, then find what left: swapctl payouts stop; swapctl invariants"
-        return failed(part, text, to_do, "not all there")
+        to_do = "stop payouts, then find the loss: swapctl payouts stop; swapctl invariants"
+        return failed(part, text, to_do, "part of it is missing")
     if row["on_chain"] is not None and (on_chain := int(row["on_chain"])) < owed:
         text = f"{token}: {owed} base units are owed, the chain had {on_chain}"
         to_do = "swapctl reconcile; send inventory, or withdraw less: swapctl treasury plan"
-        return failed(part, text, to_do, "payments beyond what is there wait")
+        return failed(part, text, to_do, "payments above the balance wait")
     return ok(part, f"{token}: {held} base units held, {owed} of them owed")
 
 
@@ -92,11 +92,11 @@ def check_closures(closures: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
 
 
 def check_head_age(network: str, url: str, seconds: int) -> Finding | None:
-    """Return a finding where a node's newest block is old, or nothing."""
+    """Return a finding if a node's newest block is old, or nothing."""
     if seconds <= HEAD_AGE_SECONDS_MAX:
         return None
     text = f"{url}: the newest block is {seconds} s old"
-    to_do = "compare another provider: the node is behind, or the chain stands still"
+    to_do = "compare another provider: the node is behind, or the chain has stopped"
     return warning(f"node of {network}", text, to_do)
 
 
@@ -111,7 +111,7 @@ def check_agreement(network: str, blocks: Mapping[str, BlockHead]) -> Finding | 
     number = next(iter(blocks.values())).number
     if len({block.hash for block in blocks.values()}) > 1:
         listed = ", ".join(f"{url} has {block.hash[:12]}…" for url, block in blocks.items())
-        to_do = "find the one that is wrong with an explorer, and take it out of SWAP_NODES"
-        money = f"nothing of {network} is safe to pay while they differ: swapctl payouts stop"
+        to_do = "find the wrong node with an explorer, and remove it from SWAP_NODES"
+        money = f"payouts of {network} are unsafe while they differ: swapctl payouts stop"
         return failed(part, f"final block {number} differs: {listed}", to_do, money)
     return ok(part, f"{len(blocks)} nodes agree on final block {number}")

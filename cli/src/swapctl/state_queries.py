@@ -1,4 +1,4 @@
-"""What the tables of a deployment say about messages, endpoints and money, as findings."""
+"""Findings from the tables of a deployment: messages, endpoints and money."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARKED: Final = b"""
 SELECT count(*) AS count, CAST(extract(epoch FROM now() - min(parked_at)) AS int) AS seconds
 FROM {}.parked WHERE state IN ('parked', 'releasing')
 """
-# An endpoint that an operator disabled is as it should be.
+# An endpoint that an operator disabled is not a problem.
 FAILING_WEBHOOKS: Final = """
 SELECT id, app_id, disabled_reason, failing_since FROM notifier.endpoint
 WHERE disabled_reason IN ('gone', 'failing') AND disabled_at > now() - interval '7 days'
@@ -39,7 +39,7 @@ WHERE opened_at IS NULL ORDER BY network
 
 
 def check_state(auditor: Auditor) -> Iterator[Finding]:
-    """Yield what the tables say about messages, endpoints, money and closed networks."""
+    """Yield findings about messages, endpoints, money and closed networks."""
     for schema in WITH_PARKED:
         for row in rows_of(auditor, schema, "parked", PARKED):
             yield state_checks.check_parked(schema, row["count"], row["seconds"])
@@ -52,7 +52,7 @@ def check_state(auditor: Auditor) -> Iterator[Finding]:
 
 
 def rows_of(auditor: Auditor, schema: str, table: str, query: bytes) -> list[dict[str, Any]]:
-    """Return the rows of a query with `{}` for the schema, or none without the table."""
+    """Return the rows of a query with `{}` for the schema; no rows if the table does not exist."""
     if not auditor.has_table(f"{schema}.{table}"):
         return []
     return auditor.rows(query.replace(b"{}", sql.Identifier(schema).as_bytes(None)))

@@ -1,6 +1,6 @@
-"""How money should be moved between networks: balances, commitments and caps in, steps out. Pure.
+"""Plans transfers between networks: balances, commitments and caps in, steps out. Pure.
 
-Nothing here sends anything. A step is what an owner, a funder or an operator does by hand.
+This module sends nothing. An owner, a funder or an operator carries out each step manually.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TRANSFER = "transfer(address,uint256)"
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One token of one network: what the Treasury has of it, and what it is for.
+    """One token of one network: the Treasury's balance, liabilities and target.
 
     Amounts are base units of this token, which may have other decimals elsewhere.
     """
@@ -25,18 +25,18 @@ class Holding:
     decimals: int
     treasury: str
     held: int
-    owed: int  # what belongs to swaps, owners and apps
-    target: int  # what should be free beside it
+    owed: int  # to swaps, owners and apps
+    target: int  # free balance that should remain after liabilities
 
     @property
     def spare(self) -> int:
-        """Return what may leave; negative: what is missing."""
+        """Return the units that may leave; a negative number is the missing amount."""
         return self.held - self.owed - self.target
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """So much leaves one Treasury for another; each side in its own base units."""
+    """A transfer from one Treasury to another; each side in its own base units."""
 
     symbol: str
     source: Holding
@@ -47,7 +47,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What no other network can spare: it must come from outside."""
+    """An amount that no other network can spare: it must come from outside."""
 
     holding: Holding
     missing: int
@@ -55,7 +55,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One transaction to be made by hand; `value` in wei."""
+    """One transaction to be sent manually; `value` in wei."""
 
     network: str
     sender: str
@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class GasTank:
-    """The coin of a signer, and what its payouts cost. Amounts in wei."""
+    """The native balance of a signer and the cost of its payouts. Amounts in wei."""
 
     network: str
     signer: str
@@ -75,7 +75,7 @@ class GasTank:
     cost_per_payout: int
 
     def top_up(self, payouts: int) -> int:
-        """Return what is missing for so many payouts."""
+        """Return the missing amount for this number of payouts."""
         return max(0, payouts * self.cost_per_payout - self.balance)
 
 
@@ -86,7 +86,7 @@ class Plan:
 
 
 def free_target(*, caps_per_window: Sequence[int], chosen: int | None) -> int:
-    """Return what should be free: what is chosen, else the tightest cap: one window pays no more.
+    """Return the free balance to aim for: the chosen target, else the tightest cap.
 
     A network cannot pay out more than a cap within its window, so more is idle there.
     """
@@ -96,9 +96,9 @@ def free_target(*, caps_per_window: Sequence[int], chosen: int | None) -> int:
 
 
 def make_plan(holdings: Sequence[Holding]) -> Plan:
-    """Cover what is missing by what others can spare: the largest need from the largest spare.
+    """Cover shortages with the spare inventory of other networks, the largest first.
 
-    What is owed anywhere is never moved, nor what a target keeps free.
+    Liabilities are never moved, nor the free balance of a target.
     """
     moves: list[Move] = []
     shortages: list[Shortage] = []
@@ -136,5 +136,5 @@ def _moves_of(holdings: Sequence[Holding]) -> Iterator[Move]:
 
 
 def _scaled(units: int, decimals: int, to: int) -> int:
-    """Round down: a need grows to the next unit, a spare never does."""
+    """Round down: a shortage is rounded up to the next unit, a spare amount is not."""
     return int(units // 10 ** (decimals - to))

@@ -1,4 +1,4 @@
-"""Reads what happens to an app's swaps from the messages of its listener."""
+"""Reads changes of an app's swaps from the messages of its listener."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from swapctl.management import PAGE_SIZE, Management
 
 LISTENER_URL: Final = "listen:"
 UPDATED: Final = "swap.updated"
-# A message may be stored later than one with a higher time: every read begins so much earlier.
+# A message may be stored after one with a later time, so every read starts earlier by this span.
 OVERLAP: Final = timedelta(seconds=30)
 Message = Mapping[str, Any]
 
@@ -21,25 +21,25 @@ class WebhookListener:
 
     def __init__(self, manage: Management, endpoint_id: str, *, since: datetime) -> None:
         """
-        :param since: messages that were stored before are left out.
+        :param since: messages that were stored before are skipped.
         """
         self._manage = manage
         self._path = f"/webhooks/{endpoint_id}/messages"
         self._since = since
         self._latest = since
-        # Of the overlap alone, so that neither time nor a backlog makes them many.
+        # Only ids of the overlap, so that the size is bounded.
         self._seen: dict[str, datetime] = {}
 
     @property
     def latest(self) -> datetime:
-        """Return in UTC when the last message was stored that was read."""
+        """Return the time in UTC at which the last read message was stored."""
         return self._latest.astimezone(UTC)
 
     def unread(self, *, with_updates: bool) -> Iterator[Message]:
-        """Yield what was not read before, with its body.
+        """Yield unread messages with their bodies.
 
         :param with_updates: also progress within a status.
-        :raises ServiceAway: when the service does not answer; what was not yielded is still unread.
+        :raises ServiceAway: when the service does not answer; messages not yielded stay unread.
         :raises RequestFailed: when it refuses.
         """
         for row in self._rows():
@@ -51,12 +51,12 @@ class WebhookListener:
             self._mark_seen(row["id"], ended_at)
 
     def skip(self) -> None:
-        """Count as read what is stored by now."""
+        """Mark all stored messages as read."""
         for row in self._rows():
             self._mark_seen(row["id"], datetime.fromisoformat(row["ended_at"]))
 
     def _mark_seen(self, message_id: str, ended_at: datetime) -> None:
-        self._seen.pop(message_id, None)  # a message that is sent again goes to the end
+        self._seen.pop(message_id, None)  # a message that is sent again moves to the end
         self._seen[message_id] = ended_at
         self._latest = max(self._latest, ended_at)
         begin = self._begin()
@@ -79,7 +79,7 @@ class WebhookListener:
             yield from rows
             if len(rows) < PAGE_SIZE:
                 return
-            # One commit stores many messages with one time: those are read by pages.
+            # One commit can store many messages with the same time; they are read in pages.
             last = datetime.fromisoformat(rows[-1]["ended_at"])
             begin, page = (begin, page + 1) if last == begin else (last, 1)
 
@@ -87,7 +87,7 @@ class WebhookListener:
 def find_or_add_listener(manage: Management, app_id: str) -> Message:
     """Return the app's listener.
 
-    :raises RequestFailed: when it is disabled, or may not be added.
+    :raises RequestFailed: when it is disabled, or cannot be added.
     """
     endpoints = manage.get(f"/apps/{app_id}/webhooks")
     listeners = [one for one in endpoints if one["url"] == LISTENER_URL]
@@ -103,9 +103,9 @@ def find_or_add_listener(manage: Management, app_id: str) -> Message:
 
 
 def listen_from_now(manage: Management, listener: Message) -> WebhookListener:
-    """Return the listener with everything that is stored by now counted as read.
+    """Return the listener with all stored messages marked as read.
 
-    The newest message says what the time is: the clock of this machine may be wrong.
+    The start is the time of the newest message: the clock of this machine may be wrong.
     """
     newest = manage.get(f"/webhooks/{listener['id']}/messages", page_size="1")
     at = newest[0]["ended_at"] if newest else listener["created_at"]

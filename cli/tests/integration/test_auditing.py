@@ -25,7 +25,7 @@ INPUT_HASH = "0x" + "11" * 32
 
 @pytest.fixture(scope="module")
 def outboxes(database: Database) -> Database:
-    """Outboxes of three services in which one swap, and another, were talked about."""
+    """Outboxes of three services with messages about two swaps."""
     mine = {"sequence_number": 77, "transactions": [_transaction(INPUT_HASH)]}
     requested = {"sequence_number": 77, "type": "SwapRequested"}
     _say(database, "api", "swap.requests.v1", SWAP_ID, requested)
@@ -52,7 +52,7 @@ def run(database: Database, *arguments: str) -> Any:
 
 
 class TestTrail:
-    def test_tells_what_was_said_about_one_swap(self, outboxes: Database) -> None:
+    def test_lists_the_messages_of_one_swap(self, outboxes: Database) -> None:
         trail = run(outboxes, "trail", SWAP_ID)
 
         assert [(row["from"], row["topic"]) for row in trail] == [
@@ -61,8 +61,8 @@ class TestTrail:
             ("settler", "swap.changed.v1"),
         ]
 
-    def test_says_when_there_is_nothing(self, outboxes: Database) -> None:
-        with pytest.raises(RequestFailed, match="nobody said anything"):
+    def test_fails_without_messages(self, outboxes: Database) -> None:
+        with pytest.raises(RequestFailed, match="no messages about swap"):
             run(outboxes, "trail", str(uuid4()))
 
 

@@ -1,4 +1,4 @@
-"""What `swapctl network drain` counts, on a migrated PostgreSQL read as its auditor."""
+"""The counts of `swapctl network drain`, on a migrated PostgreSQL read as its auditor."""
 
 from __future__ import annotations
 

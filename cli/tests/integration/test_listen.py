@@ -1,4 +1,4 @@
-"""`swapctl listen` as a process, between a real api and notifier and a receiver of this machine."""
+"""`swapctl listen` as a process, with a real api, notifier and local receiver."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class Listening:
         raise AssertionError("".join(self.lines))
 
     async def posted(self, number: int) -> None:
-        """Wait until it says of so many more messages what was answered.
+        """Wait until it has printed the responses to this number of further messages.
 
-        The receiver knows of a message before the command has its answer.
+        The receiver gets a message before the command has its response.
         """
         for _ in range(number):
             await self.until("  msg_")
@@ -103,7 +103,7 @@ async def listening(api: Api, app: App, url: str, *options: str) -> AsyncIterato
         *command,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        # A shell ignores SIGINT for what it starts in the background, and so would the command.
+        # A shell ignores SIGINT for background processes, and so would the command.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         env={**os.environ, "SWAPCTL_PUBLIC_URL": api.url, "SWAPCTL_ACCESS_TOKEN": app.token},
     )
@@ -116,7 +116,7 @@ async def listening(api: Api, app: App, url: str, *options: str) -> AsyncIterato
 
 
 async def change(api: Api, *swaps: SwapChanged) -> None:
-    """Store what happens as the notifier does when the settler publishes it."""
+    """Store a change as the notifier does when the settler publishes it."""
     engine = create_engine(SecretStr(api.database.url("notifier")), application_name="test")
     create = CreateMessages(
         PostgresUnitOfWork(engine, consumer="notifier"),
@@ -135,7 +135,7 @@ async def change(api: Api, *swaps: SwapChanged) -> None:
 
 
 def steps_of(app: App, *sequences: int, swap_id: UUID | None = None) -> Sequence[SwapChanged]:
-    """Return changes of one swap, each of its status."""
+    """Return status changes of one swap."""
     step = {"swap_id": swap_id or uuid4(), "previous_status": None}
     return [
         a_swap(app.id, **{**step, "sequence": number, "changed_at": datetime.now(UTC)})
@@ -147,9 +147,7 @@ def numbers(received: Sequence[Received]) -> list[int]:
     return [json.loads(one.body)["swap"]["n"] for one in received]
 
 
-async def test_what_happens_is_forwarded_in_order_with_a_valid_signature(
-    api: Api, sink: Sink
-) -> None:
+async def test_changes_are_forwarded_in_order_with_a_valid_signature(api: Api, sink: Sink) -> None:
     app = an_app(api)
 
     async with listening(api, app, sink.at("/hooks")) as run:
@@ -170,7 +168,9 @@ async def test_what_happens_is_forwarded_in_order_with_a_valid_signature(
     assert any(SECRET in line for line in run.lines)
 
 
-async def test_what_was_stored_meanwhile_is_forwarded_after_a_restart(api: Api, sink: Sink) -> None:
+async def test_messages_stored_meanwhile_are_forwarded_after_a_restart(
+    api: Api, sink: Sink
+) -> None:
     app = an_app(api)
     async with listening(api, app, sink.at("/first")) as run:
         await run.until(START)
@@ -182,7 +182,9 @@ async def test_what_was_stored_meanwhile_is_forwarded_after_a_restart(api: Api, 
 
     option, since = str(summary["go_on_with"]).split()
     async with listening(api, app, sink.at("/second"), option, since) as run:
-        again = await sink.until(3, "/second")  # times are of whole seconds: the first comes again
+        again = await sink.until(
+            3, "/second"
+        )  # times have whole seconds, so the first message is read again
         await run.end()
     async with listening(api, app, sink.at("/third")) as run:
         await run.until(START)

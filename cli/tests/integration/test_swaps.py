@@ -1,4 +1,4 @@
-"""`swapctl swap` and the doctor's look at the database, on a migrated PostgreSQL."""
+"""`swapctl swap` and the doctor's database checks, on a migrated PostgreSQL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIXED = {
 
 @pytest.fixture(scope="module")
 def swaps(database: Database) -> tuple[UUID, UUID]:
-    """Two swaps; the second is newer, has a transition, and a deposit of its own."""
+    """Two swaps; the second is newer and has a transition and a deposit."""
     first, second = uuid4(), uuid4()
     with psycopg.connect(database.superuser_url) as connection:
         for number, (id, status) in enumerate(
@@ -85,7 +85,7 @@ class TestShow:
         assert [row["to_status"] for row in found["transitions"]] == ["user_transfer_pending"]
         assert found["deposits"] == found["payments"] == []
 
-    def test_names_a_swap_that_is_not_there(self, database: Database) -> None:
+    def test_names_an_unknown_swap(self, database: Database) -> None:
         with pytest.raises(RequestFailed, match="the settler has no swap"):
             run(database, "swap", "show", str(uuid4()))
 

@@ -19,7 +19,7 @@ FUNDER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 @pytest.fixture(scope="module")
 def inventory(database: Database) -> Database:
-    """One Treasury has 100 base units, and another none."""
+    """One Treasury has 100 base units, another has none."""
     with psycopg.connect(database.superuser_url) as connection:
         for network, held in (("BASE_DEVNET", 100), ("ETHEREUM_DEVNET", 0)):
             connection.execute(

@@ -1,4 +1,4 @@
-"""Each check tells well from unwell, and what is unwell says what to do."""
+"""Each check detects its problem, and a problem has an action."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CASES = [
     (check_signer(SIGNER, 5000), Level.OK, "5000 payouts"),
     (check_signer(SIGNER, 12), Level.WARNING, "12 payouts"),
     (check_signer(SIGNER, 0), Level.FAILED, "0 payouts"),
-    (check_signer(SIGNER, None), Level.WARNING, "not known"),
+    (check_signer(SIGNER, None), Level.WARNING, "unknown"),
     (check_signer({**SIGNER, "halted": HALT}, 5000), Level.FAILED, "halted"),
     (check_recovery(RECOVERY), Level.OK, ""),
     (check_recovery({**RECOVERY, "recoveries": [{"state": "ended"}]}), Level.OK, ""),
@@ -73,7 +73,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("found", "level", "text"), CASES)
-def test_a_check_has_one_level_and_says_what_to_do_unless_it_is_ok(
+def test_a_check_has_one_level_and_an_action_unless_it_is_ok(
     found: Finding | Iterable[Finding], level: Level, text: str
 ) -> None:
     [finding] = listed(found)
@@ -82,7 +82,7 @@ def test_a_check_has_one_level_and_says_what_to_do_unless_it_is_ok(
     assert bool(finding.to_do) == (level is not Level.OK)
 
 
-def test_a_slot_that_is_open_for_long_is_a_warning_beside_the_balance() -> None:
+def test_a_slot_that_is_open_too_long_is_a_warning() -> None:
     found = list(check_signer({**SIGNER, "oldest_slot_seconds": 3600}, 5000))
 
     assert [one.level for one in found] == [Level.WARNING, Level.OK]

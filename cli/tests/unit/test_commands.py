@@ -1,4 +1,4 @@
-"""The commands, against internal ports that answer what they were told."""
+"""The commands, against internal ports with configured answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORGANIZATIONS = f"{MANAGE}/organizations?page=1&page_size=100"
 
 
 class Port(ThreadingHTTPServer):
-    """An internal port: keeps what it was asked, answers what it was told."""
+    """An internal port: records requests, returns configured answers."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -96,7 +96,7 @@ def run(stack: Path, *arguments: str) -> Any:
 
 
 class TestPartnerCommands:
-    def test_speak_as_the_operator(self, port: Port, stack: Path) -> None:
+    def test_use_the_operators_token(self, port: Port, stack: Path) -> None:
         made = {"id": "1", "name": "demo"}
         port.answers["POST", f"{MANAGE}/organizations"] = (200, {"data": made})
 
@@ -127,7 +127,7 @@ class TestPartnerCommands:
             (path, {"origins": []}),
         ]
 
-    def test_find_a_partner_by_name_and_lift_limits_where_that_is_asked(
+    def test_find_an_organization_by_name_and_lift_limits_on_request(
         self, port: Port, stack: Path
     ) -> None:
         partner_id = str(uuid4())
@@ -148,14 +148,14 @@ class TestPartnerCommands:
         with pytest.raises(RequestFailed, match="0 organizations are called demo"):
             run(stack, "app", "create", "--partner", "demo", "--name", "web")
 
-    def test_pass_on_what_the_service_says(self, port: Port, stack: Path) -> None:
+    def test_show_the_error_message_of_the_service(self, port: Port, stack: Path) -> None:
         refusal = {"data": None, "error": {"code": "NOT_FOUND", "message": "no such app"}}
         port.answers["POST", f"{MANAGE}/apps/{APP_ID}/keys"] = (404, refusal)
 
         with pytest.raises(RequestFailed, match="api answered 404: no such app"):
             run(stack, "key", "create", "--app", APP_ID)
 
-    def test_speak_as_a_member_where_an_access_token_is_known(
+    def test_use_the_public_port_with_an_access_token(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SWAPCTL_ACCESS_TOKEN", "svc_user_1")
@@ -168,7 +168,7 @@ class TestPartnerCommands:
 
 
 class TestMemberCommands:
-    def test_let_somebody_in(
+    def test_invite_and_join(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SWAPCTL_PUBLIC_URL", port.url)
@@ -202,9 +202,7 @@ class TestWebhookCommands:
             {"url": "http://a.example", "wants_updates": True, "wants_notices": False},
         )
 
-    def test_replay_since_a_moment_that_is_in_utc_unless_it_says_otherwise(
-        self, port: Port, stack: Path
-    ) -> None:
+    def test_replay_since_a_time_that_defaults_to_utc(self, port: Port, stack: Path) -> None:
         run(stack, "webhook", "replay-since", APP_ID, "--since", "2026-01-31", "--undelivered")
 
         assert port.requests[-1][:3] == (
@@ -213,7 +211,9 @@ class TestWebhookCommands:
             {"since": "2026-01-31T00:00:00+00:00", "undelivered_only": True},
         )
 
-    def test_show_what_an_endpoint_was_sent_and_each_attempt(self, port: Port, stack: Path) -> None:
+    def test_show_the_messages_of_an_endpoint_and_their_attempts(
+        self, port: Port, stack: Path
+    ) -> None:
         of_endpoint = f"{MANAGE}/webhooks/{APP_ID}/messages?undelivered_only=true&page_size=100"
         port.answers["GET", of_endpoint] = (200, {"data": [{"id": "msg_1"}]})
         port.answers["GET", "/admin/messages/msg_1"] = (200, {"log": [{"attempt": 1}]})
@@ -221,14 +221,14 @@ class TestWebhookCommands:
         assert run(stack, "webhook", "sent", APP_ID, "--undelivered") == [{"id": "msg_1"}]
         assert run(stack, "webhook", "attempts", "msg_1") == [{"attempt": 1}]
 
-    def test_ask_for_a_test(self, port: Port, stack: Path) -> None:
+    def test_request_a_test_message(self, port: Port, stack: Path) -> None:
         run(stack, "webhook", "test", APP_ID)
 
         assert port.requests[-1][:2] == ("POST", f"{MANAGE}/webhooks/{APP_ID}/test")
 
 
 class TestNetworkCommands:
-    def test_ask_the_watcher(self, port: Port, stack: Path) -> None:
+    def test_are_sent_to_the_watcher(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/networks"] = (200, {"networks": [{"network": "A_DEVNET"}]})
 
         listed = run(stack, "network", "list")
@@ -237,7 +237,7 @@ class TestNetworkCommands:
         assert listed == [{"network": "A_DEVNET"}]
         assert port.requests[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", {})
 
-    def test_name_each_transaction_to_take_back_and_why(self, port: Port, stack: Path) -> None:
+    def test_send_transactions_to_take_back_with_the_reason(self, port: Port, stack: Path) -> None:
         order = ("network", "resume", "A_DEVNET", "--take-back", "0x1", "--take-back", "0x2")
 
         run(stack, *order, "--reason", "a node lied")
@@ -245,23 +245,23 @@ class TestNetworkCommands:
         body = {"reason": "a node lied", "take_back": ["0x1", "0x2"]}
         assert port.requests[-1][:3] == ("POST", "/admin/networks/A_DEVNET/resume", body)
 
-    def test_say_where_to_look_when_an_order_is_not_answered(
+    def test_point_to_the_audit_log_when_an_order_is_not_answered(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(internal, "ORDER_TIMEOUT_SECONDS", 0.2)
         port.pause_seconds = 1.0
 
-        with pytest.raises(RequestFailed, match="swapctl audit shows how it ended"):
+        with pytest.raises(RequestFailed, match="swapctl audit shows it"):
             run(stack, "network", "resume", "A_DEVNET")
 
 
 class TestSignerCommands:
-    def test_list_what_the_settler_says(self, port: Port, stack: Path) -> None:
+    def test_list_the_settlers_signers(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/signers"] = (200, {"signers": [{"network": "A_DEVNET"}]})
 
         assert run(stack, "signer", "list") == [{"network": "A_DEVNET"}]
 
-    def test_say_who_resumes_and_why(self, port: Port, stack: Path) -> None:
+    def test_resume_with_a_reason(self, port: Port, stack: Path) -> None:
         run(stack, "signer", "resume", "A_DEVNET", "--reason", "a test payment", "--by", "ann")
 
         assert port.requests[-1][:3] == (
@@ -270,13 +270,13 @@ class TestSignerCommands:
             {"reason": "a test payment", "address": None},
         )
 
-    def test_name_what_used_a_nonce(self, port: Port, stack: Path) -> None:
+    def test_send_the_transactions_that_used_a_nonce(self, port: Port, stack: Path) -> None:
         options = ["--reason", "sent by hand", "--by", "ann"]
         run(stack, "signer", "resume", "A_DEVNET", *options, "--used-by", "0x1", "--used-by", "0x2")
 
         assert port.requests[-1][2]["used_by"] == ["0x1", "0x2"]
 
-    def test_ask_for_the_reason_and_take_the_name_of_who_runs_them(
+    def test_prompt_for_the_reason(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("LOGNAME", "ben")
@@ -291,12 +291,12 @@ class TestSignerCommands:
 class TestRescue:
     PATH = "/admin/rescues/A_DEVNET/0x1"
 
-    def test_shows_what_came(self, port: Port, stack: Path) -> None:
+    def test_shows_the_transfers_of_a_transaction(self, port: Port, stack: Path) -> None:
         port.answers["GET", self.PATH] = (200, {"came": [{"token": "0x57"}]})
 
         assert run(stack, "rescue", "A_DEVNET", "0x1") == [{"token": "0x57"}]
 
-    def test_says_who_gets_it_back_and_why(self, port: Port, stack: Path) -> None:
+    def test_sends_recipient_and_reason(self, port: Port, stack: Path) -> None:
         port.answers["POST", self.PATH] = (200, {"came": []})
         options = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
 
@@ -305,7 +305,7 @@ class TestRescue:
         body = {"to_address": "0x2", "reason": "he signed"}
         assert port.requests[-1][:3] == ("POST", self.PATH, body)
 
-    def test_says_which_of_several(self, port: Port, stack: Path) -> None:
+    def test_selects_one_of_several_transfers(self, port: Port, stack: Path) -> None:
         port.answers["POST", self.PATH] = (200, {"came": []})
         options = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
 
@@ -314,14 +314,14 @@ class TestRescue:
         body = port.requests[-1][2]
         assert (body["token"], body["from_address"]) == ("0x57", "0x8")
 
-    def test_wants_to_know_why(self, stack: Path) -> None:
+    def test_requires_a_reason(self, stack: Path) -> None:
         arguments = ["--stack", str(stack), "rescue", "A_DEVNET", "0x1", "--to", "0x2"]
 
         assert CliRunner().invoke(app, arguments).exit_code == 2
 
 
 class TestParkedCommands:
-    def test_list_every_service_s(self, port: Port, stack: Path) -> None:
+    def test_list_the_messages_of_every_service(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/parked"] = (200, {"parked": [{"id": 7}]})
 
         listed = run(stack, "parked", "list")
@@ -340,14 +340,14 @@ class TestParkedCommands:
         assert port.requests[-1][:2] == ("POST", "/admin/parked/7/release")
 
 
-def test_money_that_waits_is_listed_as_the_settler_tells_it(port: Port, stack: Path) -> None:
+def test_claimable_balances_are_listed(port: Port, stack: Path) -> None:
     suspense = {"kind": "suspense", "network": "A_DEVNET", "base_units": "7", "swap_id": None}
     port.answers["GET", "/admin/claimable"] = (200, {"claimable": [suspense]})
 
     assert run(stack, "claimable") == [suspense]
 
 
-def test_money_that_waits_is_paid_to_its_owner(port: Port, stack: Path) -> None:
+def test_a_claimable_balance_is_paid_to_its_owner(port: Port, stack: Path) -> None:
     port.answers["POST", "/admin/claimable/7/pay"] = (200, {"intent_id": "i"})
 
     paid = run(
@@ -360,7 +360,7 @@ def test_money_that_waits_is_paid_to_its_owner(port: Port, stack: Path) -> None:
     assert body == {"to_address": "0x1", "base_units": "5", "reason": "they proved it"}
 
 
-def test_what_is_owed_to_apps_is_listed_and_paid(port: Port, stack: Path) -> None:
+def test_fees_owed_to_apps_are_listed_and_paid(port: Port, stack: Path) -> None:
     owed = {"id": 7, "app_id": "a", "network": "N", "token": "0x0", "base_units": "5"}
     port.answers["GET", "/admin/fees"] = (200, {"fees": [owed]})
     port.answers["POST", "/admin/fees/7/pay"] = (200, {"intent_id": "i"})
@@ -375,7 +375,7 @@ def test_what_is_owed_to_apps_is_listed_and_paid(port: Port, stack: Path) -> Non
 
 
 @pytest.mark.parametrize("network", ["A_DEVNET", None])
-def test_payouts_are_stopped_and_let_go_on_one_network_or_on_all(
+def test_payouts_are_stopped_and_resumed_on_one_or_all_networks(
     port: Port, stack: Path, network: str | None
 ) -> None:
     where = [] if network is None else [network]
@@ -392,7 +392,7 @@ def test_payouts_are_stopped_and_let_go_on_one_network_or_on_all(
     assert [body for _, _, body, _ in port.requests] == [expected, expected, None]
 
 
-def test_a_stop_that_is_not_over_yet_says_so(port: Port, stack: Path) -> None:
+def test_a_stop_that_is_still_in_progress_is_reported(port: Port, stack: Path) -> None:
     answer = {"stops": [], "nothing_is_signed": False}
     port.answers["POST", "/admin/payouts/stop"] = (200, answer)
     options = ["--stack", str(stack), "payouts", "stop", "--by", "ann", "--json"]
@@ -400,10 +400,10 @@ def test_a_stop_that_is_not_over_yet_says_so(port: Port, stack: Path) -> None:
     done = CliRunner().invoke(app, options)
 
     assert done.exit_code == 1
-    assert "stop it once more" in done.output
+    assert "repeat the command" in done.output
 
 
-def test_what_is_not_told_is_one_line(
+def test_missing_configuration_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -418,7 +418,7 @@ def test_what_is_not_told_is_one_line(
 
 
 class TestCaps:
-    def test_are_set_by_somebody_for_a_reason(self, port: Port, stack: Path) -> None:
+    def test_are_set_with_a_reason(self, port: Port, stack: Path) -> None:
         port.answers["POST", "/admin/caps"] = (200, {"caps": []})
 
         run(
@@ -435,7 +435,7 @@ class TestCaps:
             "reason": "a quiet week",
         }
 
-    def test_show_what_waits_and_let_one_through(self, port: Port, stack: Path) -> None:
+    def test_list_queued_payments_and_pass_one(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/payouts/queue"] = (200, {"waiting": [{"intent_id": "7"}]})
         port.answers["POST", "/admin/payouts/queue/7/pass"] = (200, {"waiting": []})
 
@@ -444,7 +444,7 @@ class TestCaps:
 
         assert port.requests[-1][2] == {"reason": "payday"}
 
-    def test_tell_the_end_of_what_was_paid_without_us(self, port: Port, stack: Path) -> None:
+    def test_show_how_externally_made_payments_ended(self, port: Port, stack: Path) -> None:
         ended = [{"intent_id": "7", "end": "made"}]
         port.answers["POST", "/admin/payouts/explain"] = (200, {"ended": ended})
         options = ["--reason", "the old deployment", "--by", "ann"]

@@ -1,4 +1,4 @@
-"""`swapctl doctor` against ports that answer, and against nothing."""
+"""`swapctl doctor` with and without answering ports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from swapctl.network_nodes import without_key
 __all__ = ["port", "stack"]
 ROOT = Path(__file__).resolve().parents[3]
 READY = {"ok": True, "problems": {}, "notes": {}}
-NOWHERE = "127.0.0.1:1"  # refuses at once; the broker itself is in the tests of the stack
+NOWHERE = "127.0.0.1:1"  # refuses connections; tests of the stack use a real broker
 METRICS = """
 # TYPE swap_consumer_lag_messages gauge
 swap_consumer_lag_messages{topic="deposit.changed.v1"} 3.0
@@ -41,7 +41,7 @@ def well(port: Port) -> Port:
         ("GET", "/admin/payouts/stops"): {"stops": []},
         ("GET", "/admin/stuck"): {"stuck": []},
         ("GET", "/metrics"): METRICS,
-        # Every question to a node has the same answer: a chain id of 84532, and as much wei.
+        # Every request to the node has the same answer: chain id 84532 and a balance of 84532 wei.
         ("POST", "/node"): {"jsonrpc": "2.0", "id": 1, "result": hex(84532)},
     }
     port.answers = {request: (200, answer) for request, answer in answers.items()}
@@ -49,7 +49,7 @@ def well(port: Port) -> Port:
 
 
 def described(stack: Path, port: Port, **changes: Any) -> None:
-    """Add to the stack's description what the doctor looks for."""
+    """Add the parts that the doctor checks to the stack's description."""
     host = port.url.removeprefix("http://")
     network = {"name": "BASE", "chain_id": "84532", "rpc_urls": [f"{port.url}/node"]}
     description = json.loads(stack.read_text())
@@ -82,9 +82,9 @@ def test_every_part_has_a_line(stack: Path, well: Port) -> None:
     state = {"recovery", "payouts", "swaps", "database"}
     assert services | others | state == set(found)
     levels = {part: level for part, (level, _) in found.items()}
-    assert levels.pop("database") == "failed"  # no address of it is known here
-    assert levels.pop("broker") == levels.pop("topics") == "failed"  # nothing listens there
-    assert levels.pop("signer BASE") == "failed"  # its 84532 wei pay for no payout
+    assert levels.pop("database") == "failed"  # its address is not configured here
+    assert levels.pop("broker") == levels.pop("topics") == "failed"  # no process listens there
+    assert levels.pop("signer BASE") == "failed"  # its 84532 wei do not cover one payout
     assert set(levels.values()) == {"ok"}
 
 
@@ -101,7 +101,9 @@ def test_a_node_of_another_chain_is_found(stack: Path, well: Port) -> None:
     )
 
 
-def test_what_cannot_be_asked_is_a_line_and_not_the_end(stack: Path, well: Port) -> None:
+def test_an_unreachable_part_is_a_line_and_does_not_stop_the_checks(
+    stack: Path, well: Port
+) -> None:
     described(stack, well, postgres={"auditor_url": "postgresql://auditor@127.0.0.1:1/swap"})
     well.answers["GET", "/admin/signers"] = (500, {"error": "no"})
 
@@ -112,7 +114,7 @@ def test_what_cannot_be_asked_is_a_line_and_not_the_end(stack: Path, well: Port)
     assert found["network BASE"][0] == "ok"
 
 
-def test_a_person_reads_a_line_and_what_to_do(stack: Path, well: Port) -> None:
+def test_text_output_has_a_line_and_an_action(stack: Path, well: Port) -> None:
     described(stack, well)
 
     output = CliRunner().invoke(app, ["--stack", str(stack), "doctor"]).stdout
@@ -122,7 +124,7 @@ def test_a_person_reads_a_line_and_what_to_do(stack: Path, well: Port) -> None:
     assert "money: payments of BASE wait in its Treasury" in output
 
 
-def test_nothing_that_is_known_is_a_failure(tmp_path: Path) -> None:
+def test_a_deployment_without_known_parts_fails(tmp_path: Path) -> None:
     nothing = tmp_path / "stack.json"
     nothing.write_text("{}")
 

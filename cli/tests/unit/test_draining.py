@@ -1,4 +1,4 @@
-"""A network is empty only when no swap was open for some seconds."""
+"""A network is drained only when no swap was open for some seconds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
 
 
 def drained(clock: Clock, open_at: Callable[[float], int], *, wait: float) -> int:
-    """Wait for a network with so many open swaps after so many seconds."""
+    """Wait for a network with the given numbers of open swaps after the given seconds."""
     begin = clock.now
     return wait_for_end(
         lambda: open_at(clock.now - begin), wait=wait, monotonic=clock, sleep=clock.sleep
@@ -37,7 +37,7 @@ def test_an_empty_network_is_confirmed_after_some_seconds() -> None:
 
 
 @pytest.mark.parametrize("appears_after", [0.5, 1, 4, 5])
-def test_a_swap_that_appears_after_the_first_look_is_waited_for(appears_after: float) -> None:
+def test_a_swap_that_appears_after_the_first_count_extends_the_wait(appears_after: float) -> None:
     clock = Clock()
 
     assert drained(clock, lambda after: int(appears_after <= after < 20), wait=60) == 0

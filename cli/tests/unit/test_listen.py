@@ -1,4 +1,4 @@
-"""What a listener reads, from an API that answers what a test says."""
+"""A listener reads messages, from an API with configured answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class Ended(Exception):
-    """The test has seen enough."""
+    """Ends the command in a test."""
 
 
 class Stored:
@@ -58,7 +58,7 @@ def read(listener: WebhookListener, *, with_updates: bool = False) -> list[str]:
 
 
 class TestWebhookListener:
-    def test_reads_each_message_once_also_more_than_a_page_of_one_moment(self) -> None:
+    def test_reads_each_message_once_also_a_full_page_with_one_time(self) -> None:
         stored = Stored()
         names = [f"{number:03}" for number in range(2 * PAGE_SIZE + 5)]
         for name in names:
@@ -68,7 +68,7 @@ class TestWebhookListener:
         assert read(listener) == names
         assert read(listener) == []
 
-    def test_reads_what_was_stored_late(self) -> None:
+    def test_reads_messages_that_were_stored_late(self) -> None:
         stored, late = Stored(), NOW + timedelta(minutes=1)
         stored.add("first", late)
         listener = a_listener(stored)
@@ -88,7 +88,7 @@ class TestWebhookListener:
 
         assert read(listener) == ["one"]
 
-    def test_remembers_no_more_than_the_overlap(self) -> None:
+    def test_stores_only_ids_of_the_overlap(self) -> None:
         stored = Stored()
         for minute in range(3 * PAGE_SIZE):
             stored.add(str(minute), NOW + timedelta(minutes=minute))
@@ -100,14 +100,14 @@ class TestWebhookListener:
         assert read(listener) == []
 
     @pytest.mark.parametrize(("with_updates", "names"), [(True, ["a", "b"]), (False, ["b"])])
-    def test_reads_updates_where_told(self, with_updates: bool, names: list[str]) -> None:
+    def test_reads_updates_on_request(self, with_updates: bool, names: list[str]) -> None:
         stored = Stored()
         stored.add("a", NOW, "swap.updated")
         stored.add("b", NOW)
 
         assert read(a_listener(stored), with_updates=with_updates) == names
 
-    def test_goes_on_where_it_was_after_the_service_was_away(self) -> None:
+    def test_continues_after_the_service_was_unavailable(self) -> None:
         stored = Stored()
         stored.add("a", NOW)
         stored.add("b", NOW + timedelta(seconds=1))
@@ -127,7 +127,7 @@ class Answering:
 
 
 class TestForwarding:
-    def test_asks_a_service_that_is_away_with_growing_pauses_and_counts_failures(self) -> None:
+    def test_polls_an_unavailable_service_with_backoff_and_counts_failures(self) -> None:
         stored, pauses = Stored(), list[float]()
         stored.add("good", NOW)
         stored.add("moved", NOW + timedelta(seconds=1))
@@ -155,6 +155,6 @@ class TestForwarding:
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1:80", "ftp://a.example", "http://", "http://a:b", ""])
-def test_a_url_must_be_one(text: str) -> None:
+def test_a_url_must_be_http_or_https(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         local_url(text)

@@ -48,14 +48,14 @@ def a_movement(**body: Any) -> OutboxMessage:
 
 
 class TestBelongs:
-    def test_takes_what_carries_the_swap_s_number_or_one_of_its_transactions(self) -> None:
+    def test_selects_messages_with_the_swaps_number_or_transactions(self) -> None:
         marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
 
         assert is_about_swap(REQUESTED, marks)
         assert is_about_swap(a_movement(sequence_number=123), marks)
         assert is_about_swap(a_movement(transaction_hash=OUTPUT_HASH), marks)
 
-    def test_leaves_out_what_only_looks_like_it(self) -> None:
+    def test_excludes_messages_of_other_swaps(self) -> None:
         marks = collect_marks(SWAP_ID, [REQUESTED, CHANGED])
 
         assert not is_about_swap(a_movement(sequence_number=1234), marks)

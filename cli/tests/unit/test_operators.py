@@ -1,4 +1,4 @@
-"""Operators on the command line: whose token is sent, what waits for a second one, and the log."""
+"""Operators on the command line: their tokens, approvals and the log."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def two(stack: Path) -> Path:
     return stack
 
 
-class TestWhoOrders:
-    def test_is_said_by_the_token_alone(self, port: Port, stack: Path) -> None:
+class TestOrderingOperator:
+    def test_is_identified_by_the_token_alone(self, port: Port, stack: Path) -> None:
         run(stack, *PAY, "--by", "somebody else")
 
         _, _, body, authorization = port.requests[-1]
@@ -49,7 +49,7 @@ class TestWhoOrders:
 
         assert port.requests[-1][3] == "Bearer token of second"
 
-    def test_is_said_by_an_option_before_the_environment(
+    def test_is_read_from_an_option_before_the_environment(
         self, port: Port, two: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SWAPCTL_OPERATOR", "second")
@@ -61,25 +61,25 @@ class TestWhoOrders:
         run(two, "--operator", "operator", *PAY)
         assert port.requests[-1][3] == "Bearer token of operator"
 
-    def test_is_not_said_twice(self, port: Port, two: Path) -> None:
+    def test_cannot_be_given_twice(self, port: Port, two: Path) -> None:
         with pytest.raises(NotConfigured, match="give one of them"):
             run(two, "--token", "of ann", "--operator", "second", *PAY)
 
         assert not port.requests
 
-    def test_has_to_be_known(self, two: Path) -> None:
+    def test_must_be_configured(self, two: Path) -> None:
         with pytest.raises(NotConfigured, match="no operator third"):
             run(two, "--operator", "third", *PAY)
 
 
 class TestASecondOperator:
-    def test_is_named_as_what_an_order_waits_for(self, port: Port, stack: Path) -> None:
+    def test_is_named_in_the_message_of_a_proposed_order(self, port: Port, stack: Path) -> None:
         port.answers["POST", "/admin/claimable/7/pay"] = (202, {"proposal": PROPOSAL})
 
         with pytest.raises(AwaitsApproval, match="swapctl approvals approve p1"):
             run(stack, *PAY)
 
-    def test_is_waited_for_with_a_code_of_its_own(
+    def test_is_required_with_exit_code_3(
         self,
         port: Port,
         stack: Path,
@@ -118,7 +118,7 @@ class TestASecondOperator:
 
         assert [row["id"] for row in listed] == ["p1", "p2"] * 2
 
-    def test_decides_while_another_service_is_away(
+    def test_decides_while_another_service_is_unavailable(
         self, port: Port, stack: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         port.answers["GET", "/admin/approvals"] = (200, {"approvals": [PROPOSAL]})
@@ -131,7 +131,7 @@ class TestASecondOperator:
         with pytest.raises(RequestFailed, match="dashboard: ConnectError"):
             run(stack, *away, "approvals", "approve", "p2")
 
-    def test_cannot_decide_what_does_not_wait(self, port: Port, stack: Path) -> None:
+    def test_cannot_decide_an_unknown_proposal(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/approvals"] = (200, {"approvals": []})
 
         with pytest.raises(RequestFailed, match="No order with id p1 awaits approval"):
@@ -150,7 +150,7 @@ def test_lists_the_orders_of_all_services_the_newest_first(port: Port, stack: Pa
     }
 
 
-def test_makes_a_token_and_the_entry_that_knows_it() -> None:
+def test_creates_a_token_and_its_entry() -> None:
     result = CliRunner().invoke(app, ["operator", "new", "ann", "--days", "90", "--json"])
     made = json.loads(result.stdout)
 
@@ -167,7 +167,7 @@ def test_an_organization_is_also_found_by_its_older_name(port: Port, stack: Path
         assert run(stack, word, "create", "Shop") == made
 
 
-def test_a_list_prints_its_columns_and_json_has_all(port: Port, stack: Path) -> None:
+def test_a_list_prints_its_columns_and_json_prints_all_members(port: Port, stack: Path) -> None:
     network = {
         "network": "BASE_DEVNET", "head": 9, "cursor": 9, "cursor_hash": "0x" + "1" * 64,
         "cursor_time": "2026-01-01T00:00:00+00:00", "finalized": 8, "lag_blocks": 0, "halted": None,

@@ -1,4 +1,4 @@
-"""Each check of the state tells well from unwell, and says where the money is."""
+"""Each check of the state detects its problem, and names the place of the money."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("found", "level", "text"), CASES)
-def test_a_check_has_one_level_and_says_what_to_do_unless_it_is_ok(
+def test_a_check_has_one_level_and_an_action_unless_it_is_ok(
     found: Finding | Iterable[Finding] | None, level: Level, text: str
 ) -> None:
     [finding] = listed(found)
@@ -74,12 +74,12 @@ def test_a_check_has_one_level_and_says_what_to_do_unless_it_is_ok(
         check_closures([]),
     ],
 )
-def test_what_is_well_and_of_little_interest_has_no_line(
+def test_a_healthy_consumer_or_node_has_no_line(
     found: Finding | Iterable[Finding] | None,
 ) -> None:
     assert listed(found) == []
 
 
 @pytest.mark.parametrize("case", [check_parked("api", 1, 5), check_cover({**COVER, "owed": 10})])
-def test_a_finding_about_money_says_where_it_is(case: Finding) -> None:
+def test_a_finding_about_money_names_its_place(case: Finding) -> None:
     assert case.money

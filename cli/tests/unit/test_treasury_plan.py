@@ -1,4 +1,4 @@
-"""The plan moves what can be spared to where it is missing, and never what is owed."""
+"""The plan moves spare inventory to shortages, and never liabilities."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ ADDRESS_BYTES = st.binary(min_size=20, max_size=20)
 
 
 class TestAPlan:
-    def test_moves_what_is_spare_to_where_it_is_missing(self) -> None:
+    def test_moves_spare_inventory_to_the_network_with_a_shortage(self) -> None:
         plan = make_plan([replace(BASE, held=100, owed=10), replace(ETHEREUM, target=40)])
 
         assert moved(plan) == [("BASE", "ETHEREUM", 40, 40)]
         assert plan.shortages == []
 
-    def test_never_moves_what_is_owed_or_kept_free(self) -> None:
+    def test_never_moves_liabilities_or_the_free_target(self) -> None:
         plan = make_plan([replace(BASE, held=100, owed=70, target=10), replace(ETHEREUM, owed=50)])
 
         assert moved(plan) == [("BASE", "ETHEREUM", 20, 20)]
@@ -51,7 +51,7 @@ class TestAPlan:
 
         assert moved(plan) == [("BSC", "BASE", 2 * 10**18, 2 * 10**6)]
 
-    def test_leaves_what_is_too_small_for_another_network(self) -> None:
+    def test_does_not_move_less_than_a_unit_of_the_other_network(self) -> None:
         plan = make_plan([replace(OTHER_DECIMALS, held=10**11), replace(BASE, target=1)])
 
         assert moved(plan) == []
@@ -64,7 +64,7 @@ class TestAPlan:
         assert [short.missing for short in plan.shortages] == [40]
 
     @given(st.lists(st.tuples(UNITS, UNITS, UNITS), min_size=1, max_size=5))
-    def test_leaves_every_giver_with_what_it_owes_and_moves_no_more_than_is_missing(
+    def test_never_moves_liabilities_or_more_than_the_shortage(
         self, amounts: list[tuple[int, int, int]]
     ) -> None:
         holdings = [
@@ -91,7 +91,7 @@ class TestGas:
 
 
 class TestATarget:
-    def test_is_what_is_given_else_the_tightest_cap(self) -> None:
+    def test_is_the_chosen_one_else_the_tightest_cap(self) -> None:
         assert free_target(caps_per_window=[5, 3], chosen=None) == 3
         assert free_target(caps_per_window=[5], chosen=0) == 0
         assert free_target(caps_per_window=[], chosen=None) == 0
@@ -102,7 +102,7 @@ class TestCallData:
         for function, selector in SELECTORS.items():
             assert keccak(text=function)[:4].hex() == selector
 
-    def test_is_what_the_abi_says(self) -> None:
+    def test_matches_the_abi_encoding(self) -> None:
         arguments = (BASE.token, BASE.treasury, 77)
         types = ["address", "address", "uint256"]
 
@@ -117,12 +117,12 @@ class TestCallData:
             *("a" * 40, "0X" + "a" * 40, "0x" + "a" * 40 + "\n", "0x" + "\u0661" * 40),
         ],
     )
-    def test_is_refused_for_what_is_no_address(self, text: str) -> None:
+    def test_is_refused_for_a_malformed_address(self, text: str) -> None:
         with pytest.raises(WrongAddress, match="is not an address"):
             encode_call("transfer(address,uint256)", text, 1)
 
     @given(ADDRESS_BYTES)
-    def test_has_the_same_word_for_each_valid_case_of_an_address(self, raw: bytes) -> None:
+    def test_is_the_same_for_each_valid_case_of_an_address(self, raw: bytes) -> None:
         address = to_checksum_address(raw)
         upper = "0x" + address[2:].upper()
 
@@ -141,6 +141,6 @@ class TestCallData:
             encode_call("transfer(address,uint256)", address.replace("5aA", "5AA"), 1)
 
     @pytest.mark.parametrize("number", [-1, 1 << 256])
-    def test_is_refused_for_what_is_no_uint256(self, number: int) -> None:
+    def test_is_refused_outside_uint256(self, number: int) -> None:
         with pytest.raises(ValueError, match="not a uint256"):
             encode_call("transfer(address,uint256)", BASE.treasury, number)

@@ -100,7 +100,7 @@ class TestPreparedSwap:
         assert quote["rate"] == 3000.0
         assert quote["slippage"] == 0.005
 
-    def test_tells_the_completion_time_in_three_parts(self) -> None:
+    def test_returns_the_completion_time_in_three_parts(self) -> None:
         assert rendered()["quote"]["avg_completion_time"] == "00:00:12.500"
 
     def test_names_the_sender_from(self) -> None:

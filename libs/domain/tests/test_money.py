@@ -63,7 +63,7 @@ class TestConvert:
         st.integers(min_value=1, max_value=10**40),
     )
     @pytest.mark.fault("M1", "M2")
-    def test_rounds_as_told_and_never_by_more_than_one(
+    def test_rounds_in_the_given_direction_by_less_than_one(
         self, units: int, numerator: int, denominator: int
     ) -> None:
         rate = {"numerator": numerator, "denominator": denominator}

@@ -152,7 +152,7 @@ class TestReading:
 
         assert len(service.requests) == 1
 
-    def test_sends_lists_repeated_and_flags_in_json_words(self) -> None:
+    def test_sends_lists_repeated_and_flags_as_json(self) -> None:
         service = Service(data([]))
 
         with blocking(service) as swaps:
@@ -171,13 +171,13 @@ class TestReading:
         with blocking(service) as swaps:
             assert swaps.wait_until_closed("1", within=5)["swap"]["status"] == "completed"
 
-    def test_says_when_waiting_was_too_long(self) -> None:
+    def test_reports_a_timeout(self) -> None:
         service = Service(data({"swap": {"status": "ls_transfer_pending"}}))
 
         with blocking(service) as swaps, pytest.raises(TimeoutError, match="ls_transfer_pending"):
             swaps.wait_until_closed("1", within=0)
 
-    def test_asks_for_nothing_but_the_swap_whatever_its_id_says(self) -> None:
+    def test_requests_only_the_swap_for_any_id(self) -> None:
         service = Service(error(400, "VALIDATION_ERROR"))
 
         with blocking(service) as swaps, pytest.raises(ApiError):
@@ -263,7 +263,7 @@ class TestFollowing:
 
         assert tuple(received) == self.STATUSES
 
-    def test_says_what_the_service_says(self) -> None:
+    def test_returns_the_message_of_the_service(self) -> None:
         service = Service(error(404, "NOT_FOUND"))
 
         with blocking(service) as swaps, pytest.raises(ApiError, match="NOT_FOUND"):

@@ -130,7 +130,7 @@ def receiver(service: Service, tmp_path: Path) -> Iterator[Receiver]:
 
 
 class TestReceiver:
-    def test_fulfils_once_what_is_told_twice_and_out_of_order(
+    def test_fulfils_once_with_duplicates_out_of_order(
         self, receiver: Receiver, service: Service
     ) -> None:
         service.statuses["a"] = "completed"
@@ -148,7 +148,7 @@ class TestReceiver:
             ("b", 3, "completed"),
         ]
 
-    def test_believes_the_service_and_not_the_message(
+    def test_uses_the_state_of_the_service_and_not_of_the_message(
         self, receiver: Receiver, service: Service
     ) -> None:
         service.statuses["a"] = "ls_transfer_pending"
@@ -158,7 +158,7 @@ class TestReceiver:
         with pytest.raises(Empty):
             receiver.line(within=0.5)
 
-    def test_asks_again_until_the_service_says_so_and_goes_on_with_others(
+    def test_polls_until_the_service_confirms_and_continues_with_others(
         self, receiver: Receiver, service: Service
     ) -> None:
         service.statuses.update(a="ls_transfer_pending", b="completed", c="failed")
@@ -171,7 +171,7 @@ class TestReceiver:
 
         assert receiver.line() == "fulfilled a"
 
-    def test_finds_what_no_message_told_also_while_one_is_open(
+    def test_finds_changes_without_a_message_also_while_one_is_open(
         self, service: Service, tmp_path: Path
     ) -> None:
         service.statuses.update(a="ls_transfer_pending", b="ls_transfer_pending")
@@ -263,7 +263,7 @@ def test_names_the_settings_that_are_missing(
     ] == missing
 
 
-def test_says_that_its_port_is_not_free(tmp_path: Path, service: Service) -> None:
+def test_reports_that_its_port_is_not_free(tmp_path: Path, service: Service) -> None:
     port = service.url.rpartition(":")[2]
     settings = {"SWAP_URL": service.url, "SWAP_KEY": "k", "WEBHOOK_SECRET": SECRET}
 

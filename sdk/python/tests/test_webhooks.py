@@ -56,7 +56,7 @@ class TestVerify:
         with pytest.raises(NotGenuine):
             verify(body, sent, SECRET)
 
-    def test_says_what_is_about_no_swap(self) -> None:
+    def test_has_no_swap_without_one(self) -> None:
         named = {**headers(), "webhook-event-type": "endpoint.disabled"}
 
         event = verify(BODY, named, SECRET)

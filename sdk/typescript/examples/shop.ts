@@ -1,9 +1,9 @@
-// A shop in one file: it creates a swap, follows it to its end, and waits for the webhook that says so.
+// A shop in one file. It creates a swap, follows it to its end, and waits for the final webhook.
 //
 //   BASE_URL=… API_KEY=… WEBHOOK_SECRET=whsec_… PORT=9000 node build/examples/shop.js '{"amount": "0.1", …}'
 //
-// An endpoint of the app leads to PORT. What is printed at the end is JSON. Where something is wrong, one
-// sentence says what, and the exit status is 1.
+// An endpoint of the app must point to PORT. The result is printed as JSON. An error is printed as one
+// sentence, with exit status 1.
 
 import { once } from "node:events";
 import { type IncomingMessage, createServer } from "node:http";
@@ -23,10 +23,10 @@ const CLOSED = new Set(["completed", "failed", "expired", "refunded"]);
 const POLL_MS = 300;
 const PATIENCE_MS = 90_000;
 
-// Of the system, of its resolver, and of the HTTP client in Node.
+// Error codes of the system, of its resolver, and of the HTTP client in Node.
 const NETWORK_CODE = /^(E[A-Z]+|EAI_\w+|UND_ERR_\w+)$/;
 
-/** Something that whoever runs the example can set right. */
+/** An error that the user of the example can correct. */
 class Wrong extends Error {}
 
 const NEEDED = {

@@ -1,4 +1,4 @@
-// The client of the swap service: typed from its OpenAPI document, with retries.
+// Client of the swap service: typed from its OpenAPI document, with retries.
 //
 //   const swaps = createSwapClient({ baseUrl: "https://swaps.example", apiKey: "svc_live_…" });
 //   const created = await unwrap(swaps.POST("/api/v2/swaps", { body: { … } }));
@@ -19,7 +19,7 @@ export type PayTransaction = components["schemas"]["PayTransactionModel"];
 export type SwapClient = Client<paths>;
 export type PayClient = Client<PayPaths>;
 
-/** What the token of a pay link opens. */
+/** The part of the API that a pay link's token can read. */
 export type PayPaths = {
   [Path in keyof paths as Path extends `/pay/${string}` ? Path : never]: paths[Path];
 };
@@ -32,7 +32,7 @@ interface Connection {
 
 export interface SwapClientOptions extends Connection {
   apiKey: string;
-  /** Where the deployment gave the header another name. */
+  /** Header name, if the deployment uses another one. */
   keyHeader?: string;
 }
 
@@ -50,7 +50,7 @@ export interface Retries {
 const RETRIES: Retries = { attemptsMax: 4, firstPauseMs: 200, longestPauseMs: 10_000 };
 const AWAY = new Set([429, 500, 502, 503, 504]);
 const IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS";
-// To ask again does not help before somebody pays for a swap, or pays out again.
+// A retry succeeds only after a swap is paid or payouts resume, so these are not retried.
 const NOT_BY_WAITING = new Set(["TOO_MANY_PENDING_SWAPS", "PAYOUTS_PAUSED"]);
 
 interface Told {
@@ -59,7 +59,7 @@ interface Told {
   metadata: Record<string, unknown>;
 }
 
-/** The service said no; `code` says why. */
+/** The service refused the request; `code` is the reason. */
 export class SwapApiError extends Error {
   readonly code: string;
   readonly httpStatus: number;
@@ -73,7 +73,7 @@ export class SwapApiError extends Error {
     this.metadata = told.metadata;
   }
 
-  /** What to name to whoever runs the service. */
+  /** The id of the request, for support by the operator. */
   get requestId(): string | undefined {
     const id = this.metadata["request_id"];
     return typeof id === "string" ? id : undefined;
@@ -85,14 +85,14 @@ export function createSwapClient(options: SwapClientOptions): SwapClient {
   return connected<paths>(options, { [options.keyHeader ?? "X-SVC-APIKEY"]: options.apiKey });
 }
 
-/** Return a client for the payer of one swap, as a page of your own needs it. It sends no API key:
- *  the token of the swap's pay link opens that swap alone. */
+/** Return a client for the payer of one swap, for example in your own pay page. It sends no API key:
+ *  the token of the swap's pay link gives access to that swap only. */
 export function createPayClient(options: PayClientOptions): PayClient {
   return connected<PayPaths>(options, { Authorization: `Bearer ${options.readToken}` });
 }
 
 /** Return the data of an answer.
- *  @throws SwapApiError when the service said no. */
+ *  @throws SwapApiError when the service refused the request. */
 export async function unwrap<Data>(
   answer: Promise<{ data?: { data: Data }; error?: unknown; response: Response }>,
 ): Promise<Data> {
@@ -101,9 +101,9 @@ export async function unwrap<Data>(
   throw new SwapApiError(response.status, toldBy(error, response));
 }
 
-/** Price a swap and say why: prices with their ages, every step, what is not offered. It needs
- *  a secret key.
- *  @throws SwapApiError when the service said no. */
+/** Price a swap with an explanation: prices with their ages, every step, and options that are not
+ *  offered. It needs a secret key.
+ *  @throws SwapApiError when the service refused the request. */
 export async function explainQuote(
   swaps: SwapClient,
   query: Omit<QuoteQuery, "explain">,
@@ -128,7 +128,7 @@ function connected<Paths extends object>(
   return client;
 }
 
-// One key for all attempts of a call: whatever gets lost on the way, there is one swap.
+// One idempotency key for all attempts of a call, so that a lost response never creates a second swap.
 const idempotent: Middleware = {
   onRequest({ request }) {
     if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {

@@ -1,8 +1,8 @@
-// Verifies what the service pushes, in Node and wherever else there is WebCrypto.
+// Verifies webhooks of the service, in Node and in every runtime with WebCrypto.
 //
 //   const event = await verifyWebhook(rawBody, request.headers, secret);
 //
-// `rawBody` must be the bytes as they came: they are parsed here, once they are known to be genuine.
+// `rawBody` must be the received bytes. They are parsed after the signature is verified.
 
 import type { components } from "./schema.js";
 
@@ -11,10 +11,10 @@ export type WebhookPayload = components["schemas"]["WebhookPayloadModel"];
 const PREFIX = "whsec_";
 const SCHEME = "v1,";
 const TOLERANCE_SECONDS = 300;
-// Two names for the same values: of Standard Webhooks, and of Svix.
+// Two header names for the same values: of Standard Webhooks and of Svix.
 const FAMILIES = ["webhook", "svix"] as const;
 
-/** It does not come from the service, was changed on the way, or is five minutes off. */
+/** The signature is invalid, or the timestamp differs from now by more than five minutes. */
 export class NotGenuine extends Error {
   constructor() {
     super("the signature is not one of the secret's, or it is too old");
@@ -22,20 +22,20 @@ export class NotGenuine extends Error {
   }
 }
 
-/** One genuine message. It may come again, and later than the one that follows it. */
+/** One verified message. It may be delivered more than once and out of order. */
 export interface WebhookEvent {
-  /** The same in every attempt: what to deduplicate by. */
+  /** The same in every attempt: use it for deduplication. */
   id: string;
   /** `swap.<status>`, `swap.updated`, `webhook.test` or `endpoint.disabled`. */
   type: string;
   content: unknown;
-  /** What it says about a swap; undefined where it is about none. */
+  /** The swap; undefined if the message is not about a swap. */
   payload: WebhookPayload | undefined;
 }
 
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
 
-/** Return what is said, if one of the secrets signed it in the last five minutes.
+/** Return the message if one of the secrets signed it in the last five minutes.
  *  During a rotation give both secrets.
  *  @throws NotGenuine if none did. */
 export async function verifyWebhook(
@@ -94,7 +94,7 @@ function joined(start: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
   return content;
 }
 
-// Whether it is right takes the same time whatever is wrong: WebCrypto compares.
+// WebCrypto compares signatures in constant time.
 async function isSigned(
   content: Uint8Array<ArrayBuffer>,
   signature: string,

@@ -1,4 +1,4 @@
-// Against the running service at SWAP_URL with SWAP_KEY, and against answers that are made up.
+// Uses the running service at SWAP_URL with SWAP_KEY, and prepared answers.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

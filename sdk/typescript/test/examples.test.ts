@@ -1,4 +1,4 @@
-// The examples end with one sentence where something is wrong, not with a stack trace.
+// The examples report an error in one sentence, not in a stack trace.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

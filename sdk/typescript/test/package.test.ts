@@ -1,4 +1,4 @@
-// The package, as others get it: packed from a clean checkout, installed into an empty directory
+// The published package: packed from a clean checkout, installed into an empty directory
 // without a network, compiled against its declarations and run.
 
 import assert from "node:assert/strict";
@@ -22,7 +22,7 @@ const ROOT = resolve(PACKAGE, "../..");
 const DOCUMENT = "services/api/src/swap_api/http/openapi.json";
 const SOURCES = ["package.json", "README.md", "tsconfig.json", "src", "test", "examples"];
 const LINTERS = /redocly|spectral|newman|eslint/;
-// The client's own dependencies, which are packed beside it: nothing is fetched.
+// The client's dependencies are packed as well, so nothing is downloaded.
 const DEPENDENCIES = ["openapi-fetch", "openapi-typescript-helpers"];
 const PROGRAM = `
 import { type PreparedSwap, SwapApiError, createSwapClient, unwrap } from "swap-sdk";

@@ -1,4 +1,4 @@
-// Deliveries that the service's own library signed, given in SWAP_DELIVERY, and changed ones.
+// Uses deliveries in SWAP_DELIVERY that the service's library signed, and manipulated ones.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";

@@ -57,7 +57,7 @@ class TestLostTopics:
 @pytest.mark.each_broker
 class TestBrokerThatStandsStill:
     @pytest.mark.fault("K13")
-    async def test_k13_keeps_nobody_from_creating_and_swaps_end_when_it_goes_on(
+    async def test_k13_does_not_block_creation_and_swaps_end_after_its_return(
         self, stack: Stack
     ) -> None:
         stack.send_broker(signal.SIGSTOP)

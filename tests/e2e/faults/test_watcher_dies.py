@@ -24,7 +24,7 @@ from tests.support.waiting import until_here
 
 class TestCrash:
     @pytest.mark.fault("W8")
-    async def test_w8_within_a_block_tells_it_whole_afterwards(
+    async def test_w8_within_a_block_publishes_all_of_it_afterwards(
         self, stack: Stack, outside: Outside
     ) -> None:
         crash = "chain_watcher.before_commit:1"

@@ -1,4 +1,4 @@
-"""Orders that wait for a second operator."""
+"""Orders that await a second operator."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from swapctl.internal import Internal
 from swapctl.output import Json, show, show_all
 
 approvals = typer.Typer(
-    no_args_is_help=True, help="Orders that wait for a second operator: list, approve, reject."
+    no_args_is_help=True, help="Orders that await a second operator: list, approve, reject."
 )
 COLUMNS: Final = (
     *("service", "id", "action", "target", "order", "why", "reason"),
     *("proposed_by", "proposed_at", "expires_at"),
 )
 WITH_APPROVALS: Final = (ServiceName.SETTLER, ServiceName.WATCHER, ServiceName.DASHBOARD)
-Id = Annotated[str, typer.Argument(help="As it is listed.")]
+Id = Annotated[str, typer.Argument(help="The id in the list.")]
 
 
 @approvals.command("list")
@@ -34,7 +34,7 @@ def list_approvals(context: typer.Context, *, as_json: Json = False) -> None:
 
 @approvals.command("approve")
 def approve(context: typer.Context, id: Id, *, as_json: Json = False) -> None:
-    """Approve an order of another operator and carry it out; its guards are checked again."""
+    """Approve another operator's order. Its guards are checked again and it is carried out."""
     show(_decide(context, id, "approve"), as_json=as_json)
 
 
@@ -46,7 +46,7 @@ def reject(context: typer.Context, id: Id, *, as_json: Json = False) -> None:
 
 def _decide(context: typer.Context, id: str, verb: str) -> Any:
     """
-    :raises RequestFailed: when no service has it, or with the service's own words.
+    :raises RequestFailed: when no service has it, or with the message of the service.
     """
     rows, failure = _list(context)
     for row in rows:

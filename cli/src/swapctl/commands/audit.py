@@ -1,4 +1,4 @@
-"""What operators ordered."""
+"""The log of operators' orders."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ def list_orders(
     context: typer.Context,
     *,
     service: Annotated[
-        ServiceName | None, typer.Option("--service", help="Only this one's.")
+        ServiceName | None, typer.Option("--service", help="Only this service.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="The newest of each service.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=500, help="Number of newest orders per service.")
+    ] = 50,
     as_json: Json = False,
 ) -> None:
-    """List the orders of operators, newest first: who, what, why, and the outcome."""
+    """List operators' orders, newest first, with operator, reason and outcome."""
     rows, failure = rows_of_each(
         context,
         [service] if service else tuple(ServiceName),

@@ -1,4 +1,4 @@
-"""What the Treasuries hold against what is owed, and what reorgs took."""
+"""Balances and liabilities of the Treasuries, and losses from reorgs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENTRIES = ("at", "kind", "network", "token", "base_units", "swap_id")
 
 
 def list_balances(context: typer.Context, *, as_json: Json = False) -> None:
-    """List what is held and owed of each token, what the Treasury has, and what waits longest."""
+    """List each token: ledger balance, liabilities, Treasury balance, and the oldest payments."""
     result = internal(context, ServiceName.SETTLER).get("/balances")
     if as_json:
         show(result, as_json=True)
@@ -27,7 +27,7 @@ def list_balances(context: typer.Context, *, as_json: Json = False) -> None:
 
 
 def list_losses(context: typer.Context, *, as_json: Json = False) -> None:
-    """List what reorgs took of each network within the span, and the newest postings."""
+    """List each network's losses from reorgs within the span, and the newest postings."""
     result = internal(context, ServiceName.SETTLER).get("/losses")
     if as_json:
         show(result, as_json=True)

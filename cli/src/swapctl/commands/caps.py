@@ -1,4 +1,4 @@
-"""Caps: how much may leave a network in a span of time."""
+"""Caps limit the outflow of a network within a time span."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swapctl.operator_option import By
 from swapctl.output import Json, show_all
 
 caps = typer.Typer(
-    no_args_is_help=True, help="Bound what may leave in a while; what is beyond waits."
+    no_args_is_help=True, help="Limit the outflow within a time span; payments above a cap wait."
 )
 COLUMNS = (
     "network",
@@ -26,17 +26,17 @@ COLUMNS = (
     "by",
     "reason",
 )
-Network = Annotated[str, typer.Argument(help="Whose payments it counts.")]
+Network = Annotated[str, typer.Argument(help="The network of the counted payments.")]
 Token = Annotated[
-    str | None, typer.Option(help="A symbol or an address; without one, all, in dollars.")
+    str | None, typer.Option(help="A symbol or an address; by default all tokens, in dollars.")
 ]
-App = Annotated[str | None, typer.Option(help="The id of an app; without one, all.")]
-Why = Annotated[str, typer.Option(prompt="Why", help="Kept with the cap.")]
+App = Annotated[str | None, typer.Option(help="The id of an app; by default all apps.")]
+Why = Annotated[str, typer.Option(prompt="Why", help="Stored with the cap.")]
 
 
 @caps.command("list")
 def list_caps(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the caps, each with the amount of the current span."""
+    """List the caps, each with the amount spent in its current span."""
     result = internal(context, ServiceName.SETTLER).get("/caps")["caps"]
     show_all(result, as_json=as_json, columns=COLUMNS)
 
@@ -47,16 +47,16 @@ def set_cap(
     network: Network,
     *,
     units: Annotated[
-        str, typer.Option(help="Base units of the token; without one, millionths of a dollar.")
+        str, typer.Option(help="Base units of the token; without --token, millionths of a dollar.")
     ],
-    seconds: Annotated[int, typer.Option(help="The span of time that it counts.")] = 86_400,
+    seconds: Annotated[int, typer.Option(help="The time span of the cap.")] = 86_400,
     token: Token = None,
     app_id: App = None,
     reason: Why,
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Set a cap or change its limit. Queued payments leave as soon as the cap allows them."""
+    """Set a cap or change its limit. Queued payments are sent as soon as the cap allows them."""
     body = {
         "network": network,
         "token": token,
@@ -80,7 +80,7 @@ def lift_cap(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Remove a cap; payments that it held are sent."""
+    """Remove a cap; its queued payments are sent."""
     body = {"network": network, "token": token, "app_id": app_id, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post("/caps/lift", body)["caps"]
     show_all(result, as_json=as_json, columns=COLUMNS)

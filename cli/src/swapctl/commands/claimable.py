@@ -1,4 +1,4 @@
-"""Claimable money: what could not be sent, and what came without a match."""
+"""Claimable money: payments that could not be sent, and deposits without a match."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swapctl.output import Json, show, show_all
 
 claimable = typer.Typer(
     invoke_without_command=True,
-    help="Money that waits for its owner: list it, pay it, or say which swap's it is.",
+    help="Money owed to a known or unknown owner: list it, pay it, or attach it to a swap.",
 )
 COLUMNS = ("id", "kind", "network", "token", "base_units", "swap_id", "deposit_id")
 
@@ -30,7 +30,7 @@ def list_claimable(context: typer.Context, *, as_json: Json = False) -> None:
 @claimable.command("sweep")
 def sweep(
     context: typer.Context,
-    network: Annotated[str, typer.Argument(help="Where it stands.")],
+    network: Annotated[str, typer.Argument(help="The network of the token.")],
     address: Annotated[str, typer.Argument(help="The deposit address.")],
     token: Annotated[str, typer.Argument(help="A symbol, or an address.")],
     *,
@@ -46,17 +46,18 @@ def sweep(
 @claimable.command("pay")
 def pay_claimable(
     context: typer.Context,
-    id: Annotated[int, typer.Argument(help="As it is listed.")],
+    id: Annotated[int, typer.Argument(help="The id in the list.")],
     *,
     to: Annotated[str, typer.Option(help="The address of its owner, on the balance's network.")],
-    base_units: Annotated[str, typer.Option(help="All of it, as it is listed: a second look.")],
+    base_units: Annotated[str, typer.Option(help="The full listed amount, as a confirmation.")],
     reason: Annotated[
-        str, typer.Option(prompt="How is it known whose it is", help="Kept with the payment.")
+        str,
+        typer.Option(prompt="What is the evidence of its owner", help="Stored with the payment."),
     ],
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Pay a claimable balance. A repeated command pays it once."""
+    """Pay a claimable balance. A repeated command does not pay twice."""
     body = {"to_address": to, "base_units": base_units, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
     show(result, as_json=as_json)
@@ -65,17 +66,18 @@ def pay_claimable(
 @claimable.command("attach")
 def attach_claimable(
     context: typer.Context,
-    id: Annotated[int, typer.Argument(help="As it is listed, of the kind suspense.")],
+    id: Annotated[int, typer.Argument(help="The id in the list, of kind suspense.")],
     *,
     swap: Annotated[str, typer.Option(help="The swap that it was meant for.")],
-    base_units: Annotated[str, typer.Option(help="All of it, as it is listed: a second look.")],
+    base_units: Annotated[str, typer.Option(help="The full listed amount, as a confirmation.")],
     reason: Annotated[
-        str, typer.Option(prompt="How is it known whose it is", help="Kept with the deposit.")
+        str,
+        typer.Option(prompt="What is the evidence of its owner", help="Stored with the deposit."),
     ],
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Attach a transfer without a swap to one. It becomes an ordinary deposit."""
+    """Attach a transfer without a swap to a swap. It becomes an ordinary deposit."""
     body = {"swap_id": swap, "base_units": base_units, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/attach", body)
     show(result, as_json=as_json)

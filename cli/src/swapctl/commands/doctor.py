@@ -1,4 +1,4 @@
-"""Checks every part of a deployment and says what to do about each problem."""
+"""Checks every part of a deployment and suggests an action for each problem."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TIMEOUT_SECONDS: Final = 5
 def doctor(context: typer.Context, *, as_json: Json = False) -> None:
     """Check database, migrations, broker, Valkey, services, nodes, signers, halts and lag.
 
-    Each line is ok, a warning or failed, with what to do. The exit code is 1 if a check failed.
+    Each line is ok, a warning or failed, with an action. The exit code is 1 if a check failed.
     """
     found = []
     for finding in _findings(context):
@@ -106,7 +106,7 @@ def _database(known: Endpoints) -> Iterator[Finding]:
 
 
 def latest_migration(schema: str, root: Path) -> str | None:
-    """Return the newest revision in the checkout or image, or None where there is none."""
+    """Return the newest revision in the checkout or image, or None without migrations."""
     folder = root / MIGRATIONS.format(schema.replace("_", "-"))
     found = [REVISION.search(file.read_text()) for file in folder.glob("*.py")]
     return max((one.group(1) for one in found if one), default=None)
@@ -145,7 +145,7 @@ def _consumers(known: Endpoints, name: ServiceName) -> Iterator[Finding]:
 
 
 def _dashboard(known: Endpoints) -> Iterator[Finding]:
-    """Yield a finding about the dashboard where there is one; a deployment may have none."""
+    """Yield a finding about the dashboard, if the deployment has one."""
     try:
         url = known.url(ServiceName.DASHBOARD)
     except NotConfigured:
@@ -194,7 +194,7 @@ def _check_node(network: NetworkNodes, url: str, now: float) -> Iterator[Finding
 
 
 def _agreement(network: NetworkNodes) -> Iterator[Finding]:
-    """Compare one final block of all nodes that answer; those that do not have a line already."""
+    """Compare one final block of all nodes that answer; the others have a finding already."""
     finals: dict[str, int] = {}
     for url in network.urls:
         with suppress(NodeFailed):
@@ -224,7 +224,7 @@ def _settler(context: typer.Context, nodes: Mapping[str, NetworkNodes]) -> Itera
 
 
 def _payouts_of(network: NetworkNodes, address: str) -> int | None:
-    """Return for how many payouts the balance pays the gas, by the first node that answers."""
+    """Return how many payouts the balance covers in gas, as the first answering node reports."""
     try:
         balance, price = network.ask(lambda node: (node.balance(address), node.gas_price()))
     except RequestFailed:

@@ -1,4 +1,4 @@
-"""Fees of apps: list what is owed, and pay it."""
+"""Fees of apps: list and pay them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ("id", "app_id", "network", "token", "base_units")
 
 @fees.command("list")
 def list_fees(context: typer.Context, *, as_json: Json = False) -> None:
-    """List what is owed to apps, one balance for each of their assets."""
+    """List the fees owed to apps, one balance per asset."""
     result = internal(context, ServiceName.SETTLER).get("/fees")["fees"]
     show_all(result, as_json=as_json, columns=COLUMNS)
 
@@ -25,7 +25,7 @@ def list_fees(context: typer.Context, *, as_json: Json = False) -> None:
 @fees.command("pay")
 def pay_fees(
     context: typer.Context,
-    id: Annotated[int, typer.Argument(help="As it is listed.")],
+    id: Annotated[int, typer.Argument(help="The id in the list.")],
     *,
     to: Annotated[str, typer.Option(help="The partner's address, on the balance's network.")],
     base_units: Annotated[str, typer.Option(help="What was listed; what came since stays owed.")],
@@ -35,6 +35,6 @@ def pay_fees(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Pay what is owed to an app in one asset. A repeated command pays it once."""
+    """Pay the fees owed to an app in one asset. A repeated command does not pay twice."""
     body = {"to_address": to, "base_units": base_units, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post(f"/fees/{id}/pay", body), as_json=as_json)

@@ -26,7 +26,7 @@ def check_invariants(
     ] = QUERIES,
     as_json: Json = False,
 ) -> None:
-    """Run every invariant; end with 1 if one is violated."""
+    """Run every invariant; the exit code is 1 if one is violated."""
     found: dict[str, list[dict[str, Any]]] = {}
     with open_auditor(get_endpoints(context).auditor_url) as auditor:
         auditor.use_schema("invariant")

@@ -25,7 +25,7 @@ SECRET_BYTES: Final = 32
 
 
 class Forwarding:
-    """Forwards what a listener reads, until it is interrupted."""
+    """Forwards the messages of a listener until interrupted."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Forwarding:
 
     def run(self) -> None:
         """
-        :raises RequestFailed: when the service refuses; while it is away, it is asked again.
+        :raises RequestFailed: when the service refuses; while unavailable, it is polled again.
         """
         pause = POLL_SECONDS
         while True:
@@ -55,7 +55,7 @@ class Forwarding:
                     self._forward(message)
                 pause = POLL_SECONDS
             except ServiceAway as error:
-                self._say(f"{error}; asking again in {pause:.0f} s")
+                self._say(f"{error}; retry in {pause:.0f} s")
                 self._sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS_MAX)
                 continue
@@ -78,7 +78,7 @@ def line_of(message: Mapping[str, Any], answer: Answer) -> str:
 
 def local_url(text: str) -> str:
     """
-    :raises typer.BadParameter: when nothing can be posted there.
+    :raises typer.BadParameter: when it is not an http or https URL.
     """
     try:
         url = httpx.URL(text)
@@ -96,7 +96,7 @@ def listen(
     forward_to: Annotated[str, typer.Option(help="A URL of this machine.", callback=local_url)],
     since: Annotated[
         datetime | None,
-        typer.Option(help="Forward first what was stored since then. In UTC.", show_default=False),
+        typer.Option(help="First forward messages stored since then. In UTC.", show_default=False),
     ] = None,
     updates: Annotated[
         bool, typer.Option("--updates", help="Also forward progress within a status.")
@@ -105,7 +105,7 @@ def listen(
         str | None,
         typer.Option(
             envvar="SWAPCTL_LISTEN_SECRET",
-            help="What signs: whsec_ and base64. Without it one is made and printed.",
+            help="Signing secret: whsec_ and base64. By default one is created and printed.",
             show_default=False,
         ),
     ] = None,
@@ -113,10 +113,11 @@ def listen(
 ) -> None:
     """Forward an app's webhooks to a URL of this machine until Ctrl-C.
 
-    Each message is posted once, signed with a local secret. The app's listener stores messages
-    also while nobody listens; --since forwards them. Remove it with: swapctl webhook remove ID.
+    Each message is posted once, signed with a local secret. The app's listener also stores
+    messages while no command runs; --since forwards them. Remove the listener with
+    swapctl webhook remove ID.
 
-    The exit code is 1 when the URL refused a message.
+    The exit code is 1 if the URL refused a message.
     """
 
     def say(text: str) -> None:
@@ -126,7 +127,7 @@ def listen(
     try:
         forwarder = LocalForwarder(forward_to, used_secret, clock=lambda: datetime.now(UTC))
     except ValueError as error:
-        raise typer.BadParameter("the secret is whsec_ and base64") from error
+        raise typer.BadParameter("the secret must be whsec_ and base64") from error
     manage = management(context)
     endpoint = find_or_add_listener(manage, str(app_id))
     if since is None:
@@ -136,7 +137,7 @@ def listen(
         listener = WebhookListener(manage, endpoint["id"], since=begin)
     forwarding = Forwarding(listener, forwarder, with_updates=updates, say=say, sleep=time.sleep)
     say(f"signing secret: {used_secret}")
-    say(f"forwarding to {forward_to} (listener {endpoint['id']}); end with Ctrl-C")
+    say(f"forwarding to {forward_to} (listener {endpoint['id']}); stop with Ctrl-C")
     try:
         forwarding.run()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Who manages an organization: members, invitations, access tokens."""
+"""Management of an organization: members, invitations, access tokens."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def remove_second_factor(
     ],
     as_json: Json = False,
 ) -> None:
-    """Remove the second factor of a member without device and codes; a second operator approves."""
+    """Remove the second factor of a member who lost it; a second operator approves."""
     body = {"email": email, "reason": reason}
     port = internal(context, ServiceName.DASHBOARD)
     show(port.post("/second-factors/remove", body), as_json=as_json)
@@ -101,7 +101,7 @@ def list_members(context: typer.Context, *, of: Of = None, as_json: Json = False
 def change_role(
     context: typer.Context, member_id: UUID, role: Role, *, as_json: Json = False
 ) -> None:
-    """Give a member another role."""
+    """Change the role of a member."""
     path = f"/members/{member_id}/role"
     show(management(context).post(path, {"role": role.value}), as_json=as_json)
 
@@ -114,7 +114,7 @@ def remove(context: typer.Context, member_id: UUID, *, as_json: Json = False) ->
 
 @member.command("me")
 def show_me(context: typer.Context, *, as_json: Json = False) -> None:
-    """Show whose access token it is."""
+    """Show the member of the access token."""
     show(management(context, as_member=True).get("/me"), as_json=as_json)
 
 
@@ -133,13 +133,13 @@ def create_token(
 
 @token.command("list")
 def list_tokens(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the own access tokens."""
+    """List your access tokens."""
     tokens = management(context, as_member=True).list_all("/me/tokens")
     show_all(tokens, as_json=as_json, columns=TOKEN_COLUMNS)
 
 
 @token.command("revoke")
 def revoke_token(context: typer.Context, token_id: UUID, *, as_json: Json = False) -> None:
-    """Revoke an access token at once."""
+    """Revoke an access token immediately."""
     manage = management(context, as_member=True)
     show(manage.post(f"/me/tokens/{token_id}/revoke"), as_json=as_json)

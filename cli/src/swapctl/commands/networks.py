@@ -17,13 +17,13 @@ from swapctl.output import Json, show, show_all
 COLUMNS = ("network", "head", "cursor", "finalized", "lag_blocks", "halted")
 CLOSURES: Final = ("network", "at", "by", "reason")
 REMAINS: Final = ("what", "amount", "to_do")
-Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
+Why = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 
 
 @network.command("list")
 def list_networks(context: typer.Context, *, as_json: Json = False) -> None:
-    """List each network with how far its blocks were read."""
+    """List each network with its latest read block."""
     networks = internal(context, ServiceName.WATCHER).get("/networks")["networks"]
     show_all(networks, as_json=as_json, columns=COLUMNS)
 
@@ -35,7 +35,7 @@ def resume_network(
     *,
     take_back: Annotated[
         list[str] | None,
-        typer.Option(help="A transaction whose published logs were made up; once for each."),
+        typer.Option(help="A transaction with invented logs that were published; repeatable."),
     ] = None,
     reason: Annotated[
         str | None, typer.Option(help="Kept in the log. Needed with --take-back.")
@@ -43,17 +43,17 @@ def resume_network(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Go on reading a network that was halted, and paying for it, once its nodes agree again.
+    """Resume reading of a halted network, and its payments, once its nodes agree again.
 
-    With --take-back every provider is asked about the transaction first. What all of them deny,
-    two at least, is reverted; when one still reports it, nothing changes.
+    With --take-back every provider is queried for the transaction first. Logs are reverted if all
+    providers, at least two, deny them. Nothing changes if one provider still reports them.
 
-    The answer comes within 20 seconds. Where the order did not end by then, it says what is done
-    and what is not; a repeated order goes on from there.
+    The answer comes within 20 seconds. If the order has not finished by then, the answer lists
+    the finished and the open parts; a repeated order continues from there.
     """
     body: dict[str, object] = {}
     if reason is None and take_back:
-        reason = typer.prompt("How is it known that it was made up")
+        reason = typer.prompt("Which evidence shows that the logs were invented")
     if reason is not None:
         body["reason"] = reason
     if take_back:
@@ -71,7 +71,7 @@ def list_closures(context: typer.Context, *, as_json: Json = False) -> None:
 
 @network.command("close")
 def close_network(context: typer.Context, name: str, *, reason: Why, as_json: Json = False) -> None:
-    """Take no new swap from or to a network. Swaps under way are paid as promised.
+    """Accept no new swaps from or to a network. Open swaps are still paid.
 
     To stop payments instead: swapctl payouts stop NETWORK.
     """
@@ -82,7 +82,7 @@ def close_network(context: typer.Context, name: str, *, reason: Why, as_json: Js
 
 @network.command("open")
 def open_network(context: typer.Context, name: str, *, reason: Why, as_json: Json = False) -> None:
-    """Take new swaps again."""
+    """Accept new swaps again."""
     body = {"network": name, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post("/closures/open", body)["closures"]
     show_all(result, as_json=as_json, columns=CLOSURES)
@@ -97,12 +97,12 @@ def drain_network(
     wait: Annotated[int, typer.Option(help="Seconds to wait for open swaps to end.")] = 3600,
     as_json: Json = False,
 ) -> None:
-    """Close a network, wait until its swaps have ended, and list what remains there.
+    """Close a network, wait until its swaps have ended, and list the remaining balances.
 
-    Swaps that the api accepted and the settler has not read are open, too. They have ended only
-    when none was open for five seconds: the api may accept swaps for a moment after the closure.
+    Swaps that the api accepted and the settler has not read count as open. The wait ends when no
+    swap was open for five seconds: the api may accept swaps for a moment after the closure.
 
-    The exit code is 1 when swaps are still open in the end; the network stays closed.
+    The exit code is 1 if swaps are still open at the end; the network stays closed.
     """
     internal(context, ServiceName.SETTLER).post(
         "/closures/close", {"network": name, "reason": reason}

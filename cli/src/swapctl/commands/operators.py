@@ -1,4 +1,4 @@
-"""Identities of operators: made here, configured in the services."""
+"""Identities of operators: created here, configured in the services."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ class Role(StrEnum):
 
 @operator.command("new")
 def new_operator(
-    name: Annotated[str, typer.Argument(help="In lower case; it stands in the log of orders.")],
+    name: Annotated[str, typer.Argument(help="In lower case; the log of orders shows it.")],
     *,
     role: Annotated[Role, typer.Option(help="viewer: reads. service: another service.")] = (
         Role.OPERATOR
     ),
-    days: Annotated[int | None, typer.Option(min=1, help="How long the token is valid.")] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Days for which the token is valid.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Create a token and its entry of SWAP_OPERATORS. Nothing is stored."""

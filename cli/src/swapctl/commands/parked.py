@@ -1,4 +1,4 @@
-"""Parked messages: those that failed and wait for an operator."""
+"""Parked messages: they failed and await an operator."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from swapctl.endpoints import ServiceName
 from swapctl.internal import Internal
 from swapctl.output import Json, show, show_all
 
-parked = typer.Typer(no_args_is_help=True, help="Messages that could not work.")
+parked = typer.Typer(no_args_is_help=True, help="Messages that could not be processed.")
 COLUMNS = ("service", "id", "topic", "key", "state", "is_behind", "parked_at", "reason")
-# The others consume no topic.
+# The other services consume no topic.
 CONSUMING: Final = tuple(one for one in ServiceName if one is not ServiceName.DASHBOARD)
 REPLAYED = ("service", "id", "topic", "key", "outcome")
 
-Service = Annotated[ServiceName, typer.Option("--service", help="Whose message it is.")]
+Service = Annotated[ServiceName, typer.Option("--service", help="The service of the message.")]
 
 
 @parked.command("list")
 def list_parked(
     context: typer.Context,
     *,
-    service: Annotated[ServiceName | None, typer.Option(help="Only this one's.")] = None,
+    service: Annotated[ServiceName | None, typer.Option(help="Only this service.")] = None,
     as_json: Json = False,
 ) -> None:
     """List parked messages of every service or of one."""
@@ -40,7 +40,7 @@ def list_parked(
 def release_parked(
     context: typer.Context, parked_id: int, *, service: Service, as_json: Json = False
 ) -> None:
-    """Try a message again, then the later messages of its key."""
+    """Retry a message, then the later messages of its key."""
     show(internal(context, service).post(f"/parked/{parked_id}/release"), as_json=as_json)
 
 
@@ -48,7 +48,7 @@ def release_parked(
 def drop_parked(
     context: typer.Context, parked_id: int, *, service: Service, as_json: Json = False
 ) -> None:
-    """Drop a message for good."""
+    """Drop a message permanently."""
     show(internal(context, service).post(f"/parked/{parked_id}/drop"), as_json=as_json)
 
 
@@ -56,12 +56,12 @@ def drop_parked(
 def replay_parked(
     context: typer.Context,
     *,
-    service: Annotated[ServiceName | None, typer.Option(help="Only this one's.")] = None,
+    service: Annotated[ServiceName | None, typer.Option(help="Only this service.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Try all messages again, each before the later ones of its key. For after a repair.
+    """Retry all messages, in order per key. Use it after a repair.
 
-    One that fails again is parked again. The exit code is 1 when one could not be released.
+    A message that fails is parked again. The exit code is 1 if one could not be released.
     """
     rows: list[dict[str, Any]] = []
     for one in known_services(context, [service] if service else CONSUMING):

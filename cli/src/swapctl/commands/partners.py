@@ -16,7 +16,7 @@ from swapctl.output import Json, show, show_all
 
 partner = typer.Typer(no_args_is_help=True, help="The organizations that integrate the service.")
 app = typer.Typer(no_args_is_help=True, help="The apps of an organization.")
-key = typer.Typer(no_args_is_help=True, help="API keys. A key is shown once, when it is made.")
+key = typer.Typer(no_args_is_help=True, help="API keys. A key is shown once, when it is created.")
 
 
 class Environment(StrEnum):
@@ -33,14 +33,18 @@ AppId = Annotated[UUID, typer.Option("--app", help="The app's id.")]
 Of = Annotated[
     str | None,
     typer.Option(
-        "--organization", "--partner", help="The organization's id or name; a member's own."
+        "--organization",
+        "--partner",
+        help="The organization's id or name; by default the member's own.",
     ),
 ]
 Lifetime = Annotated[
     int | None,
-    typer.Option(min=1, help="Seconds for which its swaps wait for a deposit; test apps only."),
+    typer.Option(min=1, help="Deposit window of its swaps in seconds; test apps only."),
 ]
-AMinute = Annotated[int | None, typer.Option(min=1, help="A minute, and twice as many at once.")]
+AMinute = Annotated[
+    int | None, typer.Option(min=1, help="Per minute; a burst may have twice as many.")
+]
 APP_COLUMNS = ("id", "organization_id", "name", "environment")
 KEY_COLUMNS = (
     "id",
@@ -56,13 +60,13 @@ CHANGE_COLUMNS = ("at", "actor", "action", "subject_id", "details")
 
 @partner.command("create")
 def create_partner(context: typer.Context, name: str, *, as_json: Json = False) -> None:
-    """Create an organization; only an operator may."""
+    """Create an organization. Operators only."""
     show(management(context).post("/organizations", {"name": name}), as_json=as_json)
 
 
 @partner.command("list")
 def list_partners(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the organizations that the token may see."""
+    """List the organizations that the token can read."""
     show_all(_partners(management(context)), as_json=as_json)
 
 
@@ -78,7 +82,7 @@ def rename_partner(
 
 @partner.command("changes")
 def list_changes(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
-    """List what was changed, by whom and when, newest first."""
+    """List changes with author and time, newest first."""
     manage = management(context)
     rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/changes")
     show_all(rows, as_json=as_json, columns=CHANGE_COLUMNS)
@@ -88,11 +92,11 @@ def list_changes(context: typer.Context, *, of: Of = None, as_json: Json = False
 def create_app(
     context: typer.Context,
     *,
-    name: Annotated[str, typer.Option(help="What the app is called.")],
+    name: Annotated[str, typer.Option(help="The name of the app.")],
     of: Of = None,
     environment: Annotated[Environment, typer.Option()] = Environment.TEST,
     limits_lifted: Annotated[
-        bool, typer.Option("--limits-lifted", help="No rate limits, no limit of unpaid swaps.")
+        bool, typer.Option("--limits-lifted", help="No rate limits and no limit on unpaid swaps.")
     ] = False,
     swap_lifetime: Lifetime = None,
     as_json: Json = False,
@@ -115,11 +119,11 @@ def set_app(
     context: typer.Context,
     app_id: UUID,
     *,
-    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+    name: Annotated[str | None, typer.Option(help="The new name.")] = None,
     swap_lifetime: Lifetime = None,
     as_json: Json = False,
 ) -> None:
-    """Set an app's settings; without a lifetime its swaps have the usual one."""
+    """Set an app's name and its swaps' lifetime; the default lifetime applies without one."""
     manage = management(context)
     named = name or manage.get(f"/apps/{app_id}")["name"]
     body = {"name": named, "swap_lifetime_seconds": swap_lifetime}
@@ -135,13 +139,15 @@ def limit_app(
     prices: AMinute = None,
     creates: AMinute = None,
     ceiling: Annotated[
-        int | None, typer.Option(min=1, help="Of the whole app, in clients.")
+        int | None, typer.Option(min=1, help="Rate of the whole app, as a multiple of a client's.")
     ] = None,
-    pending: Annotated[int | None, typer.Option(min=1, help="Swaps that may be unpaid.")] = None,
+    pending: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of unpaid swaps.")
+    ] = None,
     lifted: Annotated[bool, typer.Option("--lifted", help="No limits at all.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Set all limits of an app; unnamed ones are the deployment's. Operators only."""
+    """Set all limits of an app; omitted ones are the deployment's. Operators only."""
     body = {
         "reads_per_minute": reads,
         "prices_per_minute": prices,
@@ -161,7 +167,7 @@ def set_fee(
     *,
     as_json: Json = False,
 ) -> None:
-    """Set the fee that an app takes of its swaps. Operators only."""
+    """Set the fee that an app charges on its swaps. Operators only."""
     body = {"fee_basis_points": basis_points}
     show(management(context).post(f"/apps/{app_id}/fee", body), as_json=as_json)
 
@@ -171,19 +177,20 @@ def set_frame_origins(
     context: typer.Context,
     app_id: UUID,
     origins: Annotated[
-        list[str] | None, typer.Argument(help="Such as https://shop.example; none: no site may.")
+        list[str] | None,
+        typer.Argument(help="Such as https://shop.example; without one, no site may."),
     ] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Set which sites may show an app's pay pages in a frame."""
+    """Set the sites that may embed an app's pay pages in a frame."""
     body = {"origins": origins or []}
     show(management(context).post(f"/apps/{app_id}/frame_origins", body), as_json=as_json)
 
 
 @app.command("list")
 def list_apps(context: typer.Context, *, as_json: Json = False) -> None:
-    """List the apps of every organization that the token may see."""
+    """List the apps of every organization that the token can read."""
     show_all(_apps(management(context)), as_json=as_json, columns=APP_COLUMNS)
 
 
@@ -193,7 +200,7 @@ def create_key(
     *,
     app_id: AppId,
     kind: Annotated[KeyKind, typer.Option()] = KeyKind.SECRET,
-    label: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    label: Annotated[str | None, typer.Option(help="Its purpose.")] = None,
     expires: Annotated[datetime | None, typer.Option(help="In UTC.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
@@ -210,10 +217,10 @@ def create_key(
 def list_keys(
     context: typer.Context,
     *,
-    app_id: Annotated[UUID | None, typer.Option("--app", help="Only this app's.")] = None,
+    app_id: Annotated[UUID | None, typer.Option("--app", help="Only this app.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List keys, by their last four characters."""
+    """List keys with their last four characters."""
     manage = management(context)
     apps = [str(app_id)] if app_id else [row["id"] for row in _apps(manage)]
     keys = [row for one in apps for row in manage.list_all(f"/apps/{one}/keys")]
@@ -226,11 +233,12 @@ def rotate_key(
     key_id: UUID,
     *,
     overlap: Annotated[
-        int | None, typer.Option(min=0, help="Seconds for which the old key goes on; a day.")
+        int | None,
+        typer.Option(min=0, help="Seconds for which the old key stays valid; default one day."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Replace a key and show the new one; the old one stays valid for a while."""
+    """Replace a key and show the new one; the old key stays valid during the overlap."""
     body = {"overlap_seconds": overlap}
     show(management(context).post(f"/keys/{key_id}/rotate", body), as_json=as_json)
 
@@ -253,7 +261,7 @@ def set_allowed_origins(
     context: typer.Context,
     key_id: UUID,
     origins: Annotated[
-        list[str] | None, typer.Argument(help="Such as https://shop.example; none: any may.")
+        list[str] | None, typer.Argument(help="Such as https://shop.example; without one, any may.")
     ] = None,
     *,
     as_json: Json = False,
@@ -265,7 +273,7 @@ def set_allowed_origins(
 
 @key.command("revoke")
 def revoke_key(context: typer.Context, key_id: UUID, *, as_json: Json = False) -> None:
-    """Revoke a key at once."""
+    """Revoke a key immediately."""
     show(management(context).post(f"/keys/{key_id}/revoke"), as_json=as_json)
 
 
@@ -281,7 +289,7 @@ def partner_id(manage: Management, id_or_name: str | None) -> str:
         found = [row for row in rows if id_or_name in (None, row["name"])]
     if len(found) != 1:
         result = f"are called {id_or_name}" if id_or_name else "are there"
-        raise RequestFailed(f"{len(found)} organizations {result}; name one by its id")
+        raise RequestFailed(f"{len(found)} organizations {result}; use the id of one")
     return str(found[0]["id"])
 
 

@@ -1,4 +1,4 @@
-"""Stops of signing, and the queue of payments."""
+"""Stops of signing, and the payment queue."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from swapctl.operator_option import By
 from swapctl.output import Json, show_all
 
 payouts = typer.Typer(
-    no_args_is_help=True, help="Stop signing, let it go on, and see what waits for its turn."
+    no_args_is_help=True, help="Stop and resume signing, and inspect the payment queue."
 )
 COLUMNS = ("network", "at", "by", "reason", "means")
 NOT_YET = (
-    "swapctl: it is stopped, but a round that began before hangs and may still keep what it signs "
-    "for some seconds: stop it once more, until this is not said"
+    "swapctl: signing is stopped, but a round that started before may still store signed "
+    "transactions for some seconds: repeat the command until this message does not appear"
 )
 ENDED = ("intent_id", "swap_id", "end", "to", "token", "base_units")
 QUEUE = ("since", "intent_id", "kind", "network", "token", "base_units", "reason")
@@ -26,7 +26,7 @@ Where = Annotated[str | None, typer.Argument(help="A network; without one, all o
 
 @payouts.command("stops")
 def list_stops(context: typer.Context, *, as_json: Json = False) -> None:
-    """List where nothing is signed, since when and why; `*` is everywhere."""
+    """List the stops of signing with time and reason; `*` means every network."""
     result = internal(context, ServiceName.SETTLER).get("/payouts/stops")["stops"]
     show_all(result, as_json=as_json, columns=COLUMNS)
 
@@ -36,7 +36,7 @@ def stop(
     context: typer.Context,
     network: Where = None,
     *,
-    reason: Annotated[str, typer.Option(help="Kept for ever.")] = "not said",
+    reason: Annotated[str, typer.Option(help="Stored permanently.")] = "not said",
     _by: By = None,
     as_json: Json = False,
 ) -> None:
@@ -54,10 +54,12 @@ def go(
     context: typer.Context,
     network: Where = None,
     *,
-    reason: Annotated[str, typer.Option(prompt="Why is it right to go on", help="Kept for ever.")],
+    reason: Annotated[
+        str, typer.Option(prompt="Why is it safe to resume", help="Stored permanently.")
+    ],
     _by: By = None,
     losses: Annotated[
-        bool, typer.Option("--losses", help="What the network's loss budget stopped.")
+        bool, typer.Option("--losses", help="Resume what the network's loss budget stopped.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -79,13 +81,15 @@ def list_queue(context: typer.Context, *, as_json: Json = False) -> None:
 @payouts.command("pass")
 def pass_payment(
     context: typer.Context,
-    intent_id: Annotated[str, typer.Argument(help="As it is listed in the queue.")],
+    intent_id: Annotated[str, typer.Argument(help="The id in the queue.")],
     *,
-    reason: Annotated[str, typer.Option(prompt="Why may it go now", help="Kept for ever.")],
+    reason: Annotated[
+        str, typer.Option(prompt="Why is the payment safe", help="Stored permanently.")
+    ],
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Let one payment leave although its caps are used up; it counts under them."""
+    """Send one payment although its caps are exhausted; it counts under them."""
     body = {"reason": reason}
     port = internal(context, ServiceName.SETTLER)
     result = port.post(f"/payouts/queue/{intent_id}/pass", body)["waiting"]
@@ -97,19 +101,22 @@ def explain(
     context: typer.Context,
     network: str,
     transaction_hash: Annotated[
-        str, typer.Argument(help="Final, not signed here, and it paid what one of ours was to pay.")
+        str, typer.Argument(help="A final external transaction that made a payment of the service.")
     ],
     *,
-    reason: Annotated[str, typer.Option(prompt="How did it come about", help="Kept for ever.")],
+    reason: Annotated[
+        str, typer.Option(prompt="What is known about it", help="Stored permanently.")
+    ],
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Reconcile payments whose ids at the Treasury an external transaction spent.
+    """Reconcile payments with ids that an external transaction used at the Treasury.
 
-    The settler asks the nodes for the proof. What was paid as ordered is made; what was not can
-    never be made by its id: it fails, and its money is claimable. What its own recipient got as
-    another sum, or what has no other id (a claim, a partner's fee), is left for people to settle.
-    A refund or claim that a restored ledger has forgotten is booked once its recovery has ended.
+    The settler reads the proof from the nodes. A payment that was made as ordered is completed.
+    Any other payment can never be made with its id: it fails, and its money is claimable.
+    Two exceptions stay open for operators: the recipient got another amount, or the payment has no
+    other id (a claim, a partner's fee). A refund or claim that is missing in a restored ledger is
+    booked when its recovery has ended.
     """
     body = {"network": network, "transaction_hash": transaction_hash, "reason": reason}
     result = internal(context, ServiceName.SETTLER).post("/payouts/explain", body)["ended"]

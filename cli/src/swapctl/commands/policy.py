@@ -12,11 +12,13 @@ from swapctl.endpoints import ServiceName
 from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
 
-policy = typer.Typer(no_args_is_help=True, help="Block addresses, and let them go.")
+policy = typer.Typer(no_args_is_help=True, help="Block and unblock addresses.")
 COLUMNS = ("address", "network", "at", "by", "reason")
-Addresses = Annotated[list[str] | None, typer.Argument(help="As many as you like.")]
-Network = Annotated[str | None, typer.Option(help="Only there; without one, everywhere.")]
-Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
+Addresses = Annotated[list[str] | None, typer.Argument(help="One or more addresses.")]
+Network = Annotated[
+    str | None, typer.Option(help="Only on this network; by default on every network.")
+]
+Why = Annotated[str, typer.Option(prompt="Why", help="Stored permanently.")]
 
 
 @policy.command("list")
@@ -31,13 +33,13 @@ def block(
     context: typer.Context,
     addresses: Addresses = None,
     *,
-    file: Annotated[Path | None, typer.Option(help="With one address a line, too.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A file with one address per line.")] = None,
     network: Network = None,
     reason: Why,
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Block addresses: no swap is offered or paid to them; their money becomes claimable."""
+    """Block addresses. Swaps to them are refused and not paid; their money becomes claimable."""
     lines = [] if file is None else file.read_text().split()
     body = {
         "addresses": [*(addresses or ()), *lines],
@@ -57,6 +59,6 @@ def lift(
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Remove addresses from the list that an operator added."""
+    """Unblock addresses that an operator blocked."""
     body = {"addresses": list(addresses or ()), "network": network, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post("/blocked/lift", body), as_json=as_json)

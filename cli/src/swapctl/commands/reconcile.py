@@ -14,7 +14,7 @@ from swapctl.network_nodes import NetworkNodes, find_nodes
 from swapctl.output import Json, show_all
 
 COLUMNS: Final = ("network", "holder", "address", "token", "block", "ledger", "chain", "difference")
-# The newest block that is final and that the ledger has booked.
+# The newest final block that the ledger has booked.
 BLOCKS: Final = """
 SELECT ledger.network, least(ledger.number, watch.finalized_number) AS number
 FROM settler.ledger_cursor AS ledger JOIN chain_watcher.watch_cursor AS watch USING (network)
@@ -36,12 +36,12 @@ ORDER BY account.holder, account.address, account.token
 def reconcile(
     context: typer.Context,
     *,
-    network: Annotated[str | None, typer.Option(help="Only this one.")] = None,
+    network: Annotated[str | None, typer.Option(help="Only this network.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compare the ledger's custody with the chains, at one final block of each network.
 
-    A node must still have the state of that block. The exit code is 1 when a balance differs.
+    The nodes must still have the state of that block. The exit code is 1 if a balance differs.
     """
     known = get_endpoints(context)
     nodes = find_nodes(known)
@@ -51,7 +51,9 @@ def reconcile(
             if network in (None, place["network"]):
                 of_network = nodes.get(place["network"])
                 if of_network is None:
-                    raise RequestFailed(f"no node of {place['network']} is known: set SWAP_NODES")
+                    raise RequestFailed(
+                        f"no node of {place['network']} is configured: set SWAP_NODES"
+                    )
                 rows += _compare(auditor, of_network, place["number"])
     if not rows:
         raise RequestFailed("nothing to compare: no such network has a ledger")

@@ -1,4 +1,4 @@
-"""What is held after a restore."""
+"""Holds after a restore of the database."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from swapctl.operator_option import By
 from swapctl.output import Json, show, show_all
 
 recovery = typer.Typer(
-    no_args_is_help=True, help="See what is held after the database was restored, and end it."
+    no_args_is_help=True, help="Show and end the holds after a restore of the database."
 )
 COLUMNS = ("id", "state", "cause", "began_at", "held", "reason", "ended_by", "means")
-# What the status shows, each as a table of its own, once there is any of it.
+# Parts of the status; each non-empty one is a separate table.
 PARTS = {
     "networks": ("network", "head", "read", "is_read", "waits_for"),
     "signers": ("network", "address", "end_nonce", "open_nonces", "is_closed", "waits_for"),
@@ -28,7 +28,7 @@ PARTS = {
 
 @recovery.command("status")
 def show_status(context: typer.Context, *, as_json: Json = False) -> None:
-    """Show what a recovery has proven, what was forgotten, and what is held after it."""
+    """Show the proofs of a recovery, the lost payments, and the remaining holds."""
     result = internal(context, ServiceName.SETTLER).get("/recovery")
     if as_json:
         show(result, as_json=True)
@@ -43,14 +43,14 @@ def show_status(context: typer.Context, *, as_json: Json = False) -> None:
 @recovery.command("finish")
 def finish(
     context: typer.Context,
-    id: Annotated[int, typer.Argument(help="As the status shows it.")],
+    id: Annotated[int, typer.Argument(help="The id in the status.")],
     *,
     reason: Annotated[
-        str, typer.Option(prompt="Why can nothing be paid twice", help="Stored for ever.")
+        str, typer.Option(prompt="Why is a double payment impossible", help="Stored permanently.")
     ],
     _by: By = None,
 ) -> None:
-    """End a recovery before it is proven: what it holds is paid, but what is known to be made."""
+    """End a recovery before it is proven: held payments are sent, except those known as made."""
     body = {"reason": reason}
     internal(context, ServiceName.SETTLER).post(f"/recovery/{id}/finish", body)
     typer.echo(f"recovery {id} ended")
@@ -59,14 +59,14 @@ def finish(
 @recovery.command("release")
 def release(
     context: typer.Context,
-    id: Annotated[int, typer.Argument(help="Of the retained hold, as the status shows it.")],
+    id: Annotated[int, typer.Argument(help="The id of the retained hold in the status.")],
     *,
     reason: Annotated[
-        str, typer.Option(prompt="Why was nothing paid for it", help="Stored for ever.")
+        str, typer.Option(prompt="Why was nothing paid for it", help="Stored permanently.")
     ],
     _by: By = None,
 ) -> None:
-    """Hold a deposit no longer for which a forgotten swap may have been paid."""
+    """Release a deposit that was held because a lost swap may have been paid for it."""
     body = {"reason": reason}
     internal(context, ServiceName.SETTLER).post(f"/recovery/retained/{id}/release", body)
-    typer.echo(f"{id} is held no longer")
+    typer.echo(f"hold {id} released")

@@ -19,26 +19,28 @@ def rescue(
     network: str,
     transaction_hash: str,
     *,
-    to: Annotated[str | None, typer.Option(help="Who gets back what no catalogue knows.")] = None,
-    reason: Annotated[
-        str | None, typer.Option(help="How it is known whose it is; kept for ever.")
+    to: Annotated[
+        str | None, typer.Option(help="Recipient of a token outside the catalogue.")
     ] = None,
-    token: Annotated[str | None, typer.Option(help="Which token, if it brought several.")] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="The evidence of its owner; stored permanently.")
+    ] = None,
+    token: Annotated[str | None, typer.Option(help="The token, if there are several.")] = None,
     sender: Annotated[
-        str | None, typer.Option("--from", help="Whose transfer, if it brought several.")
+        str | None, typer.Option("--from", help="The sender, if there are several transfers.")
     ] = None,
     _by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Show each token that a transaction brought us, and how its owner gets it back.
+    """Show each token that a transaction sent to the service, and how to return it.
 
-    With --to and --reason, of a token that no catalogue knows: order who gets it. A second operator
-    approves; then the calls are shown by which the owner of the Treasury returns it (--json shows
-    their data). --token and --from say which, of one transaction that brought several.
+    With --to and --reason: order the return of a token outside the catalogue. After the approval
+    of a second operator the command shows the calls for the owner of the Treasury (--json shows
+    their data). --token and --from select one of several transfers of the transaction.
     """
     port, path = internal(context, ServiceName.SETTLER), f"/rescues/{network}/{transaction_hash}"
     if (to is None) != (reason is None):
-        raise typer.BadParameter("--to and --reason are said together")
+        raise typer.BadParameter("--to and --reason are required together")
     if to is None:
         result = port.get(path)["came"]
     else:

@@ -1,4 +1,4 @@
-"""The hot keys that payments are signed with."""
+"""The hot keys that sign payments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = (
 
 @signer.command("list")
 def list_signers(context: typer.Context, *, as_json: Json = False) -> None:
-    """List each signer: its open nonces, whether it is halted, and what to do."""
+    """List each signer with its open nonces, its halt, and the next action."""
     signers = internal(context, ServiceName.SETTLER).get("/signers")["signers"]
     show_all(signers, as_json=as_json, columns=COLUMNS)
 
@@ -31,19 +31,19 @@ def resume_signers(
     network: str,
     *,
     reason: Annotated[
-        str, typer.Option(prompt="Why is it right to go on", help="Kept with the signer.")
+        str, typer.Option(prompt="Why is it safe to resume", help="Stored with the signer.")
     ],
     _by: By = None,
     address: Annotated[
-        str | None, typer.Option("--signer", help="Only this one of the network's.")
+        str | None, typer.Option("--signer", help="Only this signer of the network.")
     ] = None,
     used_by: Annotated[
         list[str] | None,
-        typer.Option(help="A final transaction, not ours, that used its nonce; once for each."),
+        typer.Option(help="A final external transaction that used its nonce; repeatable."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Resume a network's halted signers once the reason is understood.
+    """Resume a network's halted signers once the cause is known.
 
     With --used-by the settler verifies at the nodes which transactions used the nonces, and
     reassigns their payments.

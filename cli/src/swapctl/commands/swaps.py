@@ -12,7 +12,7 @@ from swapctl.auditor import open_auditor
 from swapctl.context import get_endpoints
 from swapctl.output import Json, show, show_all
 
-swap = typer.Typer(no_args_is_help=True, help="Swaps as the settler has them.")
+swap = typer.Typer(no_args_is_help=True, help="Swaps in the settler's database.")
 COLUMNS: Final = ("id", "status", "source", "destination", "created_at")
 PARTS: Final = {
     "transitions": ("sequence", "from_status", "to_status", "at"),
@@ -54,7 +54,7 @@ def list_swaps(
     context: typer.Context,
     *,
     status: Annotated[str | None, typer.Option(help="Only swaps in this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of swaps.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List swaps, newest first."""

@@ -37,7 +37,7 @@ def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) 
     with open_auditor(get_endpoints(context).auditor_url) as auditor:
         keyed = _keyed(auditor, str(swap_id))
         if not keyed:
-            raise RequestFailed(f"nobody said anything about swap {swap_id}")
+            raise RequestFailed(f"there are no messages about swap {swap_id}")
         marks = collect_marks(str(swap_id), keyed)
         since = min(row.created_at for row in keyed) - BEFORE
         about = [row for row in _about(auditor, marks, since) if is_about_swap(row, marks)]

@@ -52,7 +52,7 @@ WRONG_USE: Final = 2  # exit code of a command line that cannot be carried out
 
 def _read_funder(text: str | None) -> str | None:
     """
-    :raises typer.BadParameter: when it is no address, or the zero address.
+    :raises typer.BadParameter: when it is not an address, or is the zero address.
     """
     if text == NATIVE:
         raise typer.BadParameter("the zero address has no owner")
@@ -70,26 +70,26 @@ def show_plan(
         Path | None,
         typer.Option(
             help='JSON: {"tokens": {"NETWORK": {"SYMBOL": {"contract": null or address, '
-            '"decimals": 6, "target": "250000"}}}}. Needed where no stack is described.'
+            '"decimals": 6, "target": "250000"}}}}. Required without a stack.'
         ),
     ] = None,
     funder: Annotated[
         str | None,
         typer.Option(
             callback=_read_funder,
-            help="The address that inventory passes through; one of the funders. Needed where "
+            help="The address that inventory passes through; one of the funders. Required if "
             "inventory leaves a Treasury.",
         ),
     ] = None,
-    payouts: Annotated[int, typer.Option(help="For how many payouts a signer should have gas.")] = (
-        1000
-    ),
+    payouts: Annotated[
+        int, typer.Option(help="Number of payouts for which a signer should have gas.")
+    ] = 1000,
     as_json: Json = False,
 ) -> None:
     """Print the transactions that bring each Treasury and each signer to its target.
 
-    What is owed is never moved. Without a target, a token's cap on its network is the target. The
-    bridge between two networks is yours: a plan names what leaves and what must arrive.
+    Liabilities are never moved. Without a target, a token's cap on its network is the target. The
+    operator bridges between networks: a plan names the amounts that leave and that must arrive.
     """
     known = get_endpoints(context)
     tokens = _tokens(known, targets)
@@ -103,7 +103,7 @@ def show_plan(
     try:
         steps = list(_inventory_steps(plan, funder))
     except WrongAddress as error:
-        raise RequestFailed(f"the database names no valid address: {error}") from error
+        raise RequestFailed(f"the database contains an invalid address: {error}") from error
     for tank in tanks:
         if missing := tank.top_up(payouts):
             why = f"gas for {payouts} payouts"
@@ -142,7 +142,7 @@ def _tokens(known: Endpoints, targets: Path | None) -> Mapping[tuple[str, str], 
         for row in network["tokens"]
     }
     if not found:
-        raise NotConfigured("no token is known: name a file with --targets, or a stack")
+        raise NotConfigured("no token is configured: name a file with --targets, or a stack")
     return found
 
 

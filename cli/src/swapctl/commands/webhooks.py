@@ -1,4 +1,4 @@
-"""Webhook endpoints and what was sent to them."""
+"""Webhook endpoints and their messages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from swapctl.endpoints import ServiceName
 from swapctl.management import PAGE_SIZE
 from swapctl.output import Json, show, show_all
 
-webhook = typer.Typer(no_args_is_help=True, help="Where status changes are pushed to.")
+webhook = typer.Typer(no_args_is_help=True, help="Endpoints that receive status changes.")
 ENDPOINT_COLUMNS = ("id", "url", "disabled_at", "failing_since")
 MESSAGE_COLUMNS = ("id", "endpoint_id", "sequence", "event_type", "state", "attempts", "due_at")
 
-Undelivered = Annotated[bool, typer.Option("--undelivered", help="Only what never got through.")]
+Undelivered = Annotated[
+    bool, typer.Option("--undelivered", help="Only messages that were not delivered.")
+]
 
 
 @webhook.command("add")
@@ -26,12 +28,13 @@ def add_webhook(
     context: typer.Context,
     *,
     app_id: AppId,
-    url: Annotated[str, typer.Option(help="https; a test deployment takes http too.")],
+    url: Annotated[str, typer.Option(help="An https URL; a test deployment also accepts http.")],
     updates: Annotated[
         bool, typer.Option("--updates", help="Also send progress within a status.")
     ] = False,
     notices: Annotated[
-        bool, typer.Option("--notices", help="Also say when another endpoint is disabled.")
+        bool,
+        typer.Option("--notices", help="Also send a notice when another endpoint is disabled."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -44,7 +47,7 @@ def add_webhook(
 def list_webhooks(
     context: typer.Context,
     *,
-    app_id: Annotated[UUID | None, typer.Option("--app", help="Only this app's.")] = None,
+    app_id: Annotated[UUID | None, typer.Option("--app", help="Only this app.")] = None,
     as_json: Json = False,
 ) -> None:
     """List endpoints with their state; operators see those of all apps."""
@@ -134,6 +137,6 @@ def list_sent(
 
 @webhook.command("attempts")
 def list_attempts(context: typer.Context, message_id: str, *, as_json: Json = False) -> None:
-    """List every attempt at a message: when, how long, what was answered."""
+    """List every attempt at a message: time, duration and response."""
     message = internal(context, ServiceName.NOTIFIER).get(f"/messages/{message_id}")
     show_all(message["log"], as_json=as_json)

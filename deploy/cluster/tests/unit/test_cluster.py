@@ -69,7 +69,7 @@ def test_an_image_of_one_program_is_a_docker_archive(tmp_path: Path) -> None:
         assert {image["Config"], *image["Layers"]} <= set(files.getnames())
 
 
-def test_the_dashboard_is_told_the_address_that_its_service_has() -> None:
+def test_the_dashboard_gets_the_address_of_its_service() -> None:
     rendered = Rendered.of("../../cluster/overlay")
     address = rendered.get("Service", "dashboard")["spec"]["clusterIP"]
     settings = rendered.get("ConfigMap", "dashboard-settings")["data"]

@@ -71,7 +71,7 @@ async def client(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
             await process.wait()
 
 
-async def test_what_a_client_says_of_its_address_is_replaced(
+async def test_the_address_sent_by_a_client_is_replaced(
     client: aiohttp.ClientSession,
 ) -> None:
     answer = await client.get("/echo", headers={"X-Forwarded-For": "203.0.113.9"})

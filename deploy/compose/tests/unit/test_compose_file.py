@@ -81,7 +81,7 @@ def secrets(tmp_path: Path) -> Secrets:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_service_is_told_all_it_needs(
+def test_a_service_gets_all_required_settings(
     service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment_of(service, secrets, {}).items():
@@ -97,7 +97,7 @@ def test_a_service_is_told_all_it_needs(
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_service_is_told_nothing_that_it_does_not_know(service: str, secrets: Secrets) -> None:
+def test_a_service_gets_no_unknown_setting(service: str, secrets: Secrets) -> None:
     """A setting of another name would be passed over in silence."""
     stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
     of_the_image = {
@@ -158,7 +158,7 @@ def test_the_api_makes_links_to_the_dashboard_and_trusts_its_own_proxy_alone(
     assert api.trusted_proxies == ("172.31.253.2",)
 
 
-def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sandbox_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     became: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(
         "swap_compose.webhooks._become",
@@ -229,7 +229,7 @@ def test_every_service_is_started() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-def test_what_is_ours_may_do_nothing_it_need_not(name: str) -> None:
+def test_own_containers_have_no_unneeded_rights(name: str) -> None:
     one = OURS[name]
 
     assert one["read_only"]
@@ -263,12 +263,12 @@ def test_ports_are_the_same_for_the_jobs_and_for_docker() -> None:
     assert ports.services.internal_url("chain_watcher").endswith(defaults["PORT_CHAIN_WATCHER"])
 
 
-def test_the_images_say_by_number_that_they_are_not_root() -> None:
+def test_the_images_have_a_numeric_user_other_than_root() -> None:
     """`runAsNonRoot` refuses a name: nobody outside of the image knows whose it is."""
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
 
 
-def test_the_image_says_what_it_is_and_from_which_commit() -> None:
+def test_the_image_has_its_name_and_commit() -> None:
     labels = set(re.findall(r"org\.opencontainers\.image\.(\w+)=", DOCKERFILE))
 
     assert labels >= {"title", "description", "version", "revision", "licenses"}
@@ -329,7 +329,7 @@ class TestSecuredKafka:
 
         assert login(kafka_of("operator", secrets, {**SECURED, **own_login})) == ("ours", "given")
 
-    def test_the_file_of_an_authority_is_where_its_setting_says(self) -> None:
+    def test_the_file_of_an_authority_is_at_its_configured_path(self) -> None:
         """The jobs `secrets` and `chains` read other settings, and do not connect."""
         with_kafka = {
             name

@@ -216,7 +216,7 @@ class TestTheProxy:
         assert not [port for port in CONTAINERS["api"]["ports"] if port.endswith(":8080")]
         assert "edge" in CONTAINERS["api"]["networks"]
 
-    def test_has_the_address_that_the_api_believes(self) -> None:
+    def test_has_the_address_that_the_api_trusts(self) -> None:
         address = default_of(CONTAINERS["proxy"]["networks"]["edge"]["ipv4_address"])
         [edge] = COMPOSE["networks"]["edge"]["ipam"]["config"]
 

@@ -61,7 +61,7 @@ def members(function: object) -> set[str]:
     return {key.value for key in members.keys if isinstance(key, ast.Constant)}
 
 
-def test_has_what_the_embedded_stack_says(
+def test_matches_the_embedded_stack(
     secrets: Secrets, catalogue: Catalogue, ports: HostPorts
 ) -> None:
     environ = {"SWAP_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092"}

@@ -177,7 +177,7 @@ async def test_a_chain_is_recognised_after_five_restarts_and_a_kill(workshop: Wo
     await anvil.stop()
 
 
-async def test_a_chain_made_anew_is_not_taken_for_the_one_of_before(workshop: Workshop) -> None:
+async def test_a_recreated_chain_is_not_mistaken_for_the_former_one(workshop: Workshop) -> None:
     chain, root, file = CHAINS[2], workshop.places.root, workshop.places.deployment_file
     earlier = Anvil(chain, workshop.places, workshop.ports, workshop.registry)
     keys = development_keys("0x" + "11" * 32)
@@ -220,7 +220,7 @@ async def test_a_chain_that_lost_a_final_block_is_refused(workshop: Workshop) ->
     await anvil.stop()
 
 
-async def test_a_chain_that_was_killed_while_it_wrote_says_so(workshop: Workshop) -> None:
+async def test_a_chain_that_was_killed_during_a_write_reports_it(workshop: Workshop) -> None:
     state = workshop.places.var / "anvil/POLYGON_DEVNET.json"
     state.parent.mkdir(parents=True)
     state.write_text('{"block": {"number": "0x1')
@@ -230,7 +230,7 @@ async def test_a_chain_that_was_killed_while_it_wrote_says_so(workshop: Workshop
         await start(torn)
 
 
-async def test_a_part_that_cannot_start_says_why(workshop: Workshop) -> None:
+async def test_a_part_that_cannot_start_reports_the_reason(workshop: Workshop) -> None:
     wrong = Anvil(
         CHAINS[0], workshop.places, workshop.ports, workshop.registry, ["--no-such-argument"]
     )

@@ -133,14 +133,14 @@ def test_it_goes_on_after_five_restarts_and_a_kill_of_everything(stack: Stack) -
     assert stack.statuses(swaps) == {"completed"}
 
 
-def test_up_twice_says_what_runs(stack: Stack) -> None:
+def test_up_twice_reports_the_running_stack(stack: Stack) -> None:
     stack.run("up")
     first = stack.description()
     assert "runs already" in stack.run("up")
     assert stack.description() == first
 
 
-def test_what_died_while_nobody_looked_is_started_again(stack: Stack) -> None:
+def test_a_process_that_ended_unnoticed_is_restarted(stack: Stack) -> None:
     stack.run("up")
     (anvil,) = (
         record

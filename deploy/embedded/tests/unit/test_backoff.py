@@ -32,7 +32,7 @@ def test_it_waits_for_the_pause_and_no_longer() -> None:
     assert not backoff.is_waiting(100.0 + pause)
 
 
-def test_whoever_lived_long_enough_starts_afresh() -> None:
+def test_a_process_with_a_long_uptime_restarts_without_backoff() -> None:
     backoff = Backoff()
     for _ in range(5):
         backoff.started(100.0)

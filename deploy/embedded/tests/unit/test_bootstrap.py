@@ -64,7 +64,9 @@ def test_uv_is_taken_from_the_lock_with_its_hashes(bootstrap: ModuleType) -> Non
     assert "==" not in "".join(pinned[1:])
 
 
-def test_an_old_python_is_told_so(bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_python_version_is_refused(
+    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bootstrap.sys, "version_info", (3, 9, 2))
     with pytest.raises(bootstrap.Missing, match=r"Python 3\.11 or newer is needed; .* is 3\.9"):
         bootstrap.python_step()
@@ -73,7 +75,7 @@ def test_an_old_python_is_told_so(bootstrap: ModuleType, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("output", "what"), [("v18.19.0\n", r"node is v18\.19\.0"), (None, "node is not installed")]
 )
-def test_an_old_node_is_told_so(
+def test_an_old_node_version_is_refused(
     bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, output: str | None, what: str
 ) -> None:
     monkeypatch.setattr(bootstrap, "version_of", lambda *_: output)

@@ -37,7 +37,7 @@ def test_choices_are_read_from_the_environment() -> None:
     assert options.without == {"api", "quoter"}
 
 
-def test_fresh_may_be_said_off() -> None:
+def test_fresh_may_be_disabled() -> None:
     assert not Options.from_environment({"FRESH": "0"}).fresh
 
 

@@ -108,7 +108,7 @@ def test_there_is_one_swap_of_each_ending() -> None:
     assert (REFUSED.recipient_refuses, PARTIAL.paid_percent) == (True, 50)
 
 
-def test_no_fault_where_all_went_as_told() -> None:
+def test_no_fault_without_a_deviation() -> None:
     balanced = AssetSum("BASE_DEVNET", "0x", postings=2, total=0)
 
     assert list_faults([an_outcome(journey) for journey in JOURNEYS], [balanced]) == ()
@@ -147,7 +147,7 @@ def test_what_went_differently_is_a_fault(
     assert all(one.startswith(journey.title) for one in faults)
 
 
-def test_an_end_that_no_webhook_tells_is_a_fault() -> None:
+def test_an_end_without_a_webhook_is_a_fault() -> None:
     silent = replace(an_outcome(REFUSED), deliveries=(a_delivery("pending_refund", True),))
 
     [fault] = list_faults([silent], [])
@@ -269,7 +269,7 @@ def test_what_to_do_next_fits_eighty_columns_and_names_pages_that_exist() -> Non
     assert all((ROOT / page).is_file() for page in pages)
 
 
-def test_a_stack_that_is_up_says_where_the_reference_is_and_how_to_go_on() -> None:
+def test_a_running_stack_prints_the_reference_and_the_next_steps() -> None:
     printed = StringIO()
     stack = {
         "services": [{"name": "api", "pid": 1, "internal_url": "http://127.0.0.1:2"}],

@@ -29,7 +29,7 @@ def test_changes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     assert sorted(read_json(path)) == list(range(50))
 
 
-def test_a_file_that_is_not_there_is_not_made_to_say_nothing(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_created_empty(tmp_path: Path) -> None:
     change_json(tmp_path / "stack.json", lambda stack: stack)
     assert not (tmp_path / "stack.json").exists()
 

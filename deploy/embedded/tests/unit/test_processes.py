@@ -51,12 +51,16 @@ def test_a_zombie_is_not_alive(sleeper: subprocess.Popen[bytes]) -> None:
     assert not is_alive(remembered)
 
 
-def test_another_process_with_the_same_pid_is_not_ours(sleeper: subprocess.Popen[bytes]) -> None:
+def test_another_process_with_the_same_pid_is_not_the_stacks(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
     recycled = dataclasses.replace(record(sleeper), started=1)
     assert not is_alive(recycled)
 
 
-def test_a_pid_from_before_the_last_boot_is_not_ours(sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_pid_from_before_the_last_boot_is_not_the_stacks(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
     assert not is_alive(dataclasses.replace(record(sleeper), boot="another boot"))
 
 

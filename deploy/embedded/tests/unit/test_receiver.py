@@ -64,7 +64,7 @@ async def test_a_forged_delivery_is_kept_and_refused(
     assert not delivery.verified
 
 
-async def test_a_genuine_delivery_may_be_told_to_fail(tmp_path: Path) -> None:
+async def test_a_genuine_delivery_can_be_made_to_fail(tmp_path: Path) -> None:
     app = make_app(SECRET, tmp_path / "got.jsonl", refuses=lambda *_: True)
     async with client_of(app) as client:
         answer = await client.post("/hooks", content=BODY, headers=signed(BODY))

@@ -86,7 +86,7 @@ async def deploy_verified(rehearsal: Rehearsal) -> str:
     return entry
 
 
-async def test_a_network_is_added_as_the_page_says(
+async def test_a_network_is_added_as_documented(
     rehearsal: Rehearsal, deploy_with: Callable[[str], Deployment], database: Database
 ) -> None:
     # 2. Deploy the contracts: nothing is sent before --send.

@@ -105,7 +105,7 @@ def test_the_gateway_is_beside_the_services_and_let_in(operated: Rendered, name:
     assert (backend["name"], backend["port"]) == (name, 8080)
 
 
-def test_the_dashboard_is_told_the_address_of_its_route(operated: Rendered) -> None:
+def test_the_dashboard_gets_the_address_of_its_route(operated: Rendered) -> None:
     settings = operated.get("ConfigMap", "dashboard-settings")["data"]
     [host] = operated.get("HTTPRoute", "dashboard")["spec"]["hostnames"]
     [of_the_api] = operated.get("HTTPRoute", "api")["spec"]["hostnames"]

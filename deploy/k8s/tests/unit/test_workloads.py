@@ -236,7 +236,7 @@ def test_no_way_out_is_open_to_everything(overlay: Rendered) -> None:
             assert rule.get("to"), policy["metadata"]["name"]
 
 
-def test_policies_name_no_namespace_of_somebody_s_cluster(overlay: Rendered) -> None:
+def test_policies_name_no_namespace_of_a_specific_cluster(overlay: Rendered) -> None:
     for policy in overlay.of_kind("NetworkPolicy"):
         names = re.findall(r"kubernetes.io/metadata.name': '([^']+)'", str(policy))
         expected = ["kube-system", "openshift-dns"] if policy["metadata"]["name"] == "dns" else []

@@ -157,7 +157,7 @@ async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo
     assert await reported_movements(anvil, call) == [(anvil.user.address, 5, b"")]
 
 
-async def test_a_bundle_within_a_strangers_contract_is_nobodys(anvil, wallets, ask):
+async def test_a_bundle_within_an_unknown_contract_has_no_sender(anvil, wallets, ask):
     """It could carry a wallet's real operation where nobody sees it, and another's memo here."""
     _, owner = wallets
     real = bundle(through(owner, anvil.transfer(anvil.treasury, 5, THEIRS)))

@@ -83,7 +83,7 @@ class TestFollow:
         assert one.id != other.id
         assert one.id.fingerprint == other.id.fingerprint
 
-    async def test_tells_payments_of_the_treasury(self, chain):
+    async def test_publishes_payments_of_the_treasury(self, chain):
         start = await chain.reader.head()
         base = start.number * 1000
         payments = [
@@ -100,7 +100,7 @@ class TestFollow:
             (base + 2, chain.token, EXTERNAL_ACCOUNT, 20),
         ]
 
-    async def test_tells_what_the_owner_takes_out(self, chain):
+    async def test_publishes_withdrawals_of_the_owner(self, chain):
         start = await chain.reader.head()
         calls = (
             chain.withdraw(chain.token, EXTERNAL_ACCOUNT, 7),
@@ -127,7 +127,7 @@ class TestFollow:
 
         assert (transfer.to_address, transfer.base_units) == (watched, 3)
 
-    async def test_tells_blocks_without_movements_too_near_the_head(self, chain):
+    async def test_publishes_blocks_without_movements_too_near_the_head(self, chain):
         start = await chain.reader.head()
         await chain.mine(4)
 
@@ -258,7 +258,7 @@ class TestFollow:
         with pytest.raises(ReorgBeyondFinality):
             await chain.until(lambda seen: False, after=head)
 
-    async def test_finalized_blocks_are_told_in_order_and_after_they_were_added(self, chain):
+    async def test_finalized_blocks_are_published_in_order_after_their_addition(self, chain):
         start = await chain.reader.head()
         await chain.mine(5)
         final = await chain.reader.finalized()
@@ -270,7 +270,7 @@ class TestFollow:
         assert numbers == sorted(numbers)
         assert final in added
 
-    async def test_batches_say_the_same_as_single_facts(self, chain):
+    async def test_batches_give_the_same_result_as_single_facts(self, chain):
         start = await chain.reader.head()
         await chain.send_and_mine(chain.user, chain.deposit_token(51, 1))
         await chain.mine(2)
@@ -404,7 +404,7 @@ class TestState:
         assert not codec.decode_bool(await chain.reader.call(view, sender=sender, at=head))
         assert codec.decode_bool(await chain.reader.call(view, sender=sender, at=now))
 
-    async def test_a_revert_carries_the_contracts_words(self, chain):
+    async def test_a_revert_contains_the_contracts_message(self, chain):
         head = await chain.reader.head()
         call = chain.pay(chain.native_payment(head.number * 1000 + 8, 1))
 
@@ -431,12 +431,12 @@ class TestState:
         assert again.data == already_paid + codec.uint_word(done.intent_id)
         assert fine.succeeded
 
-    async def test_contracts_are_told_from_people(self, chain):
+    async def test_contracts_are_distinguished_from_accounts(self, chain):
         accounts = [chain.treasury, chain.user.address]
 
         assert await chain.reader.with_code(accounts) == {chain.treasury}
 
-    async def test_receipts_tell_success_and_cost(self, chain):
+    async def test_receipts_have_success_and_cost(self, chain):
         good, bad = await chain.send_and_mine(
             chain.user,
             chain.transfer(chain.treasury, 1),
@@ -451,7 +451,7 @@ class TestState:
         assert all(r.block == head for r in receipts.values())
         assert all(r.fee_base_units >= r.gas_used > 0 for r in receipts.values())
 
-    async def test_each_node_says_what_became_of_a_transaction(self, chain):
+    async def test_each_node_reports_the_outcome_of_a_transaction(self, chain):
         (sent,) = await chain.send_and_mine(chain.user, chain.send_native(3))
         unknown = "0x" + "cd" * 32
 
@@ -503,7 +503,7 @@ class TestMovements:
         assert [m.base_units for e in found for m in e.movements] == [2, 3]
         assert await chain.reader.movements(to=[], first=start.number, last=last) == []
 
-    async def test_a_second_look_finds_what_was_told(self, chain):
+    async def test_a_second_look_finds_the_published_movements(self, chain):
         start = await chain.reader.head()
         await chain.send_and_mine(chain.user, chain.deposit_native(55, 10**9))
         await chain.mine(2)

@@ -72,13 +72,13 @@ class TestBroadcast:
         assert receipts[one.transaction_hash].succeeded
         assert not receipts[other.transaction_hash].succeeded
 
-    async def test_sending_nothing_asks_nobody(self, chain):
+    async def test_sending_nothing_calls_no_node(self, chain):
         assert await chain.user.broadcast([]) == []
         assert await chain.user.look_up([]) == []
 
 
 class TestLookUp:
-    async def test_tells_known_from_unknown(self, chain):
+    async def test_distinguishes_known_from_unknown(self, chain):
         (sent,) = await chain.send(chain.user, chain.send_native(1))
         unknown = "0x" + "ef" * 32
 

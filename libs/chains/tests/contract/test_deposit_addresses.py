@@ -21,7 +21,7 @@ from swap_chains.ports import Call, Holding
 
 
 @pytest.mark.fault("W17", "W24")
-async def test_w17_w24_a_sweep_is_told_once_and_claims_what_the_treasury_got(chain):
+async def test_w17_w24_a_sweep_is_published_once_and_claims_the_treasurys_gain(chain):
     address = chain.watch_address_of(501)
     start = await chain.reader.head()
     await chain.send_and_mine(

@@ -99,26 +99,24 @@ async def test_g17_a_depository_is_closed_while_it_does_not_list_the_treasury(
 
 class TestWhatIsNoAnswer:
     @pytest.mark.fault("G17")
-    async def test_g17_another_chains_word_is_not_taken(self, world: World) -> None:
+    async def test_g17_the_report_of_another_chain_is_rejected(self, world: World) -> None:
         await world.do(selector("pause()"))
 
         with pytest.raises(ChainUnavailable, match="serves chain 31337"):
             await world.found(chain_id=CHAIN_ID + 1)
 
     @pytest.mark.fault("G17")
-    async def test_g17_an_address_without_code_says_nothing(self, world: World) -> None:
+    async def test_g17_an_address_without_code_proves_nothing(self, world: World) -> None:
         with pytest.raises(ChainUnavailable, match="nothing of"):
             await world.found(depository=EXTERNAL_ACCOUNT)
 
     @pytest.mark.fault("G17")
-    async def test_g17_a_contract_that_refuses_the_question_says_nothing(
-        self, world: World
-    ) -> None:
+    async def test_g17_a_contract_that_reverts_proves_nothing(self, world: World) -> None:
         with pytest.raises(ChainUnavailable, match="nothing of"):
             await world.found(depository=world.treasury)
 
     @pytest.mark.fault("G17")
-    async def test_g17_a_node_that_is_away_says_nothing(self, world: World) -> None:
+    async def test_g17_an_unavailable_node_proves_nothing(self, world: World) -> None:
         async with open_session() as session:
             away = Rpc.to_urls("ETHEREUM_DEVNET", [UNREACHABLE_URL], session, rounds=1)
 

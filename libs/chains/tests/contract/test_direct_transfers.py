@@ -27,7 +27,7 @@ class TestOfAToken:
         assert (transfer.memo, transfer.claimed_by) == (MEMO, None)
 
     @pytest.mark.parametrize("rest", [b"", MEMO[:31], b"\0" * 32, b"\1" + MEMO])
-    async def test_without_a_whole_memo_are_told_without_one(self, chain, rest):
+    async def test_with_an_incomplete_memo_are_published_without_one(self, chain, rest):
         (transfer,) = await sent(chain, chain.transfer(chain.treasury, 5, rest))
 
         assert (transfer.base_units, transfer.memo) == (5, b"")
@@ -44,7 +44,7 @@ class TestOfAToken:
 
         assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
 
-    async def test_are_the_same_to_whoever_reads_them_later(self, chain):
+    async def test_are_the_same_for_later_readers(self, chain):
         start = await chain.reader.head()
         await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 5, MEMO))
         (followed,) = await chain.movements_after(start)
@@ -150,7 +150,7 @@ class TestThroughAWallet:
         assert await sent(chain, chain.through_wallet(to_external_account)) == []
 
     @pytest.mark.fault("W16")
-    async def test_w16_a_memo_in_a_deposits_call_data_credits_nobody_else(self, chain):
+    async def test_w16_a_memo_in_a_deposits_call_data_credits_no_other_swap(self, chain):
         deposit = chain.deposit_token(11, 5)
         transfer_data = chain.transfer(chain.treasury, 5, MEMO).data
         call = type(deposit)(deposit.to, 0, deposit.data + transfer_data, deposit.gas_limit)

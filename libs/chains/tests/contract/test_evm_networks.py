@@ -43,7 +43,7 @@ def reader_of(anvil, rpc, **options):
 
 
 @pytest.mark.fault("W13")
-async def test_a_copy_of_the_depository_is_not_ours(anvil, copied_depository):
+async def test_a_copy_of_the_depository_is_ignored(anvil, copied_depository):
     start = await anvil.reader.head()
     approval = Call(anvil.token, 0, codec.encode_approve(copied_depository, 5), 100_000)
     deposit = replace(anvil.deposit_token(71, 5), to=copied_depository)
@@ -57,7 +57,7 @@ async def test_a_copy_of_the_depository_is_not_ours(anvil, copied_depository):
     assert transfer.claimed_by is None
 
 
-async def test_to_follow_anew_is_to_look_at_once_however_rare_the_polls_are(anvil, rpc):
+async def test_a_restarted_follower_polls_immediately(anvil, rpc):
     reader = reader_of(anvil, rpc, pace=Pace(poll_seconds=3600))
     before = await anvil.reader.head()
     await anvil.mine(1)
@@ -79,7 +79,7 @@ async def test_to_follow_anew_is_to_look_at_once_however_rare_the_polls_are(anvi
 
 
 @pytest.mark.fault("W7")
-async def test_many_blocks_are_read_by_ranges_and_say_the_same(anvil, rpc):
+async def test_many_blocks_are_read_by_ranges_with_the_same_result(anvil, rpc):
     start = await anvil.reader.head()
     for number in (1, 2, 3):
         await anvil.send_and_mine(anvil.user, anvil.deposit_token(80 + number, number))

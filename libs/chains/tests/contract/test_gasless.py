@@ -210,7 +210,7 @@ class TestEachStandard:
 
         assert (await world.tried(data, sender=OPERATOR)).is_revert
 
-    async def test_somebody_elses_signature_is_refused(self, world, standard):
+    async def test_the_signature_of_another_key_is_refused(self, world, standard):
         relay = await world.relayed(standard)
 
         answer = await world.tried(relay.call_data(signed(relay, OPERATOR_KEY)), sender=OPERATOR)
@@ -264,7 +264,7 @@ async def test_g3_a_mistaken_operator_cannot_use_an_authorization_for_another_sw
 
 
 @pytest.mark.fault("G2")
-async def test_g2_a_permit_that_somebody_used_first_is_deposited_all_the_same(world):
+async def test_g2_a_permit_that_another_caller_used_first_is_deposited(world):
     relay = await world.relayed(EIP2612)
     signature = signed(relay)
     permit = (
@@ -354,7 +354,7 @@ async def gasless_reader(world: World) -> GaslessReader:
 
 
 class TestWhatIsOffered:
-    async def test_tokens_that_are_what_the_catalogue_says_are(self, world, gasless_reader):
+    async def test_tokens_that_match_the_catalogue_are(self, world, gasless_reader):
         found = await gasless_reader.findings(a_deployment(world))
 
         assert list(found.values()) == [[], []]

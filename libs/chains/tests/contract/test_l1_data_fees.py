@@ -41,9 +41,7 @@ class TestUpperBound:
         assert await l1_data_fees(rpc, oracle).upper_bound() == 700 * fee_per_byte
 
     @pytest.mark.fault("S26")
-    async def test_s26_of_more_than_anybody_believes_is_no_answer(
-        self, anvil_url: str, rpc: Rpc
-    ) -> None:
+    async def test_s26_of_an_implausible_value_is_no_answer(self, anvil_url: str, rpc: Rpc) -> None:
         oracle = await an_oracle(anvil_url, 10**13)
         with pytest.raises(ChainUnavailable, match="L1 data fee"):
             await l1_data_fees(rpc, oracle).upper_bound()

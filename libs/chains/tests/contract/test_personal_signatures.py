@@ -100,7 +100,7 @@ class TestCode:
             pytest.param(HALF_A_MEGABYTE, id="says half a megabyte"),
         ],
     )
-    async def test_that_says_anything_but_yes_says_no(self, rpc, code):
+    async def test_with_any_answer_but_yes_denies(self, rpc, code):
         await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, code)
         try:
             answer = await ask_wallet(rpc, EXTERNAL_ACCOUNT, personal_digest(TEXT), signed())
@@ -108,7 +108,7 @@ class TestCode:
         finally:
             await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, "0x")
 
-    async def test_that_says_yes_to_everything_signs_for_its_own_money_alone(self, rpc):
+    async def test_that_accepts_every_signature_signs_for_its_own_money_alone(self, rpc):
         await rpc.nodes[0].call("anvil_setCode", EXTERNAL_ACCOUNT, JUST_YES)
         try:
             answer = await ask_wallet(rpc, EXTERNAL_ACCOUNT, personal_digest(TEXT), b"")

@@ -66,7 +66,7 @@ async def deployed(anvil_url: str) -> AsyncIterator[Deployed]:
 
 
 @pytest.mark.fault("M12")
-async def test_m12_contracts_as_the_catalogue_says_pass(deployed: Deployed) -> None:
+async def test_m12_contracts_as_in_the_catalogue_pass(deployed: Deployed) -> None:
     assert await check_roles(deployed.rpc, deployed.roles) == []
 
 

@@ -57,7 +57,7 @@ class TestIds:
         with pytest.raises(ValueError, match="out of range"):
             codec.depository_id(number)
 
-    def test_an_id_that_is_not_ours_has_no_sequence_number(self):
+    def test_a_foreign_id_has_no_sequence_number(self):
         assert codec.sequence_number_of("0x" + "ff" * 32) is None
         assert codec.sequence_number_of("0x" + "00" * 32) is None
 
@@ -78,7 +78,7 @@ class TestIds:
         with pytest.raises(ValueError, match="zero byte"):
             codec.intent_id(subject, "a\0", leg)
 
-    def test_a_fingerprint_tells_topics_from_data(self):
+    def test_a_fingerprint_distinguishes_topics_from_data(self):
         word, emitter = "0x" + "11" * 32, "0x" + "22" * 20
 
         both = codec.log_fingerprint(emitter, [word, word], "0x")

@@ -121,7 +121,7 @@ async def test_an_intent_that_was_reorged_out_can_be_paid_again():
     assert chain.world.paid == {1}
 
 
-async def test_a_chain_that_is_down_answers_nobody_and_is_waited_for():
+async def test_an_unavailable_chain_is_waited_for():
     chain = make_chain()
     reader, start = FakeReader(chain), chain.blocks[0]
     chain.go_down()

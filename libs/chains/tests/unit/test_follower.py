@@ -267,7 +267,7 @@ class TestNodesThatLie:
 
         assert "eth_getTransactionByHash" not in node.methods
 
-    async def test_logs_that_nobody_asked_for_are_dropped(self, session, serve):
+    async def test_unsolicited_logs_are_dropped(self, session, serve):
         node = await serve()
         node.chain.grow(1)
         node.chain.add_transfer(1, 5)
@@ -308,7 +308,7 @@ class TestNodesThatLie:
 
 
 class TestSecondLook:
-    async def test_tells_a_node_with_another_final_block_from_one_that_is_behind(
+    async def test_distinguishes_another_final_block_from_a_node_that_is_behind(
         self, session, serve
     ):
         behind, other, honest = await serve(), await serve(), await serve()
@@ -327,7 +327,7 @@ class TestSecondLook:
 
 class TestFinality:
     @pytest.mark.fault("R8")
-    async def test_r8_finality_that_goes_backwards_is_not_told(self, session, serve):
+    async def test_r8_finality_that_goes_backwards_is_not_published(self, session, serve):
         node = await serve()
         node.chain.grow(6)
         node.chain.finality_depth = 2
@@ -350,7 +350,7 @@ class TestFinality:
             await run()
         assert received == [4]
 
-    async def test_a_claim_ahead_of_the_end_is_told_when_the_end_gets_there(self):
+    async def test_a_claim_ahead_of_the_end_is_published_when_the_end_reaches_it(self):
         blocks = [Block(n, f"0x{n}", f"0x{n - 1}", None) for n in range(6)]
         tail = Tail(blocks[:2])
 
@@ -361,7 +361,7 @@ class TestFinality:
         assert tail.finalize(blocks[5]) == blocks[3]
         assert tail.oldest == blocks[3]
 
-    async def test_a_claim_about_another_fork_is_not_told(self):
+    async def test_a_claim_about_another_fork_is_not_published(self):
         tail = Tail([Block(1, "0x1", "0x0", None), Block(2, "0x2", "0x1", None)])
 
         assert tail.finalize(Block(2, "0xother", "0x1", None)) is None
@@ -370,7 +370,7 @@ class TestFinality:
 
 class TestCatchingUp:
     @pytest.mark.fault("W7")
-    async def test_far_behind_only_blocks_with_movements_are_told(self, session, serve):
+    async def test_far_behind_only_blocks_with_movements_are_published(self, session, serve):
         node = await serve()
         node.chain.grow(3000)
         node.chain.finality_depth = 20

@@ -146,7 +146,7 @@ class TestNearTheHead:
         assert asked_back[:2] == ["0x2", "0x2"]
         assert numbers == [3, 5]
 
-    async def test_one_provider_is_taken_at_its_word(self, session, two):
+    async def test_one_provider_is_accepted(self, session, two):
         two[0].chain.finality_depth = 0
 
         assert await until_final(reader_of(session, two[0]), after=block(two[0], 0)) == 4

@@ -211,7 +211,7 @@ class TestAKeyInKms:
         assert CREDENTIALS.secret_access_key not in repr(CREDENTIALS)
 
     @pytest.mark.parametrize("variable", ["HTTP_PROXY", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_KMS"])
-    async def test_is_where_the_settings_say_whatever_the_environment_says(
+    async def test_is_at_the_configured_address_in_any_environment(
         self, stub, monkeypatch, variable
     ):
         monkeypatch.setenv(variable, "http://127.0.0.1:1")
@@ -221,7 +221,7 @@ class TestAKeyInKms:
     @pytest.mark.parametrize(
         "reply", ["", "<html>", "{}", '{"PublicKey": 1}', '{"PublicKey": "%"}']
     )
-    async def test_that_says_nothing_usable_signs_nothing(self, kms, stub, reply):
+    async def test_without_a_usable_answer_signs_nothing(self, kms, stub, reply):
         stub.reply = reply
 
         with pytest.raises(KeyUnusable):

@@ -142,7 +142,7 @@ class TestRefusals:
         return refusing, honest
 
     @pytest.mark.fault("S25")
-    async def test_s25_who_refuses_is_no_witness_of_absence(self, session, nodes):
+    async def test_s25_a_refusing_node_does_not_prove_absence(self, session, nodes):
         reports = await reader_of(session, *nodes).receipts_of_each_node([KNOWN])
 
         assert [report.has_answered for report in reports[KNOWN]] == [False, True]

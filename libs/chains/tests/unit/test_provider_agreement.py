@@ -45,7 +45,7 @@ def number(block):
 
 class TestFinality:
     @pytest.mark.fault("W27")
-    async def test_w27_is_not_further_than_a_second_provider_says(self, session, nodes):
+    async def test_w27_is_not_ahead_of_a_second_provider(self, session, nodes):
         """A node that calls its head final is not believed: the second one is not there yet."""
         liar, honest, _ = nodes
         liar.chain.finality_depth = 0
@@ -76,7 +76,7 @@ class TestFinality:
         with pytest.raises(ChainUnavailable):
             await state_of(session, *nodes[:2]).finalized()
 
-    async def test_is_what_the_only_provider_says(self, session, nodes):
+    async def test_is_the_report_of_the_only_provider(self, session, nodes):
         assert (await state_of(session, nodes[0]).finalized()).number == 6
 
     @pytest.mark.fault("R8")
@@ -167,7 +167,7 @@ class TestTheHighestNonce:
 
         assert await state_of(session, *nodes).highest_nonce(SIGNER) == 4
 
-    async def test_is_what_the_only_provider_says(self, session, nodes):
+    async def test_is_the_report_of_the_only_provider(self, session, nodes):
         nodes[0].change = at_nonce(3)
 
         assert await state_of(session, nodes[0]).highest_nonce(SIGNER) == 3

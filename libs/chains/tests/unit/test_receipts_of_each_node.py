@@ -47,7 +47,7 @@ async def test_each_node_is_asked_and_named(session, nodes):
     assert all("secret-key" not in t.node for t in reports)
 
 
-async def test_who_does_not_answer_says_nothing(session, nodes):
+async def test_a_silent_node_reports_nothing(session, nodes):
     saying(nodes[0], "0x0")
     nodes[1].change = lambda *_: {"code": -32005, "message": "limit"}
     nodes[2].change = lambda method, params, answer: {"blockNumber": "0x0"}
@@ -61,7 +61,7 @@ async def test_who_does_not_answer_says_nothing(session, nodes):
     ]
 
 
-async def test_nobody_who_answers_is_a_failure(session, nodes):
+async def test_no_answering_node_is_a_failure(session, nodes):
     for node in nodes:
         node.change = lambda *_: {"code": -32005, "message": "limit"}
 

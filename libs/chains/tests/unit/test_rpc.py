@@ -168,7 +168,7 @@ class TestRequestCoalescing:
         assert await asyncio.gather(*(rpc.call("eth_chainId") for _ in range(3))) == ["0x7a69"] * 3
         assert node.requests == 1 + 3
 
-    async def test_who_is_cancelled_takes_nobody_elses_answer_away(self, session, serve):
+    async def test_a_cancelled_caller_does_not_cancel_others(self, session, serve):
         rpc = rpc_of(session, await serve(), coalesces_requests=True)
         one, other = (asyncio.create_task(rpc.call("eth_chainId")) for _ in range(2))
         await asyncio.sleep(0)  # both have asked, and nothing has left
@@ -178,7 +178,7 @@ class TestRequestCoalescing:
         assert await other == "0x7a69"
         assert one.cancelled()
 
-    async def test_what_nobody_waits_for_any_more_is_not_asked(self, session, serve):
+    async def test_an_abandoned_request_is_not_sent(self, session, serve):
         node = await serve()
         asking = asyncio.create_task(
             rpc_of(session, node, coalesces_requests=True).call("eth_chainId")
@@ -286,7 +286,7 @@ class TestFailover:
         assert len(caught.value.causes) == 2
         assert "secret-key" not in f"{caught.value} {rpc.nodes}"
 
-    async def test_every_failure_of_a_node_is_heard_of(self, session, serve):
+    async def test_every_failure_of_a_node_is_reported(self, session, serve):
         down, up = await serve(), await serve()
         down.reply = answering(status=503)
         reported_failures = []
@@ -379,7 +379,7 @@ class TestClassification:
             (-32601, "revert is no method", None, False),
         ],
     )
-    def test_a_revert_is_told_by_code_or_data(self, code, text, data, is_revert):
+    def test_a_revert_is_recognized_by_code_or_data(self, code, text, data, is_revert):
         revert = as_revert(NodeRefused("0:node", code, text, data))
 
         assert (revert is not None) is is_revert

@@ -94,7 +94,7 @@ class TestSize:
 
         assert len(await Node(node.url, session).call("eth_chainId")) == 8 * MEGABYTE + 2
 
-    async def test_a_body_that_is_not_what_it_says_is_no_answer(self, session, serve):
+    async def test_a_malformed_body_is_not_an_answer(self, session, serve):
         node = await serve()
 
         async def reply(_):
@@ -125,7 +125,7 @@ class TestSize:
 
         assert len(found) == 40
 
-    async def test_one_that_is_too_much_is_so_for_nobody_else(self, session, serve, at_most):
+    async def test_one_that_is_too_large_does_not_affect_others(self, session, serve, at_most):
         at_most(100_000)
         node = await serve()
         node.change = lambda method, params, answer: (
@@ -196,7 +196,7 @@ class TestBatchesThatAreTooLong:
 
         assert sizes[-1] == 250
 
-    async def test_a_busy_node_that_says_so_once_for_all_is_passed_over(self, session, serve):
+    async def test_a_busy_node_that_refuses_a_whole_batch_is_skipped(self, session, serve):
         node, free = await serve(), await serve()
         error = {"code": -32005, "message": "rate limited"}
 
@@ -209,7 +209,7 @@ class TestBatchesThatAreTooLong:
         assert await rpc.batch([CHAIN_ID] * 4) == ["0x7a69"] * 4
         assert node.requests == 1
 
-    async def test_a_limit_that_is_told_as_being_busy_is_a_limit_too(self, session, serve):
+    async def test_a_limit_reported_as_busy_counts_as_a_limit(self, session, serve):
         node = await serve()
         limited = {"code": -32005, "message": "batch size limit exceeded"}
         limit_to(node, 10, lambda *_: {"jsonrpc": "2.0", "id": None, "error": limited})
@@ -259,7 +259,7 @@ class TestWords:
             ("revert", b""),
         ],
     )
-    def test_nethermind_says_in_its_own_way_that_a_call_reverted(self, data, returned):
+    def test_nethermind_has_its_own_form_of_a_reverted_call(self, data, returned):
         error = {"code": -32015, "message": "VM execution error.", "data": data}
         (refusal,) = in_order("0:node", [{"id": 1, "error": error}], 1, 1)
 

@@ -98,7 +98,7 @@ class TestSign:
                 Call(to, 0, b"", 21_000), nonce=0, fees=FEES
             )
 
-    async def test_shows_its_key_to_nobody(self, session, serve):
+    async def test_does_not_show_its_key(self, session, serve):
         sender = sender_of(session, await serve())
 
         assert "4b4b4b" not in f"{sender!r} {sender} {vars(sender)}"
@@ -122,7 +122,9 @@ class TestBroadcast:
 
     @pytest.mark.parametrize("text", ["already known", "nonce too low", "internal error", "???"])
     @pytest.mark.fault("S12", "S21")
-    async def test_s12_s21_our_own_hash_decides_and_not_the_words(self, session, serve, text):
+    async def test_s12_s21_the_computed_hash_decides_and_not_the_message(
+        self, session, serve, text
+    ):
         knows, refuses = await serve(), await serve()
         pool_node(knows, refuse(text, has=True))
         pool_node(refuses, refuse(text, has=False))
@@ -197,7 +199,7 @@ class TestBroadcast:
         with pytest.raises(ChainUnavailable):
             await sender_of(session, down).look_up([signed.transaction_hash])
 
-    async def test_a_look_up_tells_absence_from_silence(self, session, serve):
+    async def test_a_lookup_distinguishes_absence_from_no_answer(self, session, serve):
         down, up = await serve(), await serve()
 
         async def fail(answers):

@@ -54,7 +54,7 @@ async def hanging(request):
 
 
 @pytest.mark.fault("S29")
-async def test_another_chains_node_has_no_say(session, serve):
+async def test_a_node_of_another_chain_does_not_count(session, serve):
     wrong_node, ours = await serve(), await serve()
     wrong_node.change = of_chain(1)
     wrong_node.chain.grow(5)
@@ -67,7 +67,7 @@ async def test_another_chains_node_has_no_say(session, serve):
     assert "it serves chain 1, not 31337" in str(failures[0])
 
 
-async def test_has_no_say_where_many_ask_together_either(session, serve):
+async def test_does_not_count_in_a_shared_request_either(session, serve):
     wrong_node, ours = await serve(), await serve()
     wrong_node.change = of_chain(1)
     rpc = rpc_of(session, wrong_node, ours, coalesces_requests=True)
@@ -124,7 +124,7 @@ async def test_a_node_that_was_away_may_come_back_as_another(session, serve, gon
 
 
 @pytest.mark.parametrize("chain_id", [None, "many", {"code": -32601, "message": "no such method"}])
-async def test_a_node_that_does_not_say_is_not_believed(session, serve, chain_id):
+async def test_a_node_without_a_report_does_not_count(session, serve, chain_id):
     node = await serve()
     node.change = lambda method, params, answer: chain_id if method == "eth_chainId" else answer
 
@@ -132,7 +132,7 @@ async def test_a_node_that_does_not_say_is_not_believed(session, serve, chain_id
         await rpc_of(session, node).call(*HEAD)
 
 
-async def test_the_first_check_says_loudly_which_node_is_wrong(session, serve):
+async def test_the_first_check_logs_which_node_is_wrong(session, serve):
     wrong_node, ours = await serve(), await serve()
     wrong_node.change = of_chain(1)
 

@@ -77,7 +77,7 @@ class TestASafe:
         assert memos(safe(call(5, MINE)), transfer(5)) == [1]
 
     @pytest.mark.fault("W16")
-    def test_w16_has_no_memo_in_the_padding_that_a_stranger_wrote(self):
+    def test_w16_has_no_memo_in_the_padding_of_another_party(self):
         """The owners signed 68 bytes without a memo, and anybody may execute them."""
         inner = call(5)
         carried = laid_out(
@@ -243,7 +243,7 @@ class TestASmartAccount:
         assert memo_number(proven.memo) == 1
 
     @pytest.mark.parametrize("data", FORMS.values(), ids=FORMS.keys())
-    def test_that_a_stranger_calls_proves_nothing(self, data):
+    def test_a_call_of_an_unknown_sender_proves_nothing(self, data):
         assert memos(data, transfer(5)) == [None]
 
     @pytest.mark.parametrize("mode", ["ff" + "00" * 31, "fe" + "00" * 31, "01" + "ff" * 31])
@@ -271,7 +271,7 @@ class TestInABundle:
 
         assert memos(data, transfer(5), *theirs, to=entry_point) == [1, 2, 3]
 
-    def test_an_operation_that_failed_gives_its_memo_to_nobody_else(self):
+    def test_the_memo_of_a_failed_operation_counts_for_no_other(self):
         data = bundle((WALLET, batch(call(5, MINE))), (OTHER_WALLET, b"pulled"))
 
         assert memos(data, transfer(5, by=OTHER_WALLET), to=ENTRY_POINT) == [None]

@@ -158,7 +158,9 @@ class TestTransaction:
                     sql("INSERT INTO watermark (consumer, source) VALUES ('a', 'b')")
                 )
 
-    async def test_an_error_does_not_say_what_a_statement_was_given(self, engine: Engine) -> None:
+    async def test_an_error_does_not_contain_the_values_of_a_statement(
+        self, engine: Engine
+    ) -> None:
         with pytest.raises(ProgrammingError) as caught:
             async with transaction(engine) as connection:
                 await connection.execute(
@@ -254,7 +256,7 @@ class TestWhatLeavesTogether:
         async with reading(engine) as connection:
             assert await connection.scalar(COUNT) == 0
 
-    async def test_what_waits_is_forgotten_with_its_transaction(self, engine: Engine) -> None:
+    async def test_queued_changes_are_dropped_with_their_transaction(self, engine: Engine) -> None:
         async def fail() -> None:
             async with transaction(engine) as connection:
                 connection.post(ADD, {"thing": "a"})

@@ -56,7 +56,7 @@ class TestLease:
 
     @JUMPS
     @pytest.mark.fault("M9")
-    async def test_m9_is_held_and_by_one_whatever_a_hosts_clock_says(
+    async def test_m9_is_held_by_one_with_any_host_clock(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch, jump: float
     ) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))
@@ -69,7 +69,7 @@ class TestLease:
 
     @JUMPS
     @pytest.mark.fault("M9")
-    async def test_m9_runs_out_for_its_holder_whatever_its_hosts_clock_says(
+    async def test_m9_expires_for_its_holder_with_any_host_clock(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch, jump: float
     ) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder, term=SHORT) for holder in ("a", "b"))
@@ -111,7 +111,7 @@ class TestLease:
 
         assert lease.epoch == 1
 
-    async def test_is_taken_and_let_go_in_one_round_trip_each_and_kept_in_none(
+    async def test_is_acquired_and_released_in_one_round_trip_each(
         self, engine: Engine, round_trips: list[int]
     ) -> None:
         lease = Lease(engine, "x", holder="a")

@@ -110,9 +110,7 @@ class TestMakeDays:
 
 
 class TestDropReadDays:
-    async def test_keeps_what_nobody_has_read_yet(
-        self, engine: Engine, maintenance: Maintenance
-    ) -> None:
+    async def test_keeps_unread_messages(self, engine: Engine, maintenance: Maintenance) -> None:
         await decide(engine, outgoing())
         await execute(engine, TO_YESTERDAY)
 

@@ -166,7 +166,7 @@ class TestWhoMay:
         for method, path in (("GET", "/notes"), ("GET", "/audit"), ("POST", "/notes/1")):
             assert (await port.ask("api", path, method=method))[0] == 403
 
-    async def test_a_token_is_told_whose_it_is(self, port: Port) -> None:
+    async def test_a_token_identifies_its_member(self, port: Port) -> None:
         answers = [await port.ask(name, "/identity", method="GET") for name in ("ann", "vic")]
 
         assert [answer["role"] for _, answer in answers] == ["operator", "viewer"]
@@ -174,7 +174,7 @@ class TestWhoMay:
         assert (await port.ask("api", "/identity", method="GET"))[0] == 403
         assert (await port.ask("gus", "/identity", method="GET"))[0] == 401
 
-    async def test_the_name_is_the_tokens_and_not_what_the_request_says(self, port: Port) -> None:
+    async def test_the_name_is_the_tokens_and_not_the_requests(self, port: Port) -> None:
         assert await port.ask("ann", "/notes/1", {"by": "ben"}) == (200, {"by": "ann"})
 
         assert await port.written() == [("ann", 1)]
@@ -314,7 +314,9 @@ class TestApproval:
         assert (after["state"], after["ended_by"]) == ("approved", "ben")
         assert (await port.ask("vic", "/approvals/none", method="GET"))[0] == 404
 
-    async def test_nobody_approves_his_own_order(self, port: Port, engine: Engine) -> None:
+    async def test_operators_cannot_approve_their_own_orders(
+        self, port: Port, engine: Engine
+    ) -> None:
         id = await port.proposed()
 
         status, answer = await port.approve(id, by="ann")

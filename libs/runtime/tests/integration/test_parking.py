@@ -114,7 +114,7 @@ class TestPostgresParking:
         assert (shown["id"], shown["state"]) == (first["id"], "dropped")
         assert await consumption.operator.find_parked(-1) is None
 
-    async def test_tells_undecodable_messages_without_an_id_apart(
+    async def test_distinguishes_undecodable_messages_without_an_id(
         self, consumption: Consumption
     ) -> None:
         for value in (b"{", b"[", b"{"):
@@ -216,7 +216,7 @@ class TestRelease:
         assert await consumption.inbox() == ["done", "parked", "parked", "parked"]
 
     @pytest.mark.fault("K8")
-    async def test_nothing_runs_before_a_person_says_so(self, consumption: Consumption) -> None:
+    async def test_nothing_runs_before_a_confirmation(self, consumption: Consumption) -> None:
         consumption.notes.poison = set()
 
         assert await consumption.releasing() is False

@@ -57,7 +57,7 @@ class TestWhatIsPrepared:
         assert row.ten == 10
 
     @pytest.mark.parametrize("opens", [reading, transaction])
-    async def test_what_a_migration_changed_is_prepared_anew(
+    async def test_statements_are_prepared_again_after_a_migration(
         self, engine: Engine, database: Database, opens: Any
     ) -> None:
         find = sql("SELECT shape FROM settler.changing")
@@ -93,7 +93,7 @@ class TestWhatIsPrepared:
             async with reading(engine) as connection:
                 assert await connection.scalar(works, {"n": 1}) == 2
 
-    async def test_more_than_a_service_has_is_forgotten(
+    async def test_extra_rows_of_a_service_are_evicted(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(module, "PREPARED_MAX", 3)
@@ -132,7 +132,7 @@ async def test_more_than_fits_into_a_socket_passes_both_ways(engine: Engine) -> 
     assert [rows.one().text == large for rows in answers] == [True] * 3
 
 
-async def test_a_statement_that_is_not_run_says_nothing(engine: Engine) -> None:
+async def test_a_statement_that_is_not_run_reports_nothing(engine: Engine) -> None:
     """The first failure is what is raised, and not that others were kept from running."""
     async with reading(engine) as connection:
         with pytest.raises(psycopg.Error) as caught:

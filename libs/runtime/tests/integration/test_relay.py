@@ -54,7 +54,7 @@ class TestPublishBatch:
 
         assert (with_the_lease, len(round_trips)) == (3, 3 + 2)
 
-    async def test_says_in_headers_who_a_message_is_and_where_it_stands(
+    async def test_has_the_id_and_the_sequence_of_a_message_in_headers(
         self, engine: Engine
     ) -> None:
         producer, message = FakeProducer(), outgoing()
@@ -138,7 +138,7 @@ class TestPublishBatch:
 
 class TestRelay:
     @pytest.mark.fault("K13")
-    async def test_k13_keeps_rows_and_begins_anew_when_the_broker_fails(
+    async def test_k13_keeps_rows_and_restarts_when_the_broker_fails(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_runtime.messaging.relay.PAUSE_SECONDS", 0)

@@ -55,7 +55,7 @@ class TestRoles:
             with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
                 connection.execute("CREATE TABLE settler.mine (id int)")
 
-    def test_nobody_makes_tables_in_public(self, database: Database) -> None:
+    def test_no_role_creates_tables_in_public(self, database: Database) -> None:
         with (
             connect(database, "api") as connection,
             pytest.raises(psycopg.errors.InsufficientPrivilege),

@@ -269,7 +269,7 @@ class TestConsumersThatGetNoAnswers:
                 await until(lambda: says(one, '"joined"'))
 
     @pytest.mark.fault("K20")
-    async def test_k20_start_anew_when_a_poll_has_no_response(
+    async def test_k20_restart_when_a_poll_has_no_response(
         self, url: str, broker: Broker, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # The client itself would ask again only after this time.

@@ -73,7 +73,7 @@ class TestACommit:
         for wake in two:
             assert await woken(wake)
 
-    async def test_wakes_nobody_where_it_fails_or_is_not_reached(
+    async def test_wakes_no_worker_if_it_fails_or_is_not_reached(
         self, engine: Engine, url: str
     ) -> None:
         wakes = Wakes(engine, SecretStr(url), service="settler")
@@ -92,7 +92,7 @@ class TestACommit:
 
         assert await left_alone(wake)
 
-    async def test_notifies_nobody_by_itself(self, engine: Engine, url: str) -> None:
+    async def test_does_not_notify_automatically(self, engine: Engine, url: str) -> None:
         """Postgres would let only one transaction of all databases commit at a time."""
         async with process(engine, url) as other:
             wake = other.on(OUTBOX)
@@ -105,7 +105,7 @@ class TestACommit:
 
 class TestOtherProcesses:
     @pytest.mark.fault("K5")
-    async def test_k5_are_told_and_woken_after_a_lost_connection(
+    async def test_k5_are_notified_and_woken_after_a_lost_connection(
         self, engine: Engine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_runtime.postgres.wake.RECONNECT_PAUSE_SECONDS", 0.1)

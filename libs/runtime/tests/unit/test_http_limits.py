@@ -207,7 +207,7 @@ class TestEndsInTime:
 
         writer.close()
 
-    async def test_an_answer_that_nobody_takes(self) -> None:
+    async def test_an_answer_to_a_closed_connection(self) -> None:
         ended = asyncio.Event()
 
         async def say_much(scope: Any, receive: Any, send: Any) -> None:
@@ -307,7 +307,7 @@ class TestLetsPass:
 
         assert answer.startswith(b"HTTP/1.1 200 ")
 
-    async def test_what_cannot_be_read_is_told_in_the_envelope(self, port: int) -> None:
+    async def test_an_unreadable_request_is_answered_in_the_envelope(self, port: int) -> None:
         head, _, body = (await ask(port, b"nonsense\r\n\r\n")).partition(b"\r\n\r\n")
 
         assert head.startswith(b"HTTP/1.1 400 ")

@@ -98,7 +98,7 @@ def test_m11_a_stuck_stream_is_waited_for_once() -> None:
     assert waited == [PATIENCE_MS, 0, 0, PATIENCE_MS]
 
 
-def test_m11_the_line_after_one_that_was_cut_begins_anew() -> None:
+def test_m11_the_line_after_a_truncated_one_is_separate() -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as pipe, os.fdopen(writing, "w") as stream:
         output = LogOutput(stream)

@@ -48,7 +48,7 @@ class TestResting:
 
         assert rests[-1] == PAUSE_SECONDS_MAX
 
-    async def test_one_that_somebody_waits_for_does_not_rest(self, rests: list[float]) -> None:
+    async def test_one_with_a_waiting_caller_does_not_pause(self, rests: list[float]) -> None:
         loop = LoopPacing(timedelta(0))
         loop.begin()
 

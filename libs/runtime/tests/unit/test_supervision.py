@@ -49,9 +49,7 @@ class TestSupervised:
 
 
 class TestRoundsThatWaitLong:
-    async def test_say_all_the_while_that_they_are_well(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_report_their_health_continuously(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(supervision, "BEAT_INTERVAL", timedelta(milliseconds=5))
         beats, third = 0, asyncio.Event()
 

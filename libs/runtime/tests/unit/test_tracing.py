@@ -145,7 +145,7 @@ def test_a_request_belongs_to_its_swap(recorded: Recorded, *, trusts_callers: bo
     )
 
 
-def test_a_process_of_ours_is_the_parent_of_its_requests(recorded: Recorded) -> None:
+def test_a_span_of_the_service_is_the_parent_of_its_requests(recorded: Recorded) -> None:
     client = TestClient(TracedRequests(Starlette(), trusts_callers=True))
 
     client.get("/prices", headers={"traceparent": f"00-{5:032x}-{6:016x}-01"})

@@ -276,7 +276,7 @@ class TestLag:
 
         assert await self.measured(consumer, {0: 9}) == 5
 
-    async def test_forgets_a_partition_that_another_process_took(self) -> None:
+    async def test_drops_a_partition_that_another_process_took(self) -> None:
         consumer = a_working_consumer()
         await consumer.receive([a_record(version=4)])
 

@@ -1,4 +1,4 @@
-"""How long the swaps of a test app wait for their deposit, where that is said."""
+"""The deposit window of a test app's swaps, if the app sets one."""
 
 from alembic import op
 

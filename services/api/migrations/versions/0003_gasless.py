@@ -1,4 +1,4 @@
-"""What signers of gasless swaps were asked to sign, and which of it came back signed."""
+"""Signature requests of gasless swaps, and the submitted signatures."""
 
 from alembic import op
 

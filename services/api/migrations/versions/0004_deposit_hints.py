@@ -1,4 +1,4 @@
-"""Which transactions callers said to pay for a swap."""
+"""Hints: transactions that callers name as payments of a swap."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Who manages an organization: members, invitations, their tokens, and what they changed."""
+"""Members of organizations, their invitations and tokens, and the log of changes."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Which deposits senders signed to be a swap's."""
+"""Deposits that their senders attached to a swap by signature."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What an app takes of its swaps for itself."""
+"""Fees that apps charge on their swaps."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Answers to idempotency keys that are about no swap, and those that are still to come."""
+"""Answers to idempotency keys without a swap, and requests that are still running."""
 
 from alembic import op
 

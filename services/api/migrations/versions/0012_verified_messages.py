@@ -1,4 +1,4 @@
-"""Messages from Kafka are compared with their sender's outbox; what differs is set aside."""
+"""Messages from Kafka are compared with their sender's outbox; different ones are quarantined."""
 
 from alembic import op
 

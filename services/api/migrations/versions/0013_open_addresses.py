@@ -1,4 +1,4 @@
-"""How many deposit addresses wait for money, of a network and of an app there."""
+"""The number of open deposit addresses, per network and per app of a network."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What figures of an app are made of: when a swap closed, and its value."""
+"""The columns that figures of an app are counted from: closing time and value of a swap."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0014"
 branch_labels = None
 depends_on = None
 
-# Swaps from before have neither; they count, but add nothing to volume and durations.
+# Earlier swaps have neither. They count, but add nothing to volume and durations.
 COLUMNS = """
 ALTER TABLE swap
   ADD COLUMN closed_at timestamptz,

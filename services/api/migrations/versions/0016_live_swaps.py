@@ -1,4 +1,4 @@
-"""How many swaps of an app are live, by status."""
+"""The number of an app's live swaps, by status."""
 
 from alembic import op
 

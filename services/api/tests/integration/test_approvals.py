@@ -150,7 +150,7 @@ class TestByHash:
         assert found["deposit_actions"] == [found["next_action"]["action"]]
         assert found["next_action"] == await next_action(api, app, swap_id, source_address=WALLET)
 
-    async def test_of_a_signature_says_what_is_missing(self, api: Harness, app: App) -> None:
+    async def test_of_a_signature_names_the_missing_part(self, api: Harness, app: App) -> None:
         await api.parts.funding.offers.gasless.refresh()
         swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
 
@@ -199,7 +199,7 @@ class TestNoApproval:
         assert api.chains.allowances_asked == []
 
     @pytest.mark.parametrize("fault", ["enough", "away"])
-    async def test_is_asked_for_when_it_is_enough_or_nobody_tells(
+    async def test_is_requested_when_the_balance_suffices_or_is_unknown(
         self, api: Harness, app: App, fault: str
     ) -> None:
         api.chains.allowed, api.chains.is_away = UNITS, fault == "away"
@@ -226,7 +226,7 @@ class TestTheNextAction:
         assert (action["step"], action["status"]) == ("deposit", "action_required")
         assert deposit == {**action["action"], **{k: v for k, v in action.items() if k != "action"}}
 
-    async def test_of_a_signature_says_what_is_missing(self, api: Harness, app: App) -> None:
+    async def test_of_a_signature_names_the_missing_part(self, api: Harness, app: App) -> None:
         await api.parts.funding.offers.gasless.refresh()
         swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
 
@@ -235,7 +235,7 @@ class TestTheNextAction:
         assert (action["step"], action["action"]) == ("sign", None)
         assert "source_address" in action["detail"]
 
-    async def test_of_somebody_elses_swap_is_not_told(self, api: Harness, app: App) -> None:
+    async def test_of_another_partners_swap_is_not_shown(self, api: Harness, app: App) -> None:
         other = await api.an_app()
         swap_id = await a_swap(api, app)
 

@@ -126,7 +126,7 @@ class TestATransferWithoutASwap:
         assert (body["text"], body["signature"]) == (one["text"], signed(one["text"]))
         assert not body["is_by_contract"]
 
-    async def test_is_told_once_however_often_it_is_sent(
+    async def test_is_published_once_however_often_it_is_sent(
         self, api: Harness, app: App, came: Came
     ) -> None:
         swap_id = await a_swap(api, app)
@@ -177,7 +177,7 @@ class TestATransferWithoutASwap:
 
         assert answer.json()["error"]["code"] == "NOT_FOUND"
 
-    async def test_that_is_taken_says_so_to_its_owner_only(
+    async def test_that_is_taken_is_reported_to_its_owner_only(
         self, api: Harness, app: App, came: Came, database: Database
     ) -> None:
         swap_id, transfer = await a_swap(api, app), came.add()
@@ -203,7 +203,7 @@ class TestATransferWithoutASwap:
 
 
 class TestASignature:
-    async def test_of_somebody_else_is_refused(self, api: Harness, app: App, came: Came) -> None:
+    async def test_of_another_owner_is_refused(self, api: Harness, app: App, came: Came) -> None:
         swap_id = await a_swap(api, app)
         came.add()
         [one] = await shown(api, app, swap_id)
@@ -327,7 +327,7 @@ async def test_a_swap_is_given_ten_transfers_and_no_more(
     assert len(await submitted_bodies(api)) == 10
 
 
-async def test_somebody_elses_swap_is_told_like_an_unknown_one(
+async def test_another_partners_swap_is_answered_like_an_unknown_one(
     api: Harness, app: App, came: Came
 ) -> None:
     other_app, swap_id = await api.an_app(), await a_swap(api, app)

@@ -37,7 +37,7 @@ async def blocked(
     await api.parts.guards.blocked.refresh()
 
 
-async def test_nobody_is_served_before_the_list_was_read_once(
+async def test_no_request_is_served_before_the_list_was_read(
     api: Harness, settlers: psycopg.Connection
 ) -> None:
     catalogue = load_catalogue(api.service.settings.catalogue, str)

@@ -132,7 +132,7 @@ class TestPythonClient:
         assert second == first
         assert seen == [200, 304]
 
-    async def test_says_what_is_wrong_with_which_parameter(self, api: Harness, url: str) -> None:
+    async def test_names_the_invalid_parameter(self, api: Harness, url: str) -> None:
         async with AsyncClient(url, (await api.an_app()).key) as swaps:
             with pytest.raises(ApiError) as caught:
                 await swaps.swap("not-a-uuid")

@@ -20,7 +20,7 @@ async def stored(api: Harness, app: App, **members: object) -> SwapChanged:
 
 
 class TestConditionalReads:
-    async def test_say_304_until_something_changes(self, api: Harness) -> None:
+    async def test_return_304_until_something_changes(self, api: Harness) -> None:
         app = await api.an_app()
         swap = await stored(api, app)
         first = await api.get(app, f"/swaps/{swap.swap_id}")
@@ -55,7 +55,7 @@ class TestConditionalReads:
 
         assert answer.status_code == status
 
-    async def test_tell_different_questions_apart(self, api: Harness) -> None:
+    async def test_distinguish_different_requests(self, api: Harness) -> None:
         app = await api.an_app()
         swap = await stored(api, app)
 

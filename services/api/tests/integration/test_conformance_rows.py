@@ -30,9 +30,7 @@ async def url(api: Harness) -> AsyncIterator[str]:
     await server.stop()
 
 
-async def test_a_network_without_contracts_refuses_what_the_suite_says(
-    api: Harness, url: str
-) -> None:
+async def test_a_network_without_contracts_refuses_as_specified(api: Harness, url: str) -> None:
     variables = {"CONFORMANCE_BASE_URL": url, "CONFORMANCE_API_KEY": (await api.an_app()).key}
     inherited = {
         name: text for name, text in os.environ.items() if not name.startswith("CONFORMANCE_")

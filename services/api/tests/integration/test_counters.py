@@ -52,7 +52,7 @@ async def one(counters: Counters, quota: Quota) -> Count:
 
 
 class TestCounters:
-    async def test_let_the_limit_through_at_once_and_say_what_remains(
+    async def test_allow_the_limit_at_once_and_return_the_remainder(
         self, counters: Counters
     ) -> None:
         quota = a_quota(3)
@@ -62,7 +62,9 @@ class TestCounters:
         assert [count.is_over for count in counts] == [False, False, False, True, True]
         assert [count.remaining for count in counts] == [2, 1, 0, 0, 0]
 
-    async def test_say_when_all_is_there_again_or_the_next(self, counters: Counters) -> None:
+    async def test_contain_the_time_of_the_full_or_the_next_request(
+        self, counters: Counters
+    ) -> None:
         quota = a_quota(2)
 
         counts = [await one(counters, quota) for _ in range(3)]
@@ -94,7 +96,7 @@ class TestCounters:
         assert [both[1].remaining for both in counts] == [2, 2, 2, 2]
 
     @pytest.mark.fault("A15")
-    async def test_take_more_for_what_weighs_more(self, counters: Counters) -> None:
+    async def test_charge_more_for_heavier_requests(self, counters: Counters) -> None:
         light = a_quota(10)
         heavy = replace(light, weight=4)
 
@@ -105,7 +107,7 @@ class TestCounters:
         ]  # fmt: skip
         assert 2 * DAY < counts[3].reset_after <= 3 * DAY
 
-    async def test_let_through_what_weighs_more_than_everything_when_nothing_is_spent(
+    async def test_allow_a_request_above_the_limit_when_nothing_is_spent(
         self, counters: Counters
     ) -> None:
         quota = replace(a_quota(3), weight=50)

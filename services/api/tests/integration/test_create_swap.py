@@ -147,7 +147,7 @@ class TestCreate:
         )
 
     @pytest.mark.parametrize("seconds", [None, 90])
-    async def test_lives_as_long_as_its_app_says(self, api: Harness, seconds: int | None) -> None:
+    async def test_has_the_lifetime_of_its_app(self, api: Harness, seconds: int | None) -> None:
         app = await api.an_app(swap_lifetime=seconds and timedelta(seconds=seconds))
 
         created = await api.create(app, a_body())
@@ -205,7 +205,7 @@ class TestCreate:
         args = answers[1].json()["data"]["deposit_actions"][0]["encoded_args"]
         assert int(args[0], 16) == 8
 
-    async def test_one_row_that_cannot_be_saved_harms_nobody_else(self, api: Harness) -> None:
+    async def test_one_row_that_cannot_be_saved_does_not_affect_others(self, api: Harness) -> None:
         app = await api.an_app()
         async with api.service.engine.begin() as connection:
             await connection.execute(
@@ -365,7 +365,9 @@ class TestADepositAddress:
 
 
 class TestTheQuoter:
-    async def test_away_is_told_at_once_and_nothing_is_saved(self, api: Harness) -> None:
+    async def test_unavailable_is_reported_immediately_and_nothing_is_saved(
+        self, api: Harness
+    ) -> None:
         app = await api.an_app()
         api.quoter.is_away = True
 

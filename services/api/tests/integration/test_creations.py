@@ -64,7 +64,7 @@ async def add(api: Harness, *batch: NewSwap) -> list[BaseException | None]:
     return await asyncio.gather(*(creations.add(new) for new in batch), return_exceptions=True)
 
 
-async def test_each_is_told_its_own_and_leaves_all_or_nothing_behind(api: Harness) -> None:
+async def test_each_gets_its_own_result_and_commits_all_or_nothing(api: Harness) -> None:
     first = a_new_swap(sequence_number=7, deposit_address=OWN)
     assert await add(api, first) == [None]
     lost, live = await a_claim(api, "lost", is_lost=True), await a_claim(api, "kept")

@@ -64,7 +64,7 @@ async def test_a3_a_key_is_in_no_log_and_in_no_table(
 
 
 @pytest.mark.fault("A8")
-async def test_a8_a_deposit_address_of_any_swap_is_ours(api: Harness) -> None:
+async def test_a8_a_deposit_address_of_any_swap_belongs_to_the_service(api: Harness) -> None:
     app, other = await api.an_app(), await api.an_app()
     made = await api.create(app, a_body(use_depository=False, use_deposit_address=True))
     own = made.json()["data"]["deposit_actions"][0]["to_address"]

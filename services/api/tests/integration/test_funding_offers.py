@@ -272,7 +272,7 @@ class TestAskedDepository:
             return await depositories.findings(catalogue.network(NAME))
 
     @pytest.mark.fault("G17", "G18")
-    async def test_g17_g18_is_what_it_says(self) -> None:
+    async def test_g17_g18_matches_its_declaration(self) -> None:
         assert await self.found({PAUSED: NO, LISTED: YES}) == []
         assert await self.found({PAUSED: YES, LISTED: YES}) == [IS_PAUSED]
         assert await self.found({PAUSED: NO, LISTED: NO}) == [IS_NOT_LISTED]
@@ -289,7 +289,7 @@ class TestFactory:
     """What a node says when no factory is there, or one with other code."""
 
     @pytest.mark.parametrize("code", ["0x", "0x6001"], ids=["none", "another"])
-    async def test_that_is_not_ours_is_refused(self, code: str) -> None:
+    async def test_that_is_foreign_is_refused(self, code: str) -> None:
         def result(question: Mapping[str, Any]) -> str:
             results = {"eth_chainId": hex(31337), "eth_getCode": code}
             return results.get(question["method"], "0x" + "00" * 32)

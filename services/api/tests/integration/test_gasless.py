@@ -120,7 +120,7 @@ async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
     assert ids == [[], [data["swap"]["id"]]]
 
 
-async def test_a_creation_says_what_a_signature_needs(api: Harness, app: App) -> None:
+async def test_a_creation_returns_the_data_to_sign(api: Harness, app: App) -> None:
     action = (await created(api, app))["next_action"]
 
     assert (action["step"], action["status"], action["action"]) == ("sign", "action_required", None)
@@ -129,7 +129,7 @@ async def test_a_creation_says_what_a_signature_needs(api: Harness, app: App) ->
 
 
 class TestCapabilities:
-    async def test_tokens_say_how_they_are_signed_for(self, api: Harness, app: App) -> None:
+    async def test_tokens_have_their_signature_method(self, api: Harness, app: App) -> None:
         networks = (await api.get(app, "/networks")).json()["data"]
 
         capabilities = {
@@ -174,7 +174,7 @@ class TestCapabilities:
         assert {step["step"] for step in found} <= {"approve", "deposit"}
         assert not any("permit2" in (step["signing_standard"] or "") for step in found)
 
-    async def test_change_what_networks_say_at_once(self, api: Harness, app: App) -> None:
+    async def test_change_the_list_of_networks_immediately(self, api: Harness, app: App) -> None:
         before = await api.get(app, "/networks")
         api.chains.against[USDC] = ["its EIP-712 domain is another"]
         await api.parts.funding.offers.gasless.refresh()
@@ -308,7 +308,7 @@ class TestWhatIsSigned:
         left = sign["valid_before"] - datetime.now(UTC).timestamp()
         assert 29 * 60 < left <= 30 * 60
 
-    async def test_a_cancelled_authorization_is_said_to_be_over(
+    async def test_a_cancelled_authorization_is_reported_as_ended(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
@@ -321,7 +321,7 @@ class TestWhatIsSigned:
 
 
 class TestAuthorize:
-    async def test_takes_what_was_signed_and_tells_the_settler(
+    async def test_accepts_a_signature_and_notifies_the_settler(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)
@@ -361,7 +361,7 @@ class TestAuthorize:
             assert (code, error["code"]) == (400, "AUTHORIZATION_NOT_REQUESTED")
             assert "no authorization request found" in error["message"]
 
-    async def test_somebody_elses_swap_is_not_there(self, api: Harness, app: App) -> None:
+    async def test_another_partners_swap_is_not_found(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         other = await api.an_app()
 
@@ -436,7 +436,7 @@ class TestAuthorize:
         assert (code, error["code"]) == (400, "SIGNATURE_INVALID")
         assert "wallets with code" in error["message"]
 
-    async def test_a_signer_with_too_little_is_told_so(self, api: Harness, app: App) -> None:
+    async def test_a_signer_with_too_little_is_refused(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.balance = 25_499_999
@@ -541,7 +541,7 @@ class TestStatus:
         assert again["detail"] == "too little"
         assert answer == (200, {"status": "Initiated", "transaction": None})
 
-    async def test_what_was_rejected_is_asked_anew_only_after_its_end(
+    async def test_a_rejected_signature_is_requested_again_only_after_its_end(
         self, api: Harness, app: App
     ) -> None:
         data = await created(api, app)

@@ -196,7 +196,7 @@ class TestFindings:
         network = replace(subject.network, contracts=contracts)
         assert await subject.gasless.findings(network) == {}
 
-    async def test_tell_what_speaks_against_all_tokens(self, subject: Subject) -> None:
+    async def test_report_what_disables_all_tokens(self, subject: Subject) -> None:
         await subject.pause()
 
         found = await subject.gasless.findings(subject.network)

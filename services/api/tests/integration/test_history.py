@@ -48,7 +48,7 @@ async def a_swap(api: Harness, app: App) -> str:
 
 class TestHistory:
     @pytest.mark.parametrize("path", PATHS)
-    async def test_of_a_swap_that_the_settler_has_not_heard_of_is_empty(
+    async def test_of_a_swap_that_the_settler_has_not_read_is_empty(
         self, api: Harness, path: str
     ) -> None:
         app = await api.an_app()
@@ -106,7 +106,7 @@ class TestStatus:
         assert {network.deposits_withheld for network in answer_status.networks} == {0}
         assert [network.one_provider_caps for network in answer_status.networks] == [[], [], []]
 
-    async def test_shows_what_the_watcher_and_the_settler_say(
+    async def test_shows_the_reports_of_the_watcher_and_the_settler(
         self, api: Harness, database: Database
     ) -> None:
         app = await api.an_app()

@@ -113,7 +113,7 @@ class TestEnvelope:
         assert set(fields) >= {"amount", "destination_address", "destination_token"}
 
     @pytest.mark.fault("A13")
-    async def test_a13_says_nothing_of_a_mistake_of_ours(
+    async def test_a13_hides_the_details_of_an_internal_error(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         app = await api.an_app()
@@ -174,7 +174,7 @@ class TestRequests:
 
         assert answer.status_code == 200
 
-    async def test_may_say_a_content_type_on_a_get(self, api: Harness) -> None:
+    async def test_may_send_a_content_type_on_a_get(self, api: Harness) -> None:
         app = await api.an_app()
         headers = {**app.headers, "content-type": "text/nonsense"}
 
@@ -319,7 +319,7 @@ class TestPricing:
             ),
         ],
     )
-    async def test_an_explanation_says_what_the_amount_was_cut_to(
+    async def test_an_explanation_contains_the_truncated_amount(
         self, api: Harness, parameters: dict[str, str], expected: tuple[object, ...]
     ) -> None:
         params = {**ROUTE, **parameters, "explain": "true"}
@@ -339,7 +339,7 @@ class TestPricing:
         assert plain.status_code == 200
         assert (explained.status_code, refusal(explained).code) == (403, "API_KEY_FORBIDDEN")
 
-    async def test_limits_do_not_mind_what_is_to_arrive(self, api: Harness) -> None:
+    async def test_limits_ignore_expected_deposits(self, api: Harness) -> None:
         app = await api.an_app()
 
         answer = await api.get(app, "/limits", params={**ROUTE, "receive_amount": "5"})

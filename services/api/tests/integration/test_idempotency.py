@@ -34,7 +34,7 @@ class TestIdempotencyKey:
         assert "idempotent-replayed" not in first.headers
         assert len(await api.rows("SELECT id FROM swap")) == 1
 
-    async def test_does_not_mind_the_order_of_members(self, api: Harness) -> None:
+    async def test_ignores_the_order_of_members(self, api: Harness) -> None:
         app = await api.an_app()
         body = a_body(note=None)
 
@@ -102,7 +102,7 @@ class TestIdempotencyKey:
 
         assert (refused.status_code, answer.status_code) == (503, 200)
 
-    async def test_is_not_lost_by_who_won_it_when_nobody_can_say_who_holds_the_others(
+    async def test_is_kept_by_its_winner_when_the_other_locks_are_unknown(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         app = await api.an_app()

@@ -76,7 +76,7 @@ class TestKeys:
         assert row.last_used_at is not None
 
     @pytest.mark.fault("A20")
-    async def test_that_are_known_are_told_that_the_process_is_well_without_postgres(
+    async def test_that_are_known_get_a_healthy_answer_without_postgres(
         self, api: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_api.admission.store.callers.CACHE_TTL", timedelta(seconds=-1))

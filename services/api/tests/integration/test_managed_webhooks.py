@@ -71,7 +71,7 @@ async def test_invitations_that_go_with_who_gave_them_are_written_down(owner: Pe
     assert {e["actor"] for e in (first, second, lowered)} == {"owner"}
 
 
-async def test_the_notifier_is_told_whether_an_operator_switches(
+async def test_the_notifier_gets_whether_an_operator_switches(
     api: Harness, owner: Person, webhooks: FakeWebhooks
 ) -> None:
     webhook = await a_webhook(owner)
@@ -82,7 +82,7 @@ async def test_the_notifier_is_told_whether_an_operator_switches(
     assert webhooks.orders[-2:] == [{"by": "owner"}, {"by": "operator"}]
 
 
-async def test_an_endpoint_of_somebody_else_is_looked_up_like_one_that_nobody_has(
+async def test_an_endpoint_of_another_partner_is_answered_like_a_missing_one(
     api: Harness, owner: Person
 ) -> None:
     other_owner = await an_owner(api, "Another")

@@ -72,7 +72,7 @@ class TestMembers:
         members = (await owner.get(f"/organizations/{owner.organization_id}/members")).json()
         assert [m["role"] for m in valid(list[Any], members["data"])] == ["owner", "developer"]
 
-    async def test_are_told_the_same_of_every_invitation_that_lets_nobody_in(
+    async def test_get_the_same_answer_for_every_unusable_invitation(
         self, api: Harness, owner: Person
     ) -> None:
         path = f"/organizations/{owner.organization_id}/invitations"
@@ -139,7 +139,7 @@ class TestMembers:
         assert [token["label"] for token in listed] == ["first"]
         assert listed[0]["last_used_at"] is not None
 
-    async def test_without_a_token_are_nobody(self, api: Harness) -> None:
+    async def test_without_a_token_are_anonymous(self, api: Harness) -> None:
         app = await api.an_app()
         missing = await api.client.get(f"{BASE}/me")
         wrong = await api.client.get(f"{BASE}/me", headers={"Authorization": "Bearer x"})

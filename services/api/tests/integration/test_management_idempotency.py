@@ -227,7 +227,7 @@ class TestASecret:
         assert [answer.status_code for answer in rotated] == [200, 409]
 
 
-async def test_taking_an_invitation_minds_no_key_and_is_done_once_by_itself(
+async def test_accepting_an_invitation_ignores_the_key_and_is_idempotent(
     api: Harness, owner: Person
 ) -> None:
     path = f"/organizations/{owner.organization_id}/invitations"

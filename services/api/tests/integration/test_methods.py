@@ -61,7 +61,7 @@ class TestHead:
         assert answers[2][0].headers["retry-after"]
         assert answers[2][0].content == b""
 
-    async def test_says_304_to_who_has_it_already(self, api: Harness) -> None:
+    async def test_returns_304_for_an_unchanged_version(self, api: Harness) -> None:
         app = await api.an_app()
         tag = (await api.get(app, "/networks")).headers["etag"]
 

@@ -148,7 +148,7 @@ VALUES (%s, 'ana', 'moving')
 
 
 @pytest.mark.parametrize("end", ["source_network", "destination_network"])
-async def test_a_network_that_is_closed_takes_no_new_swaps_and_says_so(
+async def test_a_closed_network_accepts_no_new_swaps_and_gives_the_reason(
     api: Harness, settlers: psycopg.Connection, end: str
 ) -> None:
     app, body = await api.an_app(), a_body()

@@ -170,7 +170,7 @@ class TestReads:
 
         assert [answer.status_code for answer in answers] == [403, 403]
 
-    async def test_say_304_until_something_changes(self, api: Harness) -> None:
+    async def test_return_304_until_something_changes(self, api: Harness) -> None:
         app = await api.an_app()
         swap = await stored(api, app)
         link = await a_link(api, app, swap.swap_id)

@@ -74,7 +74,7 @@ async def test_an_unused_key_keeps_its_hash_and_ends_with_the_old_pepper(
     assert (await status(last, used), await status(last, unused)) == (200, 403)
 
 
-async def test_a_members_token_and_an_invitation_are_hashed_anew(
+async def test_a_members_token_and_an_invitation_are_rehashed(
     api: Harness, after: Harness, last: Harness
 ) -> None:
     owner = await an_owner(api)
@@ -98,7 +98,7 @@ async def test_a_members_token_and_an_invitation_are_hashed_anew(
     assert joined.token.startswith("svc_user_")
 
 
-async def test_a_key_that_nobody_has_stays_unknown(api: Harness, after: Harness) -> None:
+async def test_a_nonexistent_key_stays_unknown(api: Harness, after: Harness) -> None:
     app = await api.an_app()
     wrong = App(**{**{name: getattr(app, name) for name in app.__slots__}, "key": app.key + "0"})
 

@@ -111,9 +111,7 @@ def resident_mb() -> float:
     return pages * 4096 / 2**20
 
 
-async def test_each_is_told_of_its_own_swap_and_many_share_a_lookup(
-    api: Harness, valkey: Any
-) -> None:
+async def test_each_gets_its_own_swap_and_many_share_a_lookup(api: Harness, valkey: Any) -> None:
     app = await api.an_app(is_lifted=False, **MANY)
     swaps = await stored(api, app, CLIENTS)
     async with polling(api, app, swaps) as pollers:
@@ -147,7 +145,7 @@ async def test_each_is_told_of_its_own_swap_and_many_share_a_lookup(
     assert seen.commits == 0
 
 
-async def test_nobody_is_forgotten_and_nothing_grows(api: Harness) -> None:
+async def test_no_client_is_lost_and_memory_is_bounded(api: Harness) -> None:
     app = await api.an_app(is_lifted=False, **MANY)
     async with polling(api, app, await stored(api, app, CLIENTS)) as pollers:
         before, is_first_done = resident_mb(), asyncio.Event()
@@ -166,7 +164,7 @@ async def test_nobody_is_forgotten_and_nothing_grows(api: Harness) -> None:
     assert grown < GROWTH_MB_MAX
 
 
-async def test_who_is_slow_holds_nobody_else(api: Harness) -> None:
+async def test_a_slow_client_does_not_block_others(api: Harness) -> None:
     app = await api.an_app(is_lifted=False, **MANY)
     async with polling(api, app, await stored(api, app, 60)) as pollers:
         half, deaf, others = pollers[:5], pollers[5:10], pollers[10:]

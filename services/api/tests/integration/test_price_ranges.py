@@ -29,7 +29,7 @@ PATH = "/api/swap_rate"
 
 
 class TestDetailedQuote:
-    async def test_says_what_both_ends_cost(self, api: Harness) -> None:
+    async def test_returns_the_cost_of_both_ends(self, api: Harness) -> None:
         app = await api.an_app()
 
         answer = await api.get(app, "/detailed_quote", params=ROUTE)
@@ -84,7 +84,7 @@ class TestSwapRate:
         assert (rate.min_amount, rate.fee_amount, rate.max_amount) == (0.001, 0.00001, 1_000_000)
 
     @pytest.mark.parametrize("missing", ["source", "destination", "source_asset", "refuel"])
-    async def test_says_what_is_missing(self, api: Harness, missing: str) -> None:
+    async def test_names_the_missing_parts(self, api: Harness, missing: str) -> None:
         body = {name: value for name, value in BODY.items() if name != missing}
 
         answer = await api.client.post(PATH, json=body)
@@ -98,7 +98,7 @@ class TestSwapRate:
 
         assert (await api.client.post(PATH, json=body)).status_code == 200
 
-    async def test_says_when_there_is_no_price(self, api: Harness) -> None:
+    async def test_reports_a_missing_price(self, api: Harness) -> None:
         api.quoter.refusal = PriceRefused("ROUTE_NOT_FOUND_ERROR", "Rate not available", None)
 
         answer = await api.client.post(PATH, json=BODY)

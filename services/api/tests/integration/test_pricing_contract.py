@@ -88,18 +88,18 @@ class TestPricing:
             assert answer.quote.requested_base_units == str(amount)
         assert quoter.fake.requests <= 3  # two on their way, and what gathered meanwhile
 
-    async def test_tells_limits(self, quoter: Harnessed) -> None:
+    async def test_returns_limits(self, quoter: Harnessed) -> None:
         answer = await quoter.pricing.limits(RouteQuestion(**ROUTE))
 
         assert int(answer.min_base_units) < int(answer.max_base_units)
 
-    async def test_tells_ranges(self, quoter: Harnessed) -> None:
+    async def test_returns_ranges(self, quoter: Harnessed) -> None:
         [one] = (await quoter.pricing.ranges(RouteQuestion(**ROUTE))).ranges
 
         assert int(one.min_base_units) < int(one.max_base_units)
         assert int(one.min_fee_base_units) < int(one.max_fee_base_units)
 
-    async def test_tells_prices(self, quoter: Harnessed) -> None:
+    async def test_returns_prices(self, quoter: Harnessed) -> None:
         answer = await quoter.pricing.prices()
 
         assert {(p.network, p.token) for p in answer.prices} >= {
@@ -127,7 +127,7 @@ class TestHttpPricing:
         await pricing.close()
         silent.close()
 
-    async def test_is_unavailable_when_nobody_listens(self) -> None:
+    async def test_is_unavailable_without_a_listener(self) -> None:
         pricing = HttpPricing("http://127.0.0.1:1")
 
         with pytest.raises(Unavailable):

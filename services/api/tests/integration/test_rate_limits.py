@@ -19,7 +19,9 @@ pytestmark = pytest.mark.connected
 
 
 class TestLimits:
-    async def test_refuse_what_is_over_and_say_until_when(self, api: Harness) -> None:
+    async def test_refuse_requests_above_the_limit_with_the_time_to_wait(
+        self, api: Harness
+    ) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, creates=2)
 
         answers = [await api.create(app, a_body()) for _ in range(5)]
@@ -34,7 +36,7 @@ class TestLimits:
         assert remaining == ["3", "2", "1", "0"]
         assert (await api.get(app, "/health")).status_code == 200
 
-    async def test_tell_clients_of_a_publishable_key_apart(self, api: Harness) -> None:
+    async def test_distinguish_clients_of_a_publishable_key(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)
         for _ in range(3):
             crowded = await api.get(app, "/health")
@@ -55,7 +57,7 @@ class TestLimits:
         assert statuses == [200] * 4 + [429]
 
     @pytest.mark.fault("A15")
-    async def test_a15_do_not_believe_a_header_of_whoever_comes(self, api: Harness) -> None:
+    async def test_a15_ignore_the_header_of_an_untrusted_client(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)
 
         statuses = [
@@ -97,7 +99,7 @@ class TestLimits:
         assert [one.status_code for one in strange] == [status, status]
         assert not any("ratelimit-limit" in one.headers for one in strange)
 
-    async def test_lifted_still_say_where_the_caller_stands(self, api: Harness) -> None:
+    async def test_lifted_limits_still_return_the_callers_state(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=True, reads=1, ceiling_factor=1)
 
         answers = [await api.get(app, "/health") for _ in range(5)]
@@ -107,7 +109,7 @@ class TestLimits:
 
 
 class TestSettings:
-    async def test_say_how_much_may_come_at_once_and_what_a_request_counts(
+    async def test_contain_the_burst_and_the_weight_of_a_request(
         self, database_url: str, redis_url: str, catalogue_file: Path
     ) -> None:
         rates = {"burst_minutes": 5, "weights": {"GET /api/v2/networks": 3}}
@@ -126,7 +128,7 @@ class TestSettings:
         assert remaining == ["2", "1", "1", "0"]
         assert 60 < int(answers[2].headers["retry-after"]) <= 120
 
-    async def test_that_weigh_what_is_not_there_are_refused_at_the_start(
+    async def test_with_weights_of_unknown_endpoints_are_refused_at_the_start(
         self, database_url: str, redis_url: str, catalogue_file: Path
     ) -> None:
         rates = {"weights": {"GET /api/v2/netwroks": 3}}

@@ -102,7 +102,7 @@ async def test_a_read_that_is_up_to_date_looks_once(
 
 
 @pytest.mark.parametrize("path", ["", "/events", "/ledger", "/deposit_actions"])
-async def test_nobody_waits_for_what_is_another_partner_s(
+async def test_a_wait_does_not_include_another_partners_changes(
     api: Harness, paid: SwapChanged, decide: Decide, path: str
 ) -> None:
     decide(completed(paid))

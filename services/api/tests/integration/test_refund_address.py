@@ -38,7 +38,7 @@ async def messages(api: Harness) -> list[Envelope[RefundAddressSet]]:
     return [Envelope[RefundAddressSet].model_validate_json(payload) for payload in sent]
 
 
-async def test_is_told_to_the_settler_in_one_commit(api: Harness) -> None:
+async def test_is_sent_to_the_settler_in_one_commit(api: Harness) -> None:
     app = await api.an_app()
     swap_id = await a_swap(api, app)
 

@@ -45,7 +45,7 @@ def unrecorded(because: str) -> float:
 
 
 class TestRequestLog:
-    async def test_says_what_was_asked_and_answered(self, api: Harness) -> None:
+    async def test_shows_the_request_and_the_response(self, api: Harness) -> None:
         app = await api.an_app()
         reader = await a_reader(api, app)
         created = await api.create(app, a_body(reference_id="order-7"), **{"X-Request-Id": "mine"})
@@ -76,9 +76,7 @@ class TestRequestLog:
         assert SIGNATURE not in stored
         assert "Passwort" not in stored
 
-    async def test_says_which_requests_came_from_pages_that_are_not_allowed(
-        self, api: Harness
-    ) -> None:
+    async def test_marks_requests_from_pages_that_are_not_allowed(self, api: Harness) -> None:
         app = await api.an_app()
         key = await api.another_key(
             app, KeyKind.PUBLISHABLE, allowed_origins=["https://shop.example"]

@@ -31,7 +31,7 @@ async def hint(api: Harness, app: App, swap_id: str, transaction: str) -> tuple[
     return answer.status_code, answer.json()
 
 
-async def test_a_hint_is_told_once_however_often_it_is_given(api: Harness, app: App) -> None:
+async def test_a_repeated_hint_is_published_once(api: Harness, app: App) -> None:
     swap_id = await a_swap(api, app)
 
     for transaction in ("0x" + "ab" * 32, "0x" + "AB" * 32):

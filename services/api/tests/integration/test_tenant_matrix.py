@@ -163,7 +163,7 @@ async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tena
 
 @pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner"])
 @pytest.mark.fault("A1")
-async def test_a1_another_tenant_is_told_like_of_what_does_not_exist(
+async def test_a1_an_object_of_another_tenant_is_answered_as_a_missing_one(
     api: Harness, victim: Tenant, other_tenant: Tenant, webhooks: FakeWebhooks, who: str
 ) -> None:
     key = other_tenant.owner.token if who == "owner" else getattr(other_tenant, who).key

@@ -108,9 +108,7 @@ class TestWithoutASwap:
             assert (found.network, found.transaction_id) == (ETHEREUM, HASH)
             assert (found.is_completed, found.max_confirmations) == (False, 2)
 
-    async def test_a_block_that_nobody_has_watched_yet_confirms_once(
-        self, api: Harness, app: App
-    ) -> None:
+    async def test_an_unwatched_block_is_confirmed_once(self, api: Harness, app: App) -> None:
         api.transactions.located[ETHEREUM, HASH] = MINED
 
         assert (await status(api, app)).confirmations == 1
@@ -153,7 +151,7 @@ class TestOfWhatNoNodeKnows:
         assert (await look_up(api, app, HASH, "BASE_DEVNET")).status_code == 404
 
     @pytest.mark.parametrize("name", ["nonsense", "0x12", HASH + "00", HASH[2:]])
-    async def test_what_is_no_hash_is_asked_of_nobody(
+    async def test_an_invalid_hash_is_not_looked_up(
         self, api: Harness, app: App, name: str
     ) -> None:
         assert (await look_up(api, app, name)).status_code == 404
@@ -198,7 +196,7 @@ class TestOfAnotherTenants:
     @pytest.mark.parametrize("located", [None, REVERTED, IN_MEMPOOL, MINED])
     @pytest.mark.parametrize("is_away", [False, True])
     @pytest.mark.fault("A1")
-    async def test_a1_swap_or_hint_is_answered_like_a_strangers_transaction(
+    async def test_a1_swap_or_hint_is_answered_like_an_unknown_transaction(
         self, api: Harness, app: App, located: LocatedTransaction | None, *, is_away: bool
     ) -> None:
         """A deposit, a payout and a hint of theirs, beside a hash that is nobody's."""

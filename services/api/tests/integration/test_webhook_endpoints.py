@@ -98,7 +98,7 @@ async def test_messages_are_asked_for_by_parts(
     assert part == Part([{"id": MESSAGE}], 7, has_more=True)
 
 
-async def test_what_the_notifier_does_not_do_is_told_by_its_own_code(
+async def test_a_refusal_of_the_notifier_keeps_its_code(
     endpoints: NotifierEndpoints, notifier: Notifier
 ) -> None:
     bound = Bound(Bounded.WEBHOOKS, 10)

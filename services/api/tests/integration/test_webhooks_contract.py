@@ -210,9 +210,7 @@ class TestOrders:
         await is_refused_as_disabled(webhooks.order(endpoint, "remove", {"by": "owner"}))
         await webhooks.order(endpoint, "enable", {"by": "operator"})
 
-    async def test_remove_shows_it_to_nobody(
-        self, webhooks: WebhookEndpoints, app_id: UUID
-    ) -> None:
+    async def test_remove_hides_it(self, webhooks: WebhookEndpoints, app_id: UUID) -> None:
         endpoint = await an_endpoint(webhooks, app_id)
 
         removed = await webhooks.order(endpoint, "remove", {"by": "owner"})

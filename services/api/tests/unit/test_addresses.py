@@ -67,7 +67,7 @@ class TestAddressRules:
         assert refused.value.code == "INVALID_ADDRESS_ERROR"
         assert set(refused.value.metadata["field_errors"]) == {"refund_address"}
 
-    def test_refuses_a_contract_of_ours_on_a_network_that_does_not_name_it(self) -> None:
+    def test_refuses_a_service_contract_on_a_network_without_it(self) -> None:
         catalogue = a_catalogue()
         bare = catalogue.network("BARE_DEVNET")
 

@@ -116,6 +116,6 @@ class TestParseSlippage:
         with pytest.raises(Invalid):
             parse_slippage(text)
 
-    def test_says_where_the_bound_is(self) -> None:
+    def test_names_the_bound(self) -> None:
         with pytest.raises(Invalid, match=r"below 0\.8"):
             parse_slippage("0.8")

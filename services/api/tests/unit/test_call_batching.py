@@ -25,7 +25,7 @@ class Doubling:
 
 
 class TestGathering:
-    async def test_lets_a_lone_call_go_at_once(self) -> None:
+    async def test_sends_a_single_call_immediately(self) -> None:
         run = Doubling()
 
         assert await CallBatcher(run, batch_max=10)(4) == 8
@@ -66,7 +66,7 @@ class TestGathering:
             with pytest.raises(RuntimeError, match="no"):
                 await gathering(n)
 
-    async def test_does_not_mind_a_caller_who_went_away(self) -> None:
+    async def test_survives_a_caller_that_disconnects(self) -> None:
         run = Doubling()
         run.may_go.clear()
         gathering: CallBatcher[int, int] = CallBatcher(run, batch_max=10)

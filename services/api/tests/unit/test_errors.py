@@ -39,7 +39,7 @@ def test_no_code_is_written_as_text() -> None:
     assert texts & {code.value for code in ErrorCode} <= {"VALIDATION_ERROR"}
 
 
-def test_the_page_says_of_every_code_what_causes_it_and_what_to_do() -> None:
+def test_the_page_has_cause_and_action_of_every_code() -> None:
     page = error_page().body.decode()
 
     assert set(HELP) == set(ErrorCode)
@@ -63,7 +63,7 @@ class TestErrors:
             assert error.metadata["request_id"] == "id-1"
             assert error.metadata["doc_url"].startswith("/docs#")
 
-    def test_says_nothing_of_what_went_wrong_inside(self) -> None:
+    def test_hides_internal_errors(self) -> None:
         secret = "postgresql://api:hunter2@db/swap"
 
         for error in (RuntimeError(secret), Unavailable(secret), KeyError(secret)):
@@ -72,7 +72,7 @@ class TestErrors:
             assert b"hunter2" not in answer.body
             assert answer.status_code in (500, 503)
 
-    def test_somebody_elses_is_told_like_what_is_unknown(self) -> None:
+    def test_another_members_is_answered_like_an_unknown_one(self) -> None:
         errors = Errors()
 
         assert errors.answer(NotFound(), "id").body == errors.answer(NotFound(), "id").body

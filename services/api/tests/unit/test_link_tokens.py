@@ -22,7 +22,7 @@ def tokens(*keys: bytes) -> HmacLinkTokens:
 
 
 @pytest.mark.parametrize("right", LinkRight)
-def test_a_token_says_what_it_permits(right: LinkRight) -> None:
+def test_a_token_declares_its_permits(right: LinkRight) -> None:
     made = tokens(NEW).make(SWAP, right)
 
     assert tokens(NEW).right_of(SWAP, made) is right

@@ -33,7 +33,7 @@ def document() -> Any:
     return orjson.loads(made)
 
 
-def test_what_is_shipped_is_what_the_endpoints_say(document: Any) -> None:
+def test_the_shipped_document_matches_the_endpoints(document: Any) -> None:
     """`make generate` writes it."""
     key_headers = ["X-SVC-APIKEY", "X-OTHER-APIKEY"]
 
@@ -140,7 +140,7 @@ class TestDocument:
         shown = content["text/event-stream"]["example"].split("data: ")[1]
         SwapEventModel.model_validate_json(shown)
 
-    def test_says_that_any_of_them_may_be_unavailable(self, document: Any) -> None:
+    def test_documents_that_any_of_them_may_be_unavailable(self, document: Any) -> None:
         """Even the health of the process, to a key that it has never seen."""
         operations = [o for one in document["paths"].values() for o in one.values()]
 

@@ -79,7 +79,7 @@ class TestQuotas:
 
 
 class TestLocalCounters:
-    async def test_forget_who_was_heard_of_longest_ago(self) -> None:
+    async def test_evict_the_least_recently_seen_client(self) -> None:
         counters = LocalCounters(clock=lambda: AT, keys_max=2)
         one, two, three = (Quota(name, 1, SECOND) for name in ("one", "two", "three"))
 

@@ -67,7 +67,7 @@ def ids(pieces: Sequence[bytes]) -> list[bytes]:
 
 
 class TestFollow:
-    async def test_tells_every_event_once_and_in_order(self) -> None:
+    async def test_publishes_every_event_once_and_in_order(self) -> None:
         pieces = await followed(Past([], [CREATED], [CREATED, SEEN], [CREATED, SEEN, PAID]))
 
         assert pieces[0] == COME_AGAIN
@@ -78,7 +78,7 @@ class TestFollow:
     async def test_goes_on_where_the_client_stopped(self) -> None:
         assert ids(await followed(Past([CREATED, SEEN, PAID]), after=2)) == [b"id: 3"]
 
-    async def test_says_that_it_is_there_while_nothing_happens(self) -> None:
+    async def test_sends_keepalives_while_nothing_happens(self) -> None:
         pieces = await followed(Past([CREATED]), after=1)
 
         alive = [piece for piece in pieces if piece.startswith(b":")]
@@ -87,7 +87,7 @@ class TestFollow:
     async def test_ends_when_the_past_cannot_be_read(self) -> None:
         assert ids(await followed(Past([CREATED], Unavailable("postgres")))) == [b"id: 1"]
 
-    async def test_of_somebody_else_is_not_there(self) -> None:
+    async def test_of_another_owner_is_not_found(self) -> None:
         catalogue = a_catalogue()
         rendering = JsonRendering(catalogue, public_catalogue(catalogue))
         read = ReadHistory(cast(Any, OneSwap()), Past([CREATED]), rendering)

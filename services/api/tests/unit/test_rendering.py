@@ -110,7 +110,7 @@ class TestEverySwap:
                 )
                 valid(PreparedSwapModel, data)
 
-    def test_says_what_the_one_renderer_says(self, swap: SwapChanged) -> None:
+    def test_matches_the_one_renderer(self, swap: SwapChanged) -> None:
         stored_swap = stored(rendering().swap(swap))
 
         data = orjson.loads(rendering().prepared(stored_swap, HEADS, with_actions=False))
@@ -168,7 +168,7 @@ class TestActions:
         assert action["token"]["symbol"] == "USDC"
         assert action["fee_token"]["symbol"] == "ETH"
 
-    def test_of_a_deposit_address_are_what_a_person_sends(self) -> None:
+    def test_of_a_deposit_address_are_what_a_user_sends(self) -> None:
         swap = a_swap(method="deposit_address")
         data = orjson.loads(JsonApprovalRendering().steps(stored(rendering().swap(swap)), None))
 
@@ -233,7 +233,7 @@ class TestActions:
 class TestWhatIsReady:
     """Networks and tokens are bytes that are kept for the next swap at the same prices."""
 
-    def test_is_made_anew_when_a_token_changes(self) -> None:
+    def test_is_recreated_when_a_token_changes(self) -> None:
         public = public_catalogue(CATALOGUE)
         render = JsonRendering(CATALOGUE, public)
         swap = SWAPS["of a token"]
@@ -247,7 +247,7 @@ class TestWhatIsReady:
 
         assert (before, standard()) == ("eip3009", "")
 
-    def test_is_told_apart_by_prices(self) -> None:
+    def test_is_distinguished_by_prices(self) -> None:
         render = rendering()
         dear = a_swap(quote=a_quote(source_usd_e18=str(9999 * E18)))
 
@@ -267,7 +267,7 @@ class TestWhatIsReady:
 
 
 class TestRowZero:
-    def test_is_a_waiting_swap_nobody_has_paid(self) -> None:
+    def test_is_an_unpaid_open_swap(self) -> None:
         swap = SWAPS["waiting"]
         terms = {name: getattr(swap, name) for name in SwapRequested.model_fields if name != "type"}
 

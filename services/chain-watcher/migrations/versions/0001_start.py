@@ -1,4 +1,4 @@
-"""Canonical blocks, cursors, movements, deposit addresses, and what is published of them."""
+"""Canonical blocks, cursors, movements, deposit addresses, and their published states."""
 
 from alembic import op
 
@@ -108,7 +108,7 @@ CREATE TABLE deposit_target (
 CREATE INDEX deposit_target_sender ON deposit_target (network, lower(address));
 """
 
-# The one thing of this schema, beside the outbox, that others read.
+# The only object of this schema that other services read, except the outbox.
 GRANTS = """
 GRANT USAGE ON SCHEMA chain_watcher TO api, settler;
 GRANT SELECT ON progress TO api, settler;

@@ -1,4 +1,4 @@
-"""Sweeps, rises of a deposit address, and how deposit addresses are looked after."""
+"""Sweeps, balance rises of deposit addresses, and their counting."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Where a network waits for a person, and when one did, as views that others read."""
+"""Halts of networks, present and past, as views that other services read."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
-# A halt that is over is kept: what waited meanwhile did not grow older.
+# Ended halts are stored: their durations do not count in the ages of swaps.
 PAST = """
 CREATE TABLE past_halt (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,4 +1,4 @@
-"""Movements are found by what is asked for first, so that no question reads all of a network's."""
+"""Indexes of movements start with the searched column, so that no query reads a whole network."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0005"
 branch_labels = None
 depends_on = None
 
-# Led by the network, an index may be taken for any question about the network.
+# The planner could use an index that starts with the network for any query about a network.
 INDEXES = """
 DROP INDEX movement_id, movement_told_of;
 CREATE INDEX movement_id ON movement (id, network);

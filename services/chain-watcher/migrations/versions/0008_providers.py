@@ -1,4 +1,4 @@
-"""Which provider reported a block."""
+"""The provider that reported a block."""
 
 from alembic import op
 

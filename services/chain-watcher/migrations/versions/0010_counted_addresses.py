@@ -1,4 +1,4 @@
-"""Up to which block the coins of each deposit address were counted, as a view that others read."""
+"""The block up to which the coins of each deposit address were counted, as a shared view."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Rises of coins whose transaction is not known yet."""
+"""Rises of coins with a transaction that is not known yet."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Which deposits a second provider reports, which wait for one, and the caps where there is none."""
+"""Deposits that a second provider reports or must report, and the caps of single providers."""
 
 from alembic import op
 
@@ -23,7 +23,7 @@ ALTER TABLE movement
   ADD CONSTRAINT movement_providers_required_check
     CHECK (providers_required IN (1, 2)) NOT VALID; -- validated by 0015
 """
-# As the watcher was configured when it started last.
+# The configuration of the watcher at its last start.
 CAPS = """
 CREATE TABLE one_provider_cap (
   network text NOT NULL,

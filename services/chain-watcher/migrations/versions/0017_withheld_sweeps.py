@@ -1,4 +1,4 @@
-"""Sweeps and withdrawals wait for a second provider; they are no deposits that are withheld."""
+"""Sweeps and withdrawals wait for a second provider; they are not withheld deposits."""
 
 from alembic import op
 

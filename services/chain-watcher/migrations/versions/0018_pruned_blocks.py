@@ -1,4 +1,4 @@
-"""How far old blocks without movements are deleted."""
+"""The block below which blocks without movements are deleted."""
 
 from alembic import op
 

@@ -139,7 +139,7 @@ class TestOneCommit:
         assert bodies[0]["base_units"] == bodies[1]["intent_id"] == str(UINT256_MAX)
 
     @pytest.mark.fault("W8")
-    async def test_w8_is_all_or_nothing_when_the_process_dies(
+    async def test_w8_is_all_or_nothing_after_a_crash(
         self, database_: Database, database_url: str
     ) -> None:
         def advance_once(**environment: str) -> int:
@@ -216,7 +216,7 @@ class TestOneFollower:
 
         assert await database_.published_versions() == [("seen", 1)]
 
-    async def test_refuses_a_watch_that_somebody_else_moved(self, database_: Database) -> None:
+    async def test_refuses_a_watch_that_another_process_moved(self, database_: Database) -> None:
         stale = await database_.stored()
         chain_events = [BlockAdded(a_block(1), (a_deposit("one"),))]
         await database_.advance(stale, chain_events, epoch=database_.epoch)
@@ -362,7 +362,9 @@ class TestReorgs:
 
 
 class TestMovements:
-    async def test_of_one_deposit_are_told_once_by_whichever_log(self, database_: Database) -> None:
+    async def test_of_one_deposit_are_published_once_by_either_log(
+        self, database_: Database
+    ) -> None:
         deposit = a_deposit("coins", token="0x" + "0" * 40)
 
         await database_.mines(a_native_receipt("receipt", claimed_by=deposit.id), deposit)
@@ -385,7 +387,7 @@ class TestMovements:
         assert [row.internal for row in rows] == [False, True]
         assert len(await database_.messages()) == 1
 
-    async def test_that_can_credit_nothing_say_why(self, database_: Database) -> None:
+    async def test_that_can_credit_nothing_have_the_reason(self, database_: Database) -> None:
         await database_.mines(a_deposit("strange", receiver=UNKNOWN_ADDRESS))
 
         (body,) = await database_.messages()

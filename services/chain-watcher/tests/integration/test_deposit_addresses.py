@@ -50,7 +50,7 @@ class TestTokens:
         assert (body["state"], body["from_address"], body["memo"]) == ("confirmed", USER, None)
 
     @pytest.mark.fault("W24")
-    async def test_w24_that_came_before_the_address_was_heard_of_are_found(
+    async def test_w24_that_came_before_the_address_was_assigned_are_found(
         self, world: World
     ) -> None:
         async with world.followed():
@@ -82,7 +82,7 @@ class TestTokens:
         async with world.followed():
             await publishes(world, address, ("token_transfer", "confirmed", "9"))
 
-    async def test_of_addresses_nobody_assigned_are_not_told(self, world: World) -> None:
+    async def test_of_unassigned_addresses_are_not_published(self, world: World) -> None:
         async with world.followed():
             await world.sends_tokens(address_of(504), 9)
             world.chain.mine(2)
@@ -111,7 +111,7 @@ class TestCoins:
         assert (second["base_units"], second["state"]) == ("50", "seen")
 
     @pytest.mark.fault("W24")
-    async def test_w24_that_were_there_before_the_address_was_heard_of_are_found(
+    async def test_w24_that_existed_before_the_address_was_assigned_are_found(
         self, world: World
     ) -> None:
         async with world.followed():
@@ -123,7 +123,9 @@ class TestCoins:
             world.chain.mine()
             await publishes(world, address, ("balance_rose", "seen", "77"))
 
-    async def test_that_come_beside_a_sweep_of_as_many_are_told(self, world: World) -> None:
+    async def test_that_arrive_with_a_sweep_of_the_same_amount_are_published(
+        self, world: World
+    ) -> None:
         async with world.followed():
             address = await world.assigns(513)
             await world.has_activated()
@@ -227,7 +229,7 @@ class TestCoins:
 class TestSweeps:
     @pytest.mark.parametrize("token", [USDC, NATIVE], ids=["token", "coin"])
     @pytest.mark.fault("W17")
-    async def test_w17_are_told_as_sweeps_and_never_as_deposits(
+    async def test_w17_are_published_as_sweeps_and_never_as_deposits(
         self, world: World, token: str
     ) -> None:
         async with world.followed():
@@ -272,9 +274,7 @@ class TestSweeps:
         kinds = {(b["kind"], b["base_units"]) for b in await world.messages()}
         assert kinds == {("swept", "40"), ("balance_rose", "40")}
 
-    async def test_before_the_address_is_heard_of_are_no_deposits_either(
-        self, world: World
-    ) -> None:
+    async def test_before_the_address_is_assigned_are_not_deposits(self, world: World) -> None:
         async with world.followed():
             await world.sends_tokens(address_of(522), 40)
             await world.sweeps(522, USDC)
@@ -290,7 +290,7 @@ class TestSweeps:
         assert await published_states(world, address)
 
 
-async def test_a_node_that_tells_no_balance_stops_the_network_instead_of_losing_coins(
+async def test_a_node_without_a_balance_halts_the_network_instead_of_losing_coins(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched: set[str] = set()
@@ -339,7 +339,7 @@ class TestCounts:
                 assert await self.counted(world, address) == world.chain.blocks[-1].time
 
     @pytest.mark.fault("W20")
-    async def test_w20_of_another_address_say_nothing_of_one_never_counted(
+    async def test_w20_of_another_address_prove_nothing_about_an_uncounted_one(
         self, world: World
     ) -> None:
         async with world.followed():
@@ -389,9 +389,7 @@ class TestCounts:
             assert await self.counted(world, address) is None
 
     @pytest.mark.fault("W20")
-    async def test_w20_a_rise_whose_block_is_not_known_says_since_when_it_may_be_there(
-        self, world: World
-    ) -> None:
+    async def test_w20_a_rise_of_an_unknown_block_has_its_earliest_time(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(546)
             await world.has_activated()

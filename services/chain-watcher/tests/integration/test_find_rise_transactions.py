@@ -84,7 +84,9 @@ async def _is_taken(world: World) -> bool:
 
 
 @pytest.mark.fault("W20")
-async def test_the_one_transaction_that_sent_it_is_told_in_a_later_version(world: World) -> None:
+async def test_the_one_transaction_that_sent_it_is_published_in_a_later_version(
+    world: World,
+) -> None:
     async with world.followed():
         address = await world.assigns(701)
         await world.has_activated()

@@ -180,7 +180,7 @@ class TestFollowNetwork:
 
         assert observe.HALTED.labels(NETWORK)._value.get() == 1
 
-    async def test_halts_when_the_chain_was_started_anew(self, world: World) -> None:
+    async def test_halts_when_the_chain_was_recreated(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(10)
             await world.is_at_head()
@@ -189,9 +189,7 @@ class TestFollowNetwork:
         async with world.followed():
             assert "was started anew" in await world.is_halted()
 
-    async def test_notices_while_it_runs_that_the_chain_was_started_anew(
-        self, world: World
-    ) -> None:
+    async def test_detects_while_it_runs_that_the_chain_was_recreated(self, world: World) -> None:
         reader = FakeReader(world.chain)
         async with world.followed(reader):
             world.chain.mine(10)
@@ -214,7 +212,7 @@ class TestFollowNetwork:
             world.chain = lagging
             await world.is_at_head()
 
-    async def test_waits_for_nodes_that_load_the_chain_anew(self, world: World) -> None:
+    async def test_waits_for_nodes_that_reload_the_chain(self, world: World) -> None:
         world.chain.mine(10)
         await world.watches.start(NETWORK, world.chain.blocks[5])  # nothing is stored before it
         loading = LoadsAnew(world.chain)
@@ -237,7 +235,7 @@ class TestFollowNetwork:
             await world.is_interrupted()
             assert await world.watches.find_halt(NETWORK) is None
 
-    async def test_goes_on_when_a_person_says_so(self, world: World) -> None:
+    async def test_resumes_by_an_operators_order(self, world: World) -> None:
         wrong = world.another_chain(blocks=10)
         async with world.followed():
             world.chain.mine(10)
@@ -258,7 +256,7 @@ class TestFollowNetwork:
             await resume_network(NETWORK)
 
     @pytest.mark.fault("R6")
-    async def test_r6_does_not_go_on_while_no_node_tells(self, world: World) -> None:
+    async def test_r6_does_not_resume_while_no_node_answers(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(10)
             await world.is_at_head()
@@ -270,7 +268,7 @@ class TestFollowNetwork:
 
         assert await world.watches.find_halt(NETWORK) is not None
 
-    async def test_follows_nothing_that_is_not_what_the_catalogue_says(self, world: World) -> None:
+    async def test_follows_only_what_the_catalogue_names(self, world: World) -> None:
         async def mismatch() -> None:
             raise ChainMismatch(NETWORK, ["no contract at the Treasury"])
 
@@ -321,7 +319,7 @@ class TestTargets:
 
 
 class TestReportNetworks:
-    async def test_says_where_each_network_stands(self, world: World) -> None:
+    async def test_reports_the_position_of_each_network(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(8)
             await world.is_at_head()
@@ -336,7 +334,7 @@ class TestReportNetworks:
         assert (report.head, report.place.cursor.number, report.lag_blocks) == (10, 8, 2)
         assert report.place.finalized_number == 2
 
-    async def test_says_no_lag_behind_a_head_below_what_is_final(self, world: World) -> None:
+    async def test_reports_no_lag_behind_a_head_below_the_final_block(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(8)
             await world.is_at_head()

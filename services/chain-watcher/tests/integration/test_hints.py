@@ -84,9 +84,7 @@ class TestHints:
 
             await world.says(("seen", 1))
 
-    async def test_keep_nobody_from_noticing_that_the_chain_was_started_anew(
-        self, world: World
-    ) -> None:
+    async def test_do_not_hide_that_the_chain_was_recreated(self, world: World) -> None:
         reader, brake = Blind(world.chain), timedelta(milliseconds=5)
         async with world.followed(reader, patience=replace(IMPATIENT, between_hints=brake)):
             world.chain.mine(10)
@@ -179,9 +177,7 @@ class TestHints:
             assert wakes() == 0
         assert await self._pauses(world) == []
 
-    async def test_are_forgotten_when_nobody_has_seen_the_transaction_for_long(
-        self, world: World
-    ) -> None:
+    async def test_are_deleted_when_the_transaction_stays_unknown(self, world: World) -> None:
         await self._hinted(world, "0xabc")
         await self._change(world, "UPDATE hint SET due_at = now(), ends_at = now()")
 

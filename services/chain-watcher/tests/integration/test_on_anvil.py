@@ -37,7 +37,7 @@ def watched(stack: Stack) -> Iterator[Stack]:
 
 class TestDeposits:
     @pytest.mark.fault("W16")
-    def test_w16_through_the_depository_are_told_once(self, watched: Stack) -> None:
+    def test_w16_through_the_depository_are_published_once(self, watched: Stack) -> None:
         transaction_hash = watched.deposit(7, 1000)
 
         block_until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
@@ -50,7 +50,7 @@ class TestDeposits:
         assert (message["token"], message["base_units"]) == (watched.addresses["usdc"], "1000")
 
     @pytest.mark.fault("W16")
-    def test_w16_of_coins_through_the_depository_are_told_once(self, watched: Stack) -> None:
+    def test_w16_of_coins_through_the_depository_are_published_once(self, watched: Stack) -> None:
         a = watched.addresses
         transaction_hash = watched.user(
             "Depository",
@@ -66,9 +66,7 @@ class TestDeposits:
         assert {body["token"] for body in watched.messages_about(transaction_hash)} == {NATIVE}
 
     @pytest.mark.fault("W13")
-    def test_w13_through_somebody_else_s_depository_carry_no_sequence_number(
-        self, watched: Stack
-    ) -> None:
+    def test_w13_through_a_foreign_depository_have_no_sequence_number(self, watched: Stack) -> None:
         a = watched.addresses
         key = (9).to_bytes(32, "big")
         transaction_hash = watched.user(
@@ -82,7 +80,7 @@ class TestDeposits:
         assert kinds == {("token_transfer", None)}
 
     @pytest.mark.fault("W12")
-    def test_of_a_token_that_is_not_ours_are_quarantined(self, watched: Stack) -> None:
+    def test_of_a_token_outside_the_catalogue_are_quarantined(self, watched: Stack) -> None:
         a = watched.addresses
         key = (10).to_bytes(32, "big")
         transaction_hash = watched.user(

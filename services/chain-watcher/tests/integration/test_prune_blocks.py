@@ -120,7 +120,7 @@ async def test_goes_on_where_it_ended_and_the_follower_goes_on_too(world: World)
     assert (await stored(world))[0] == start
 
 
-async def test_a_follower_that_starts_anew_finds_its_place(world: World) -> None:
+async def test_a_restarted_follower_finds_its_position(world: World) -> None:
     await follow(world)
     await pruning(world)()
 

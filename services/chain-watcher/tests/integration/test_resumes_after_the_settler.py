@@ -105,7 +105,7 @@ async def test_the_network_stays_halted_until_the_reverts_are_read(
         ("movements", "{} is taken back and stays so, but the final blocks of {} were not read"),
     ],
 )
-async def test_an_order_that_takes_too_long_ends_and_says_what_is_done(
+async def test_an_order_that_takes_too_long_ends_with_a_list_of_finished_parts(
     world: World, monkeypatch: pytest.MonkeyPatch, never_answered: str, sentence: str
 ) -> None:
     """It is cut short where it waits; a repeated order goes on from there."""

@@ -204,7 +204,7 @@ async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
     assert not await is_halted(world)
 
 
-async def test_an_order_that_dies_before_its_commit_changes_nothing_and_is_repeated(
+async def test_an_order_interrupted_before_its_commit_changes_nothing_and_is_repeated(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await halted_by_a_lie(world)
@@ -448,7 +448,7 @@ async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back
     assert await swept() == (0, 0)
 
 
-async def test_what_nodes_are_not_asked_about_is_denied_by_nobody(world: World) -> None:
+async def test_an_unqueried_log_is_not_denied(world: World) -> None:
     async with world.followed():
         world.chain.mine()
         address = await world.assigns(7)

@@ -120,7 +120,7 @@ class TestWithTwoProviders:
             world.chain.mine()
             await world.says(("seen", 1), ("confirmed", 2))
 
-    async def test_a_small_one_waits_for_nobody(self, world: World) -> None:
+    async def test_a_small_one_needs_no_second_provider(self, world: World) -> None:
         async with world.followed(honest(world, FIRST)):
             await world.deposits(7, LARGE - 1)
             world.chain.mine()
@@ -255,7 +255,7 @@ class TestWithTwoProviders:
         assert await states(world) == ["seen", "confirmed"]
         assert await PostgresTrust(world.engine).list_withheld() == []
 
-    async def test_payouts_weigh_on_no_deposit(self, world: World) -> None:
+    async def test_payouts_do_not_count_for_deposits(self, world: World) -> None:
         async with world.followed(honest(world, FIRST)):
             await world.pays(99, LARGE)
             world.chain.mine(9)
@@ -285,7 +285,7 @@ class TestWithTwoProviders:
             world.chain.mine()
             await world.says(("seen", 1), ("confirmed", 2))
 
-    async def test_a_follower_that_starts_anew_knows_what_was_verified(self, world: World) -> None:
+    async def test_a_restarted_follower_has_the_verified_blocks(self, world: World) -> None:
         async with world.followed(honest(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()

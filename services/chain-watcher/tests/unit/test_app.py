@@ -91,7 +91,7 @@ async def test_gives_operators_two_routes(service: Service) -> None:
     assert [route.path for route in service.order_routes] == ["/networks/{network}/resume"]
 
 
-async def test_lets_two_operators_lift_a_halt_unless_told_otherwise(
+async def test_needs_two_operators_to_lift_a_halt_by_default(
     settings: ChainWatcherSettings, catalogue: Catalogue
 ) -> None:
     whys = []
@@ -108,7 +108,7 @@ async def test_lets_two_operators_lift_a_halt_unless_told_otherwise(
     assert [why is None for why in whys] == [False, True]
 
 
-async def test_takes_back_only_with_a_reason_and_says_so_to_the_second_operator(
+async def test_takes_back_only_with_a_reason_and_shows_it_to_the_second_operator(
     service: Service,
 ) -> None:
     [route] = service.order_routes
@@ -133,7 +133,7 @@ async def test_takes_back_only_with_a_reason_and_says_so_to_the_second_operator(
     assert {response.status_code for response in refused} == {400}
 
 
-def test_asks_a_node_ten_times_a_second_unless_told_otherwise(
+def test_sends_a_node_ten_requests_a_second_by_default(
     settings: ChainWatcherSettings,
 ) -> None:
     assert settings.chain_watcher.poll_interval == timedelta(milliseconds=100)

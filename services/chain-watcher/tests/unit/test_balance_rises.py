@@ -85,7 +85,7 @@ def test_publishes_a_part_once_the_block_of_the_whole_is_final() -> None:
     assert found == NewRises((Rise(0, 3),))
 
 
-def test_believes_no_node_that_shows_less_than_ever_came() -> None:
+def test_rejects_a_node_with_less_than_the_former_total() -> None:
     with pytest.raises(BalanceShortfall, match="lacks 2"):
         find_rises(known(risen=7), 5, finalized_number=FINAL)
 
@@ -132,7 +132,7 @@ AFTER_THE_BLOCK = GENESIS_TIME + timedelta(days=1)
         (LastCount(None, COUNTED_AT), None, COUNTED_AT),
     ],
 )
-def test_a_rise_says_since_when_it_may_have_come(
+def test_a_rise_has_the_earliest_time_of_its_arrival(
     counted: LastCount | None, number: int | None, came_after: datetime | None
 ) -> None:
     [one] = to_movements(a_block(10), DEPOSIT_ADDRESS, [Rise(5, 8)], a_policy(), counted)

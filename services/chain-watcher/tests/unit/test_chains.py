@@ -93,7 +93,7 @@ async def test_warns_of_a_live_network_that_one_provider_is_believed_about(
     assert observe.PROVIDERS.labels(NETWORK)._value.get() == providers
 
 
-async def test_says_which_tokens_no_tier_and_no_setting_gives_a_cap(
+async def test_names_tokens_without_a_tier_or_configured_cap(
     settings: ChainWatcherSettings,
 ) -> None:
     network = a_network(tokens=(a_token(tiers=()), a_token(symbol="ETH", address=NATIVE)))

@@ -71,7 +71,7 @@ def added(block: Block) -> BlockAdded:
     return BlockAdded(block, ())
 
 
-async def test_a_catch_up_goes_on_over_blocks_whose_state_is_forgotten(chain: FakeChain) -> None:
+async def test_a_catch_up_continues_over_blocks_with_pruned_state(chain: FakeChain) -> None:
     count_balances = counting(Forgetful(chain))
 
     assert await count_balances.count([added(chain.blocks[0])], at=NOW) is None
@@ -91,7 +91,7 @@ async def test_of_a_final_block_it_may_be_too_late(chain: FakeChain) -> None:
     assert await counting(Absent(chain)).count([added(last), BlocksFinalized(last)], at=NOW) is None
 
 
-async def test_what_is_mined_again_after_a_reorg_told_by_itself_is_looked_up(
+async def test_a_transaction_mined_again_after_a_separate_reorg_is_looked_up(
     chain: FakeChain,
 ) -> None:
     count_balances = counting(FakeReader(chain))

@@ -45,7 +45,9 @@ class TestDepth:
         assert depth.is_reached(5, head=head, finalized=0) is reached
 
     @pytest.mark.parametrize(("finalized", "reached"), [(4, False), (5, True), (6, True)])
-    def test_finality_looks_at_the_chain_s_own_word(self, finalized: int, reached: bool) -> None:
+    def test_finality_uses_the_finalized_block_of_the_chain(
+        self, finalized: int, reached: bool
+    ) -> None:
         depth = Depth(1, is_finality=True)
 
         assert depth.is_reached(5, head=100, finalized=finalized) is reached
@@ -102,7 +104,7 @@ class TestDeposits:
         watcher.finalizes(1)
         assert watcher.published_versions() == [("seen", 1), ("confirmed", 2)]
 
-    def test_weigh_together_until_they_are_final(self) -> None:
+    def test_count_together_until_they_are_final(self) -> None:
         watcher = Watcher()
         half = SMALL_TIER_BELOW // 2
 
@@ -119,7 +121,7 @@ class TestDeposits:
         watcher.mines(a_deposit("third", half))
         assert watcher.publications[-1].depth == Depth(2, is_finality=False, providers=1)
 
-    def test_weigh_with_their_amounts_and_no_more(self) -> None:
+    def test_count_with_their_amounts_only(self) -> None:
         watcher = Watcher()
         half = SMALL_TIER_BELOW // 2
 
@@ -132,7 +134,7 @@ class TestDeposits:
             True,
         ]
 
-    def test_do_not_weigh_when_their_own_block_is_final_by_the_end_of_the_batch(self) -> None:
+    def test_do_not_count_when_their_own_block_is_final_by_the_end_of_the_batch(self) -> None:
         watcher = Watcher()
         half, blocks = SMALL_TIER_BELOW // 2, [a_block(1), a_block(2)]
 
@@ -152,7 +154,7 @@ class TestDeposits:
 
         assert (step.new_movements, step.changed_movements) == ((), step.publications)
 
-    def test_weigh_by_token(self) -> None:
+    def test_count_by_token(self) -> None:
         watcher = Watcher()
         almost = SMALL_TIER_BELOW - 1
 
@@ -162,7 +164,7 @@ class TestDeposits:
             Depth(2, is_finality=False, providers=1)
         ] * 2
 
-    def test_do_not_weigh_when_they_are_final_by_the_end_of_their_batch(self) -> None:
+    def test_do_not_count_when_they_are_final_by_the_end_of_their_batch(self) -> None:
         watcher = Watcher()
         half, blocks = SMALL_TIER_BELOW // 2, [a_block(1), a_block(2)]
 
@@ -174,7 +176,7 @@ class TestDeposits:
 
         assert [t.depth and t.depth.confirmations for t in watcher.publications] == [2, 2, 2]
 
-    def test_of_a_funder_do_not_weigh_on_those_of_users(self) -> None:
+    def test_of_a_funder_do_not_count_for_those_of_users(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_transfer("funding", 10 * SMALL_TIER_BELOW, from_address=FUNDER))
@@ -189,7 +191,7 @@ class TestDeposits:
 
 
 class TestReceipts:
-    def test_that_the_depository_speaks_for_are_kept_and_not_told(self) -> None:
+    def test_that_the_depository_explains_are_stored_and_not_published(self) -> None:
         watcher = Watcher()
         deposit = a_deposit("deposit")
 
@@ -201,7 +203,7 @@ class TestReceipts:
         assert (receipt.state, receipt.version) == (None, 0)
 
     @pytest.mark.parametrize("sender", [TREASURY, DEPOSITORY, DEPOSIT_ADDRESS])
-    def test_from_our_own_addresses_are_kept_and_not_told(self, sender: str) -> None:
+    def test_from_the_services_addresses_are_stored_and_not_published(self, sender: str) -> None:
         watcher = Watcher()
         block = a_block(1)
 
@@ -213,7 +215,7 @@ class TestReceipts:
         assert not watcher.publications
         assert step.new_movements[0].movement.is_internal
 
-    def test_without_a_claim_are_told_with_their_memo(self) -> None:
+    def test_without_a_claim_are_published_with_their_memo(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_transfer("memo", memo=b"\x01\x02"), a_native_receipt("plain"))
@@ -224,7 +226,7 @@ class TestReceipts:
         ]
         assert watcher.publications[1].movement.token == NATIVE
 
-    def test_with_call_data_too_long_for_a_memo_are_told_without_it(self) -> None:
+    def test_with_call_data_too_long_for_a_memo_are_published_without_it(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_native_receipt("long", memo=b"x" * 65))
@@ -246,7 +248,7 @@ class TestReceipts:
         assert not watcher.publications[0].movement.is_internal
 
     @pytest.mark.fault("W17")
-    def test_w17_that_are_sweeps_are_told_as_such_and_final_with_the_chain(self) -> None:
+    def test_w17_that_are_sweeps_are_published_as_such_and_final_with_the_chain(self) -> None:
         watcher = Watcher()
         receipt = a_transfer("swept", from_address=DEPOSIT_ADDRESS, claimed_by=a_log("sweep"))
 
@@ -262,7 +264,7 @@ class TestReceipts:
         assert (movement.from_address, movement.to_address) == (DEPOSIT_ADDRESS, TREASURY)
         assert [t.movement.is_published for t in step.new_movements] == [False, True]
 
-    def test_that_are_sweeps_of_a_token_that_tells_what_it_likes_are_nothing(self) -> None:
+    def test_that_are_sweeps_of_a_token_with_false_logs_are_ignored(self) -> None:
         watcher = Watcher()
 
         step = watcher.mines(a_sweep("forged", 2**256 - 1, token=FOREIGN_TOKEN))
@@ -271,7 +273,7 @@ class TestReceipts:
         assert not step.new_movements
         assert watcher.published_versions() == []
 
-    def test_that_the_owner_takes_out_are_told_as_such_and_final_with_the_chain(self) -> None:
+    def test_of_the_owner_are_published_and_final_with_the_chain(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_withdrawal("out", base_units=SMALL_TIER_BELOW))
@@ -285,7 +287,7 @@ class TestReceipts:
         assert (movement.kind, movement.is_internal) == (Kind.WITHDRAWN, True)
         assert (movement.from_address, movement.to_address) == (TREASURY, USER)
 
-    def test_that_are_sweeps_weigh_on_no_deposit(self) -> None:
+    def test_that_are_sweeps_do_not_count_for_deposits(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_sweep("sweep", base_units=SMALL_TIER_BELOW), a_deposit("one"))
@@ -304,14 +306,14 @@ class TestQuarantine:
             ({"receiver": TREASURY.lower()}, None),
         ],
     )
-    def test_says_why(self, changes: dict[str, Any], reason: Quarantine | None) -> None:
+    def test_gives_the_reason(self, changes: dict[str, Any], reason: Quarantine | None) -> None:
         watcher = Watcher()
 
         watcher.mines(a_deposit("one", **changes))
 
         assert [t.movement.quarantine for t in watcher.publications] == [reason]
 
-    def test_does_not_weigh_on_other_deposits(self) -> None:
+    def test_does_not_count_for_other_deposits(self) -> None:
         watcher = Watcher()
 
         watcher.mines(
@@ -329,7 +331,7 @@ class TestPayouts:
 
         assert watcher.published_versions() == [("confirmed", 2)]
 
-    def test_wait_for_finality_where_the_network_says_so(self) -> None:
+    def test_wait_for_finality_on_such_a_network(self) -> None:
         watcher = Watcher(policy=a_policy(payout_confirmations=None))
 
         watcher.mines(a_payout("one"))
@@ -400,7 +402,7 @@ class TestReorgs:
         assert len({t.movement.id for t in watcher.publications}) == 1
         assert watcher.publications[-1].movement.block.number == 2
 
-    def test_in_one_batch_tell_it_in_order(self) -> None:
+    def test_in_one_batch_publish_in_order(self) -> None:
         watcher = Watcher()
         lost, found = a_block(1), a_block(1, branch="b", parent=a_block(0))
 
@@ -425,7 +427,7 @@ class TestReorgs:
         seen = [t for t in watcher.publications if t.state is State.SEEN]
         assert [t.depth and t.depth.is_finality for t in seen] == [False, True, True, True]
 
-    def test_take_the_weight_of_what_is_gone(self) -> None:
+    def test_charge_the_weight_of_a_disconnected_request(self) -> None:
         watcher = Watcher()
         watcher.mines(a_deposit("gone", SMALL_TIER_BELOW - 1))
 
@@ -439,7 +441,7 @@ class TestReorgs:
 
         assert watcher.publications[-1].depth == Depth(2, is_finality=False, providers=1)
 
-    def test_of_the_same_height_are_told_by_the_hash(self) -> None:
+    def test_of_the_same_height_are_distinguished_by_the_hash(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_deposit("one"))
@@ -460,7 +462,7 @@ class TestReorgs:
         with pytest.raises(ReorgBeyondFinality):
             watcher.receives(BlocksReverted(a_block(1), (a_block(2), a_block(3))))
 
-    def test_to_a_block_nobody_knows_are_refused(self) -> None:
+    def test_to_an_unknown_block_are_refused(self) -> None:
         watcher = Watcher()
         watcher.mines()
 
@@ -469,7 +471,7 @@ class TestReorgs:
 
 
 class TestBlocks:
-    def test_told_twice_change_nothing(self) -> None:
+    def test_delivered_twice_change_nothing(self) -> None:
         watcher = Watcher()
         event = BlockAdded(a_block(1), (a_deposit("one"),))
 
@@ -491,14 +493,14 @@ class TestBlocks:
         with pytest.raises(BrokenChain):
             watcher.receives(BlockAdded(a_block(1, branch="b", parent=a_block(0)), ()))
 
-    def test_behind_a_gap_begin_the_known_chain_anew(self) -> None:
+    def test_behind_a_gap_restart_the_known_chain(self) -> None:
         watcher = Watcher()
 
         watcher.receives(BlockAdded(a_block(50), ()), BlocksFinalized(a_block(50)))
 
         assert (watcher.watch.start_number, watcher.watch.finalized_number) == (50, 50)
 
-    def test_that_are_final_and_told_leave_nothing_open(self) -> None:
+    def test_that_are_final_and_published_leave_nothing_open(self) -> None:
         watcher = Watcher(policy=a_policy(small_tier=1))
 
         watcher.mines(a_deposit("one"))

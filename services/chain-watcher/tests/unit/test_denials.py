@@ -53,7 +53,9 @@ class TestFindDenials:
             {},
         ],
     )
-    def test_leaves_out_what_nobody_denies_or_two_report(self, totals: dict[str, int]) -> None:
+    def test_excludes_movements_that_are_undenied_or_reported_twice(
+        self, totals: dict[str, int]
+    ) -> None:
         rise = a_rise(5, 8)
 
         found = find_denials([rise], {name: {rise.to_address: n} for name, n in totals.items()})
@@ -94,7 +96,7 @@ class TestFindDisproved:
 
 
 class TestRisesDenied:
-    def test_says_what_was_published_and_who_denies_it(self) -> None:
+    def test_names_the_published_log_and_the_denying_provider(self) -> None:
         rise = a_rise(5, 8)
         denials = [Denial(rise, ("second", "fourth"), ("third", "first"))]
 
@@ -107,5 +109,5 @@ class TestRisesDenied:
         )
         assert (error.network, error.denials) == (NETWORK, tuple(denials))
 
-    def test_names_nobody_where_nobody_reports_it_any_more(self) -> None:
+    def test_names_no_provider_when_none_reports_it_any_more(self) -> None:
         assert Denial(a_rise(5, 8), ("second",), ()).positions == "denied by second"

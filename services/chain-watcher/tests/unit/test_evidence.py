@@ -93,7 +93,7 @@ class TestSecondProvider:
         assert confirmed(watcher) == []
 
     @pytest.mark.fault("W1")
-    def test_small_ones_weigh_together_also_when_they_are_final(self) -> None:
+    def test_small_ones_count_together_also_when_they_are_final(self) -> None:
         """Final by two providers is the block; the log in it was reported by one."""
         watcher = Watcher(policy=a_policy_of_two())
         watcher.evidence = Evidence(unverified_sums={TOKEN: HALF})
@@ -103,14 +103,14 @@ class TestSecondProvider:
         assert confirmed(watcher) == []
 
     @pytest.mark.fault("W1")
-    def test_small_ones_of_one_batch_weigh_together(self) -> None:
+    def test_small_ones_of_one_batch_count_together(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
 
         watcher.mines(a_deposit("first", HALF), a_deposit("second", HALF))
 
         assert confirmed(watcher) == [id_of("first")]
 
-    def test_what_a_reorg_took_no_longer_weighs(self) -> None:
+    def test_a_reorged_deposit_no_longer_counts(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
         watcher.mines(a_deposit("gone", HALF))
         watcher.evidence = Evidence(unverified_sums={TOKEN: HALF})
@@ -119,7 +119,7 @@ class TestSecondProvider:
 
         assert confirmed(watcher)[-1] == id_of("new")
 
-    def test_what_a_reorg_took_did_not_weigh_once_it_was_verified(self) -> None:
+    def test_a_reorged_deposit_did_not_count_after_its_verification(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
         step = watcher.mines(a_deposit("gone", HALF))
         watcher.evidence = Evidence(
@@ -352,7 +352,7 @@ class TestSecondLook:
         assert found.leaves_open
 
     @pytest.mark.fault("W1")
-    def test_small_ones_that_were_missed_weigh_together(self) -> None:
+    def test_small_ones_that_were_missed_count_together(self) -> None:
         found = looked_again(
             a_deposit("one", HALF),
             a_deposit("two", 1),
@@ -406,7 +406,7 @@ class TestSecondLook:
 
         assert looked_again(fact, stored=stored).verified == ((BLOCK.hash, id_of("one")),)
 
-    def test_a_receipt_that_another_log_speaks_for_there_is_denied(self) -> None:
+    def test_a_receipt_that_another_log_explains_there_is_denied(self) -> None:
         stored = stored_deposit(a_transfer("one"))
         claimed = a_transfer("one", claimed_by=a_log("deposit"))
 

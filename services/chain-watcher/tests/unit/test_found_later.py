@@ -63,7 +63,7 @@ def found(
 
 
 class TestAFoundMovement:
-    def test_of_a_block_that_can_change_is_told_as_any_other(self) -> None:
+    def test_of_a_block_that_can_change_is_published_as_any_other(self) -> None:
         step = found(three_blocks(), a_movement(a_block(3)))
 
         assert [tracked.state for tracked in step.publications] == [State.SEEN]
@@ -132,7 +132,7 @@ class TestABlockThatDoesNotFit:
         with pytest.raises(BrokenChain, match=f"^{NETWORK}: {words}$"):
             three_blocks().receives(BlockAdded(block, ()))
 
-    def test_behind_a_gap_of_one_begins_the_known_chain_anew(self) -> None:
+    def test_behind_a_gap_of_one_restarts_the_known_chain(self) -> None:
         watcher = three_blocks()
 
         watcher.receives(BlockAdded(a_block(5, branch="b"), ()))

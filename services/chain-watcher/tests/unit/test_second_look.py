@@ -77,7 +77,7 @@ def test_leaves_what_is_stored() -> None:
     assert missed(a_deposit("one"), stored=stored) == MissedMovements((), (), ())
 
 
-def test_keeps_claimed_receipts_without_a_word() -> None:
+def test_stores_claimed_receipts_without_a_message() -> None:
     found = missed(a_transfer("receipt", claimed_by=a_log("deposit")))
 
     assert (found.publications, len(found.new_movements)) == ((), 1)
@@ -91,7 +91,7 @@ def test_goes_on_with_the_versions_of_an_intent() -> None:
     assert published_states(found) == [("seen", 3), ("confirmed", 4)]
 
 
-def test_believes_nobody_when_two_nodes_differ_on_a_final_block() -> None:
+def test_accepts_no_report_when_two_nodes_differ_on_a_final_block() -> None:
     with pytest.raises(BrokenChain):
         missed(
             a_deposit("one"), stored=StoredMovements(frozenset(), {5: a_block(5, branch="b").hash})
@@ -128,7 +128,7 @@ def test_refuses_what_is_published_and_not_there(fact: events.Movement) -> None:
     ]
 
 
-def test_says_what_is_denied_and_who_reported_it() -> None:
+def test_names_the_denied_log_and_its_reporter() -> None:
     block = replace(BLOCK, provider="first")
     movement = published(a_deposit("gone"), block)
 
@@ -176,14 +176,14 @@ def test_refuses_its_true_block_while_it_is_published_of_a_later_one() -> None:
         missed(a_deposit("one"), stored=StoredMovements(frozenset(), {}, elsewhere=elsewhere))
 
 
-def test_knows_a_receipt_again_that_another_log_speaks_for() -> None:
+def test_recognizes_a_receipt_that_another_log_explains() -> None:
     stored = stored_as_published(published(a_transfer("receipt")))
     receipt = a_transfer("receipt", claimed_by=a_log("deposit"))
 
     assert missed(receipt, stored=stored) == MissedMovements((), (), ())
 
 
-def test_refuses_a_published_receipt_that_another_log_speaks_for() -> None:
+def test_refuses_a_published_receipt_that_another_log_explains() -> None:
     """Its deposit was hidden: both would be credited."""
     receipt = published(a_transfer("receipt"))
     stored = replace(stored_as_published(receipt), deposits=frozenset({receipt.key}))

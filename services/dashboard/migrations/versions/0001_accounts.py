@@ -1,4 +1,4 @@
-"""Accounts, what they are members of, sessions, sign-in links, failures to sign in."""
+"""Accounts, their memberships, sessions, sign-in links and failed sign-ins."""
 
 from alembic import op
 
@@ -38,7 +38,7 @@ CREATE TABLE membership (
   UNIQUE (account_id, organization_id)
 )
 """
-# Of a token there is a hash alone: who reads the table signs in nowhere.
+# Only the hash of a token is stored, so a reader of the table cannot sign in.
 SESSION = """
 CREATE TABLE session (
   token_hash bytea PRIMARY KEY,
@@ -73,7 +73,7 @@ CREATE TABLE sign_in_failure (
 )
 """
 SIGN_IN_FAILURE_LAST = "CREATE INDEX sign_in_failure_last ON sign_in_failure (last_at)"
-# The auditor reads what happened. Hashes of passwords and sealed tokens are no facts to audit.
+# The auditor reads events. It may not read hashes of passwords and encrypted tokens.
 HIDE = "REVOKE SELECT ON account, membership, session, sign_in_link FROM auditor"
 SHOW = (
     "GRANT SELECT (id, email, created_at) ON account TO auditor",

@@ -1,4 +1,4 @@
-"""What the status page shows of the past: days of networks, and incidents."""
+"""The history on the status page: days of networks, and incidents."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-# Minutes that were looked at, and how many of them were bad. One row for a network and a day.
+# Checked minutes, and how many of them were bad. One row per network and day.
 DAY = """
 CREATE TABLE status_day (
   network text NOT NULL,

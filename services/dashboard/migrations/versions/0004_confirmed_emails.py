@@ -1,4 +1,4 @@
-"""When an identity provider confirmed the email of an account."""
+"""The time at which an identity provider confirmed the email of an account."""
 
 from alembic import op
 

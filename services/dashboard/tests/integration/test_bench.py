@@ -140,7 +140,7 @@ class TestForm:
             ({"outcome": "wonder"}, "outcome", "Choose"),
         ],
     )
-    async def test_says_beside_a_field_what_is_wrong_with_it(
+    async def test_shows_the_error_beside_its_field(
         self, shop: Shop, changes: dict[str, str], field: str, words: str
     ) -> None:
         answer = await shop.submit(shop.path, {**GOOD, "reference_id": HOSTILE, **changes})
@@ -167,7 +167,7 @@ async def test_without_a_bench_none_is_offered(dashboard: Dashboard, api: Api) -
     assert (await shop.browser.get(shop.path)).status_code == 404
 
 
-async def test_a_bench_that_is_away_is_said(database: Database, api: Api) -> None:
+async def test_an_unavailable_bench_is_reported(database: Database, api: Api) -> None:
     made = Dashboard(
         database, api, public_url="http://dashboard.test", bench_url="http://127.0.0.1:1"
     )

@@ -54,7 +54,7 @@ async def shop(dashboard: Dashboard, api: Api) -> Shop:
     return await a_shop(dashboard, api)
 
 
-async def test_says_when_to_come_again_while_the_api_is_away(
+async def test_returns_retry_after_while_the_api_is_unavailable(
     shop: Shop, api: Api, database: Database
 ) -> None:
     away = Dashboard(database, replace(api, url="http://127.0.0.1:1"), public_url=ADDRESS)

@@ -124,7 +124,7 @@ class TestWebhooks:
         for path in (f"{message}0", f"{one}/messages/{HOSTILE}"):
             assert (await shop.browser.get(path)).status_code == 404
 
-    async def test_say_why_a_url_is_refused(self, shop: Shop) -> None:
+    async def test_give_the_reason_why_a_url_is_refused(self, shop: Shop) -> None:
         answer = await shop.submit(f"/apps/{shop.app}/webhooks", {"url": f"ftp://{HOSTILE}"})
 
         assert answer.status_code == 422
@@ -175,7 +175,7 @@ class TestKeys:
 
 
 class TestOrganization:
-    async def test_a_link_lets_somebody_in_with_the_role(
+    async def test_a_link_admits_a_member_with_the_role(
         self, dashboard: Dashboard, api: Api, shop: Shop
     ) -> None:
         made = await shop.submit("/organization/invitations", {"name": "Eve", "role": "viewer"})

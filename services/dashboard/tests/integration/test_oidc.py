@@ -163,7 +163,7 @@ class TestSignIn:
         assert "Second" in (await browser.get("/account")).text
 
     @pytest.mark.parametrize("token", ["", "&form_token=of-another-browser"])
-    async def test_asks_before_it_joins_by_a_link_of_somebody_else(
+    async def test_asks_for_confirmation_before_it_joins_by_another_accounts_link(
         self, dashboard: Dashboard, api: Api, token: str
     ) -> None:
         invitation = api.invite(api.an_organization("Second"))
@@ -282,7 +282,7 @@ class TestAFirstPassword:
         assert "too long ago" in late.text
         assert (await dashboard.browser().sign_in(ADA, self.NEW)).status_code == 401
 
-    async def test_replaces_none_that_somebody_chose(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_replaces_no_chosen_password(self, dashboard: Dashboard, api: Api) -> None:
         browser = await _a_member(dashboard, api)
 
         answer = await self.set(browser)
@@ -415,7 +415,7 @@ class TestTheButton:
         assert "/sign-in/provider" not in hidden.text
         assert route.status_code == 404
 
-    async def test_says_when_the_provider_is_away(self, database: Database, api: Api) -> None:
+    async def test_reports_an_unavailable_provider(self, database: Database, api: Api) -> None:
         away = Dashboard(
             database, api, public_url=ADDRESS, oidc_issuer="http://127.0.0.1:1", **CLIENT
         )

@@ -61,7 +61,7 @@ class TestPage:
             ("refunded", "went back"),
         ],
     )
-    async def test_says_what_a_status_means(
+    async def test_explains_a_status(
         self, dashboard: Dashboard, api: Api, status: str, says: str
     ) -> None:
         link = await a_link(api, status=status)
@@ -93,7 +93,7 @@ class TestPage:
             for hidden in ("order 4711", link.app, "checkout of the shop", "fee_amount"):
                 assert hidden not in answer.text
 
-    async def test_speaks_the_readers_language(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_uses_the_readers_language(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)
 
         by_browser = await read(dashboard, link.path(), **{"accept-language": "fr, de-CH;q=0.9"})
@@ -168,7 +168,7 @@ class TestLinks:
 
         assert answer.headers["location"].startswith("/pay/")
 
-    async def test_are_told_to_no_other_site(self, dashboard: Dashboard, api: Api) -> None:
+    async def test_are_sent_to_no_other_site(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)
 
         for path in (link.path(), link.path("data")):
@@ -248,9 +248,7 @@ class TestRefundAddress:
 
 
 class TestFrames:
-    async def test_are_allowed_to_nobody_unless_a_setting_says_so(
-        self, dashboard: Dashboard, api: Api
-    ) -> None:
+    async def test_are_allowed_only_by_a_setting(self, dashboard: Dashboard, api: Api) -> None:
         link = await a_link(api)
 
         page = (await read(dashboard, link.path())).headers

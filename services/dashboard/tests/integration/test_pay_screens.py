@@ -133,7 +133,7 @@ async def test_every_look_is_readable(pages: Pages, tmp_path: Path) -> None:
     assert complaints == []
 
 
-async def test_a_change_is_shown_without_loading_the_page_anew(
+async def test_a_change_is_shown_without_a_reload_of_the_page(
     pages: Pages, api: Api, tmp_path: Path
 ) -> None:
     assert BROWSER is not None

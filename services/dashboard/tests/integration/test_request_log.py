@@ -45,7 +45,7 @@ async def test_shows_a_refused_request_with_what_was_sent(dashboard: Dashboard, 
     assert "0x1" not in found
 
 
-async def test_links_a_request_to_its_swap_and_says_that_nothing_was_sent(
+async def test_links_a_request_to_its_swap_and_shows_that_nothing_was_sent(
     dashboard: Dashboard, api: Api
 ) -> None:
     browser, app, key = await _an_app(dashboard, api)
@@ -72,7 +72,7 @@ async def test_links_a_request_to_its_swap_and_says_that_nothing_was_sent(
         ("starting_after=00000000-0000-4000-8000-000000000000", False),
     ],
 )
-async def test_filters_by_what_the_address_says(
+async def test_filters_by_the_parameters_of_the_url(
     dashboard: Dashboard, api: Api, query: str, *, is_found: bool
 ) -> None:
     browser, app, key = await _an_app(dashboard, api)

@@ -78,7 +78,7 @@ class TestPasswords:
         assert (answer.status_code, answer.headers["location"]) == (303, "/account")
         assert (await browser.get("/account")).status_code == 200
 
-    async def test_that_are_wrong_are_answered_as_for_nobody(
+    async def test_that_are_wrong_are_answered_as_for_an_unknown_account(
         self, dashboard: Dashboard, ada: Browser
     ) -> None:
         wrong = await dashboard.browser().sign_in(ADA, "another password")
@@ -302,7 +302,7 @@ class TestLinks:
 
         assert answer.status_code == 410
 
-    async def test_of_nobody_are_not_made(self, dashboard: Dashboard) -> None:
+    async def test_without_a_member_are_not_created(self, dashboard: Dashboard) -> None:
         assert await dashboard.parts.make_sign_in_link("nobody@shop.example") is None
 
 
@@ -397,7 +397,7 @@ class TestRedirects:
 
 class TestHeaders:
     @pytest.mark.parametrize("path", ["/sign-in", "/nowhere", "/static/dashboard.css", "/account"])
-    async def test_let_nothing_run_and_nobody_frame(self, dashboard: Dashboard, path: str) -> None:
+    async def test_allow_no_script_and_no_frame(self, dashboard: Dashboard, path: str) -> None:
         answer = await dashboard.browser().get(path)
         policy = answer.headers["content-security-policy"]
 
@@ -409,5 +409,5 @@ class TestHeaders:
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "same-origin"
 
-    async def test_pages_are_kept_by_nobody(self, ada: Browser) -> None:
+    async def test_pages_are_not_cached(self, ada: Browser) -> None:
         assert (await ada.get("/account")).headers["cache-control"] == "no-store"

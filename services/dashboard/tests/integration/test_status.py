@@ -54,7 +54,7 @@ def seeded(database: Database) -> None:
 
 
 class TestHistory:
-    async def test_a_minute_counts_once_whoever_sees_it(
+    async def test_a_minute_counts_once_for_all_replicas(
         self, history: PostgresStatusHistory
     ) -> None:
         for second in (1, 20, 59):
@@ -101,7 +101,7 @@ async def test_the_api_answers_everybody_without_amounts(api: Api, seeded: None)
     }  # fmt: skip
 
 
-async def test_the_page_needs_nobody_signed_in_and_shows_what_was_recorded(
+async def test_the_page_needs_no_session_and_shows_the_records(
     dashboard: Dashboard, history: PostgresStatusHistory, seeded: None
 ) -> None:
     await dashboard.parts.status.record()
@@ -125,7 +125,7 @@ async def test_what_is_over_is_not_shown_as_going_on(
     assert "Payouts are stopped" not in page.text
 
 
-async def test_an_api_that_is_away_is_said_and_recorded(
+async def test_an_unavailable_api_is_reported_and_recorded(
     database: Database, api: Api, history: PostgresStatusHistory
 ) -> None:
     made = Dashboard(

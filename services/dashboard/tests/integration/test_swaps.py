@@ -95,7 +95,9 @@ class TestList:
             {"until": "2020-01-01"},
         ],
     )
-    async def test_says_when_nothing_matches(self, tenant: Tenant, query: dict[str, str]) -> None:
+    async def test_reports_that_nothing_matches(
+        self, tenant: Tenant, query: dict[str, str]
+    ) -> None:
         answer = await tenant.browser.get(tenant.path, params=query)
 
         assert answer.status_code == 200

@@ -49,7 +49,7 @@ def sign_in(services: Services) -> SignIn:
     )
 
 
-async def test_attempts_while_services_are_away_block_nobody(
+async def test_attempts_while_services_are_unavailable_do_not_lock_out(
     services: Services, sign_in: SignIn
 ) -> None:
     services.is_away = True

@@ -38,5 +38,5 @@ class TestAddresses:
     def test_are_the_peers_where_the_proxy_is_not_known(self) -> None:
         assert address("198.51.100.1", peer=CLIENT) == CLIENT
 
-    def test_are_the_proxys_where_it_says_nothing(self) -> None:
+    def test_are_the_proxys_without_a_forwarded_address(self) -> None:
         assert address() == PROXY

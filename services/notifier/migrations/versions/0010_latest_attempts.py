@@ -1,4 +1,4 @@
-"""The latest attempts of a message are found by one index, however often it was replayed."""
+"""An index of a message's latest attempts; its cost does not grow with replays."""
 
 from alembic import op
 

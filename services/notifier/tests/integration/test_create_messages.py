@@ -36,7 +36,7 @@ async def created(notifier: Notifier, *swaps: SwapChanged) -> tuple[list[str], i
 
 
 class TestCreateMessages:
-    async def test_tells_changes_of_status(self, notifier: Notifier) -> None:
+    async def test_sends_changes_of_status(self, notifier: Notifier) -> None:
         await notifier.endpoint("http://a.example", app_id=APP)
         first = a_swap(app_id=APP)
         second = a_swap(
@@ -50,7 +50,7 @@ class TestCreateMessages:
 
         assert sorted(kinds) == ["swap.ls_transfer_pending", "swap.user_transfer_pending"]
 
-    async def test_tells_progress_only_to_who_wants_it(self, notifier: Notifier) -> None:
+    async def test_sends_progress_only_to_endpoints_with_updates(self, notifier: Notifier) -> None:
         wants, other = uuid4(), uuid4()
         await notifier.endpoint("http://a.example", app_id=other)
         await notifier.endpoint("http://b.example", app_id=wants, wants_updates=True)

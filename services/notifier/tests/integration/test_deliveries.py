@@ -44,7 +44,7 @@ class TestCreating:
         assert len({row.id for row in rows}) == 2
         assert all(row.id.startswith("msg_") for row in rows)
 
-    async def test_tells_progress_to_the_endpoint_that_wants_it(self, notifier: Notifier) -> None:
+    async def test_sends_progress_to_an_endpoint_with_updates(self, notifier: Notifier) -> None:
         app = uuid4()
         await notifier.endpoint("http://a.example", app_id=app)
         wants = await notifier.endpoint("http://b.example", app_id=app, wants_updates=True)
@@ -236,7 +236,7 @@ class TestEndpoints:
         assert waiting.due_at == notifier.now + timedelta(minutes=5)
 
     @pytest.mark.fault("N12")
-    async def test_n12_one_that_says_it_is_gone_is_disabled_whatever_it_took_before(
+    async def test_n12_one_that_answers_410_is_disabled_after_any_history(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
@@ -305,7 +305,7 @@ class TestEndpoints:
             go_on.set()
             await notifier.until("discarded")
 
-    async def test_one_disabled_while_an_attempt_is_out_still_hears_that_it_succeeded(
+    async def test_one_disabled_during_an_attempt_still_records_its_success(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         go_on = asyncio.Event()

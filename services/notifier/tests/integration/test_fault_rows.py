@@ -55,7 +55,7 @@ class TestRows:
         assert (first.id, first.body) == (second.id, second.body)
 
     @pytest.mark.fault("N9")
-    async def test_n9_a_clock_that_is_wrong_is_told(self, notifier: Notifier) -> None:
+    async def test_n9_a_wrong_clock_is_reported(self, notifier: Notifier) -> None:
         def ten_minutes_fast() -> datetime:
             return utc_now() + timedelta(minutes=10)
 
@@ -73,7 +73,7 @@ class TestRows:
                 standardwebhooks.Webhook(SECRET).verify(b"{}", headers)
 
     @pytest.mark.fault("N11")
-    async def test_n11_a_late_retry_says_that_it_is_older(
+    async def test_n11_a_late_retry_has_its_lower_sequence(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         async def refuse_the_first(request: web.Request) -> web.StreamResponse:
@@ -97,7 +97,7 @@ class TestRows:
         assert order == [1, 2, 1]
 
     @pytest.mark.fault("N12")
-    async def test_n12_an_endpoint_that_only_fails_is_disabled_told_enabled_and_made_up_for(
+    async def test_n12_a_failing_endpoint_is_disabled_notified_enabled_and_replayed(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         app = uuid4()
@@ -150,7 +150,7 @@ class TestRows:
         assert (row.state, sink.received) == ("discarded", [])
 
     @pytest.mark.fault("N14")
-    async def test_n14_the_flood_of_one_app_does_not_stand_before_the_word_of_another(
+    async def test_n14_the_flood_of_one_app_does_not_delay_another(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         loud = await notifier.endpoint(sink.at("/loud"))
@@ -184,7 +184,7 @@ class TestRows:
         assert row.due_at == NOW + timedelta(seconds=10)
 
     @pytest.mark.fault("N17")
-    async def test_n17_every_receiver_hears_of_its_own_swaps_alone(
+    async def test_n17_every_receiver_gets_only_its_own_swaps(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         dice = random.Random(17)

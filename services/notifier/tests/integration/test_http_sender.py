@@ -109,7 +109,7 @@ class TestSend:
         assert not answer.is_success
         assert list(sink.by_path()) == ["/"]
 
-    async def test_tells_a_lost_answer(self, sink: Sink) -> None:
+    async def test_reports_a_lost_answer(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", hang_up))
 
         assert answer.http_status is None
@@ -156,7 +156,7 @@ class TestSend:
         assert written < 50_000_000
 
     @pytest.mark.fault("N15")
-    async def test_n15_hears_retry_after(self, sink: Sink) -> None:
+    async def test_n15_honours_retry_after(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", answering(503, retry_after="17")))
 
         assert answer.retry_after == timedelta(seconds=17)
@@ -181,7 +181,9 @@ class TestSend:
         assert answer.http_status is None
 
     @pytest.mark.parametrize("status", [200, 500])
-    async def test_hears_it_only_from_one_that_asks_for_time(self, sink: Sink, status: int) -> None:
+    async def test_accepts_it_only_from_a_receiver_that_requests_a_pause(
+        self, sink: Sink, status: int
+    ) -> None:
         answer = await attempt(sink.at("/", answering(status, retry_after="17")))
 
         assert (answer.http_status, answer.retry_after) == (status, None)
@@ -266,7 +268,7 @@ class TestGuard:
         assert answer.error == NOWHERE_PUBLIC
 
     @pytest.mark.fault("N5")
-    async def test_n5_says_the_same_of_a_name_that_nobody_knows(self) -> None:
+    async def test_n5_gives_the_same_answer_for_an_unknown_name(self) -> None:
         class NoNames(FlippingNames):
             async def resolve(self, *_: Any, **__: Any) -> list[ResolveResult]:
                 raise OSError(socket.EAI_NONAME, "Name or service not known")
@@ -302,7 +304,7 @@ class TestGuard:
 
 
 class TestNames:
-    async def test_nobody_answers_for_keep_no_other_name_waiting(
+    async def test_without_an_answer_do_not_delay_other_names(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answered = threading.Event()

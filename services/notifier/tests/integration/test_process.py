@@ -129,7 +129,7 @@ async def an_endpoint(process: Process, url: str) -> dict[str, Any]:
 
 
 class TestProcess:
-    async def test_tells_a_receiver_what_kafka_brought(
+    async def test_sends_a_receiver_what_kafka_delivered(
         self, environment: dict[str, str], publish: Publish, sink: Sink
     ) -> None:
         async with a_process(environment) as process:

@@ -62,7 +62,7 @@ class TestReplayingSince:
         assert [json.loads(one.body)["sequence"] for one in received] == [1, 2, 3, 2, 3]
         assert [one.id for one in received[1:3]] == [one.id for one in received[3:]]
 
-    async def test_leaves_out_what_was_delivered_where_told(
+    async def test_excludes_delivered_messages_on_request(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))

@@ -52,7 +52,7 @@ class TestEnabling:
         with pytest.raises(DisabledByOperator):
             await notifier.switch.enable(endpoint.id, by=OWNER)
 
-    async def test_of_an_unknown_one_is_refused_to_nobody(self, notifier: Notifier) -> None:
+    async def test_of_an_unknown_one_is_not_refused(self, notifier: Notifier) -> None:
         assert not await notifier.switch.enable(uuid4(), by=OWNER)
 
 

@@ -20,7 +20,7 @@ class TestMayDial:
         assert may_dial(address, loopback=False)
 
     @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1"])
-    def test_opens_loopback_only_where_told(self, address: str) -> None:
+    def test_opens_loopback_only_if_configured(self, address: str) -> None:
         assert not may_dial(address, loopback=False)
         assert may_dial(address, loopback=True)
 

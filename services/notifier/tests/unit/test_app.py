@@ -33,13 +33,13 @@ def test_loads_neither_web3_nor_eth_account() -> None:
     assert int(kilobytes) // 1024 <= RSS_MEGABYTES_MAX
 
 
-def test_the_payload_is_what_partners_are_told_that_it_is() -> None:
+def test_the_payload_matches_its_documentation() -> None:
     catalogue = public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
 
     WebhookPayloadModel.model_validate_json(orjson.dumps(render_webhook(a_swap(), catalogue)))
 
 
-def test_the_notice_is_what_partners_are_told_that_it_is() -> None:
+def test_the_notice_matches_its_documentation() -> None:
     notice = disabled_notice(
         UUID(int=1), "https://a.example", disabled_at=NOW, reason="gone", failing_since=None
     )
@@ -47,7 +47,7 @@ def test_the_notice_is_what_partners_are_told_that_it_is() -> None:
     EndpointDisabledModel.model_validate_json(notice)
 
 
-def test_the_payload_says_which_change_it_is_about() -> None:
+def test_the_payload_names_its_change() -> None:
     catalogue = public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
 
     payload = orjson.loads(orjson.dumps(render_webhook(a_swap(sequence=3), catalogue)))

@@ -17,13 +17,13 @@ from swap_runtime.public_catalogue import public_catalogue
 NAMED = {value for name, value in vars(events).items() if name.isupper()}
 
 
-def test_what_can_be_sent_is_what_partners_are_told_of() -> None:
+def test_the_sent_events_are_the_documented_ones() -> None:
     pushed = {event_type(status=one, previous_status=None) for one in get_args(SwapStatus)}
 
     assert NAMED | pushed == set(PUSHED)
 
 
-def test_a_test_carries_what_partners_are_told_that_it_does() -> None:
+def test_a_test_message_matches_its_documentation() -> None:
     catalogue = public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
 
     body = renderer(catalogue)(example_swap(ETH, at=NOW))

@@ -58,7 +58,7 @@ class TestOutcomeOf:
         assert outcome_of(before, an_answer(500), at=NOW, jitter_ppm=0).state is State.FAILED
 
     @pytest.mark.parametrize(("status", "is_honoured"), [(429, True), (503, True), (500, False)])
-    def test_hears_retry_after_of_who_may_ask(self, status: int, *, is_honoured: bool) -> None:
+    def test_honours_retry_after_of_429_and_503(self, status: int, *, is_honoured: bool) -> None:
         answer = an_answer(status, retry_after=timedelta(seconds=9))
 
         outcome = outcome_of(a_claim(), answer, at=NOW, jitter_ppm=0)

@@ -27,7 +27,7 @@ class TestSignedHeaders:
     def test_carry_both_signatures_during_a_rotation(self, secret: str) -> None:
         standardwebhooks.Webhook(secret).verify(BODY, headers(SECRET, OLD_SECRET))
 
-    def test_say_the_same_under_both_names(self) -> None:
+    def test_have_the_same_values_under_both_names(self) -> None:
         signed = headers(SECRET)
 
         for part in ("id", "timestamp", "signature"):

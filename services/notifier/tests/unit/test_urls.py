@@ -17,7 +17,7 @@ class TestDestinationOf:
             ("https://xn--bcher-kva.example/", Destination("xn--bcher-kva.example", 443, False)),
         ],
     )
-    def test_says_where_a_url_leads(self, url: str, destination: Destination) -> None:
+    def test_shows_the_target_of_a_url(self, url: str, destination: Destination) -> None:
         assert destination_of(url, is_live=False, loopback=False) == destination
 
     @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ class TestDestinationOf:
             destination_of("http://hooks.example.com", is_live=True, loopback=False)
 
     @pytest.mark.parametrize("url", ["http://127.0.0.1:41009/hooks", "http://localhost:5000/"])
-    def test_lets_this_machine_be_an_endpoint_where_told(self, url: str) -> None:
+    def test_allows_a_local_endpoint_if_configured(self, url: str) -> None:
         assert destination_of(url, is_live=False, loopback=True)
 
 

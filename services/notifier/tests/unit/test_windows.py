@@ -64,7 +64,7 @@ class TestWindows:
         assert closed == {endpoint: 0}
         assert windows.allowances()[endpoint] > 0
 
-    def test_tell_when_half_of_what_was_full_is_free(self) -> None:
+    def test_report_when_half_of_the_capacity_is_free(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
         for _ in range(4):
             windows.begin(endpoint)
@@ -73,13 +73,13 @@ class TestWindows:
 
         assert has_capacity == [False, True, True, True]
 
-    def test_tell_nothing_of_an_endpoint_that_had_room_left(self) -> None:
+    def test_report_nothing_of_an_endpoint_with_capacity(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
         windows.begin(endpoint)
 
         assert not windows.end(endpoint, is_success=True, took=QUICK)
 
-    def test_tell_of_an_endpoint_whose_room_was_taken_while_more_became_free(self) -> None:
+    def test_report_an_endpoint_at_its_capacity_while_more_became_free(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
         for _ in range(4):
             windows.begin(endpoint)
@@ -92,7 +92,7 @@ class TestWindows:
 
         assert windows.end(endpoint, is_success=True, took=QUICK)
 
-    def test_tell_of_an_endpoint_that_was_given_no_room(self) -> None:
+    def test_report_an_endpoint_that_got_no_capacity(self) -> None:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
         for _ in range(3):
             windows.begin(endpoint)
@@ -101,7 +101,7 @@ class TestWindows:
         assert windows.allowances() == {endpoint: 0}
         assert windows.end(endpoint, is_success=True, took=QUICK)
 
-    def test_tell_of_each_place_where_all_were_taken(self) -> None:
+    def test_report_each_limit_that_was_reached(self) -> None:
         windows, busy, other = Windows(total_max=3, endpoint_max=4), uuid4(), uuid4()
         windows.begin(busy)
         windows.begin(other)

@@ -123,7 +123,7 @@ class TestRecordCompletions:
 
         assert await average(engine) == 4000
 
-    async def test_forgets_what_fell_out_of_the_window(self, engine: Engine) -> None:
+    async def test_drops_entries_outside_the_window(self, engine: Engine) -> None:
         record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=3)
         swaps = [
             completed(took=timedelta(seconds=n), closed_at=NOW + timedelta(minutes=n))
@@ -155,7 +155,7 @@ class TestRecordCompletions:
 
 
 class TestLoadMarket:
-    async def test_takes_over_what_any_replica_heard(self, engine: Engine) -> None:
+    async def test_takes_over_what_any_replica_received(self, engine: Engine) -> None:
         work = PostgresUnitOfWork(engine, consumer="quoter")
         await RecordInventory(work)([inventory(1, 500)])
         await RecordCompletions(work, window=10)([completed(took=timedelta(seconds=3))])

@@ -45,7 +45,7 @@ class TestAgree:
     def test_does_not_ask_what_is_too_old(self) -> None:
         assert agreed(ether(3000), ether(9000, age=2 * MINUTE)).prices == ether(3000)
 
-    def test_keeps_the_newest_of_what_is_too_old_for_whoever_asks_to_refuse(self) -> None:
+    def test_keeps_the_newest_outdated_value_for_the_callers_decision(self) -> None:
         prices = (ether(3000, age=3 * MINUTE), ether(3100, age=2 * MINUTE))
 
         assert agreed(*prices).prices == ether(3100, age=2 * MINUTE)
@@ -78,7 +78,7 @@ class TestAgree:
         assert far.disputed.keys() == {"ETH"}
 
     @given(st.lists(st.integers(1, 10**30), min_size=1, max_size=7))
-    def test_is_within_what_was_said_and_no_order_matters(self, values: list[int]) -> None:
+    def test_is_within_the_limits_in_any_order(self, values: list[int]) -> None:
         prices = [{"ETH": Timed(value, NOW)} for value in values]
         wide = Bounds(MINUTE, 10**40)
 
@@ -157,7 +157,7 @@ class TestChainFeeds:
 
         assert market.prices == ether(3000)  # of two minutes ago: its routes are closed
 
-    async def test_that_do_not_answer_leave_what_they_said_to_grow_old(self) -> None:
+    async def test_that_do_not_answer_leave_their_last_value_to_age(self) -> None:
         feeds, market, now = Feeds(), a_market(), [NOW]
         book = PriceBook(market, BOUNDS)
         source = ChainFeeds([Feed("ETH", "0xfeed", MINUTE)], feeds, clock=lambda: now[0])

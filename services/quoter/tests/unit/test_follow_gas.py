@@ -66,7 +66,7 @@ class TestFollowGas:
         assert market.gas == {ETHEREUM: Timed(7 + 4, NOW)}
 
     @pytest.mark.fault("S26")
-    async def test_s26_knows_no_cost_while_nobody_tells_the_fee_for_bytes(self) -> None:
+    async def test_s26_has_no_cost_while_no_node_reports_the_fee_for_bytes(self) -> None:
         market = a_market(gas={})
         gas = ChainGas(Node(Fees(7, 1)), DataFee(None), units_min=300)
 

@@ -107,7 +107,7 @@ async def ranges(app: ASGIApp) -> RangesAnswer:
 
 
 class TestRanges:
-    async def test_cost_at_their_ends_what_a_quote_says(self) -> None:
+    async def test_cost_the_quoted_amount_at_their_ends(self) -> None:
         app = an_app()
 
         [one] = (await ranges(app)).ranges
@@ -286,12 +286,12 @@ class TestQuote:
         assert refusals[0][1].limit_base_units == "22800000"
         assert refusals[1][1].limit_base_units == refusals[2][1].limit_base_units
 
-    async def test_says_that_a_rate_is_missing(self) -> None:
+    async def test_reports_that_a_rate_is_missing(self) -> None:
         status, body = await quote(an_app(a_market(prices={"ETH": "3000"})))
 
         assert (status, Refusal.model_validate_json(body).message) == (404, "Rate not available")
 
-    async def test_says_that_there_is_no_depository(self) -> None:
+    async def test_reports_that_there_is_no_depository(self) -> None:
         app = an_app(catalogue=a_catalogue(depository=None))
 
         refused, body = await quote(app, method="depository")

@@ -69,7 +69,7 @@ class TestMaximum:
     def test_is_the_route_s_in_dollars(self) -> None:
         assert limits(a_route(), a_market()).max == 50_000 * 10**6
 
-    def test_is_zero_where_no_inventory_was_heard_of(self) -> None:
+    def test_is_zero_without_an_inventory_message(self) -> None:
         assert limits(a_route(), a_market(inventory={})).max == 0
 
     def test_is_zero_where_the_refuel_cannot_be_paid(self) -> None:

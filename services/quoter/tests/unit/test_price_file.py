@@ -62,7 +62,7 @@ class TestPriceFile:
         assert changed is not None
         assert changed["ETH"].value == to_usd_e18("3001")
 
-    async def test_says_that_it_cannot_be_read(self, tmp_path: Path) -> None:
+    async def test_reports_that_it_cannot_be_read(self, tmp_path: Path) -> None:
         with pytest.raises(PricesUnreadable):
             await PriceFile(tmp_path / "missing.json").find_news()
 

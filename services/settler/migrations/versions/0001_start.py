@@ -1,4 +1,4 @@
-"""Swaps, deposits, the ledger, and what is sent."""
+"""Swaps, deposits, the ledger and payments."""
 
 from alembic import op
 

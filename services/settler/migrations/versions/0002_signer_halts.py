@@ -1,4 +1,4 @@
-"""Since when a signer is halted, and who let it go on last."""
+"""The time of a signer's halt, and the operator of its last resumption."""
 
 from alembic import op
 

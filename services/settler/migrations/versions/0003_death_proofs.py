@@ -1,4 +1,4 @@
-"""At which final block a nonce was found consumed, and what each node said about it."""
+"""The final block at which a nonce was found consumed, and the report of each node."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-# Null for what was closed before this was kept; the witnesses, for what did not revert.
+# Null for slots closed before this revision; `witnesses` is also null if nothing reverted.
 SLOTS = """
 ALTER TABLE nonce_slot
   ADD COLUMN final_number bigint,

@@ -1,4 +1,4 @@
-"""Swaps that hold something else than they were quoted for, until the quoter was asked about it."""
+"""Swaps with a received amount that differs from the quote, until the quoter has requoted it."""
 
 from alembic import op
 

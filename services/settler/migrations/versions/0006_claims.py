@@ -1,4 +1,4 @@
-"""Balances that wait for their owners, paid by an operator's order."""
+"""Claimable balances, paid by an operator's order."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0005"
 branch_labels = None
 depends_on = None
 
-# The checks were named by Postgres; each is found by what it says.
+# Postgres named the checks, so each is found by its definition.
 CHECKS = """
 DO $$
 DECLARE old record;

@@ -1,4 +1,4 @@
-"""Deposits that users sign for: the Paymaster's call as an intent, and what became of each."""
+"""Deposits that users sign: the Paymaster's call as an intent, and its outcome."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What partners may see of a swap's history, as views that the api reads."""
+"""The part of a swap's history that partners may read, as views for the api."""
 
 from alembic import op
 

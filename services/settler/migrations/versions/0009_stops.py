@@ -1,4 +1,4 @@
-"""The kill switch: who stopped signing, where and why, and who let it go on."""
+"""The kill switch: stops of signing with network, operator and reason, and their ends."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Deposit addresses, what is swept from them, and what is to be."""
+"""Deposit addresses, their sweeps, and the sweeps that are due."""
 
 from alembic import op
 
@@ -48,7 +48,7 @@ CREATE TABLE sweep_due (
 );
 CREATE INDEX sweep_due_next ON sweep_due (network, due_at);
 """
-# What an intent of the kind sweep empties; the intent says how far it is.
+# The addresses that a sweep intent empties; the intent has the progress.
 SWEEPS = """
 CREATE TABLE sweep (
   intent_id uuid PRIMARY KEY REFERENCES intent,

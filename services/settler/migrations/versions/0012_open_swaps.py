@@ -1,4 +1,4 @@
-"""Where the swaps are looked for that may be longer in a status than they should."""
+"""An index for swaps that may exceed the maximum duration of their status."""
 
 from alembic import op
 

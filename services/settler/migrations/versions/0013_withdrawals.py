@@ -1,4 +1,4 @@
-"""What the owner took out of the Treasury, and whether the ledger has it."""
+"""Withdrawals by the owner of the Treasury, and whether the ledger has booked them."""
 
 from alembic import op
 

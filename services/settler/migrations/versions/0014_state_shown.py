@@ -1,4 +1,4 @@
-"""What everybody may see of a network's state, as a view that the api reads."""
+"""The public part of a network's state, as a view that the api reads."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Sweeps of addresses without swap: what they moved belongs to no swap yet."""
+"""Sweeps of addresses without a swap: the moved money has no swap yet."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Find whether a deposit of a signer is out already: they go one after another."""
+"""An index for open gasless deposits of a signer: they are sent one after another."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Sweeps of more than anybody can have had are recorded, and hold up nothing."""
+"""Sweeps with an impossible amount are recorded and do not block others."""
 
 from alembic import op
 

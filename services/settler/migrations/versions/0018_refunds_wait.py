@@ -1,4 +1,4 @@
-"""Since when a refund is due: it may be put off, and comes to an end."""
+"""The time since which a refund is due: it may be postponed, for a limited time."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""How much may leave a network in a while, what left, and what waits for its turn."""
+"""Outflow caps of networks, the outflow, and queued payments."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What is owed to apps for their own fees, and its payments."""
+"""Fees owed to apps, and their payments."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0020"
 branch_labels = None
 depends_on = None
 
-# What Postgres named itself is found by what it says.
+# Postgres named the checks, so each is found by its definition.
 DROP_OLD = """
 DO $$
 DECLARE old record;

@@ -1,4 +1,4 @@
-"""Where an operator lets nothing be signed, as a view that the api reads."""
+"""Stops of signing, as a view that the api reads."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Who must not be paid, by an operator's word; the api sees who."""
+"""Addresses that operators blocked; the api reads them."""
 
 from alembic import op
 

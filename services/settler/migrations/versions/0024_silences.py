@@ -1,4 +1,4 @@
-"""When a network gave no blocks: the clocks of what is out there stand still meanwhile."""
+"""Periods without blocks of a network: the ages of its open transactions stand still meanwhile."""
 
 from alembic import op
 

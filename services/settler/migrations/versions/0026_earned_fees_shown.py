@@ -1,4 +1,4 @@
-"""What a swap earned for its partner is among the swap's postings, on whichever accounts it is."""
+"""The fee that a swap earned for its partner is among the swap's postings, on any account."""
 
 from alembic import op
 

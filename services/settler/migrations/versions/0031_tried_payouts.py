@@ -1,4 +1,4 @@
-"""What a refund follows is found by its swap: a payout that was tried, and is dead."""
+"""An index by swap for failed payouts, which a refund follows."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""A swap's payments are found by the swap, and what is not paid yet by its network."""
+"""Indexes of payments: by swap, and of unpaid ones by network."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What was booked for a swap is found by the swap, for operators who ask where its money is."""
+"""An index of ledger transactions by swap, for operators who trace its money."""
 
 from alembic import op
 

@@ -18,6 +18,6 @@ DROP FUNCTION notify_requote();
 
 
 def upgrade() -> None:
-    # As a use case locks them: it has read payments when it adds messages, last of all.
+    # The order in which a use case locks them: it reads payments first and adds messages last.
     op.execute(INTENTS_AND_REQUOTES)
     drop_outbox_trigger(op)

@@ -1,4 +1,4 @@
-"""What postings are of is looked up once per statement, not row by row; no account is deleted."""
+"""References of postings are checked once per statement, not per row; accounts are not deleted."""
 
 from alembic import op
 
@@ -9,7 +9,7 @@ depends_on = None
 
 # In the order in which bookings lock accounts, which excludes deadlocks.
 TABLES = "LOCK TABLE account, ledger_transaction, posting IN ACCESS EXCLUSIVE MODE"
-# What only another transaction sees is not there, as it was not for the keys.
+# Rows that only another transaction sees do not count, as with foreign keys.
 GUARD = """
 CREATE OR REPLACE FUNCTION postings_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

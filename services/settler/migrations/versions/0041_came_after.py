@@ -1,4 +1,4 @@
-"""Of a rise of coins that was found late: a time before everything that it may consist of."""
+"""For a rise of coins that was found late: a time before all of its possible transactions."""
 
 from alembic import op
 

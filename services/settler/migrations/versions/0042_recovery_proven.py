@@ -1,4 +1,4 @@
-"""What a recovery has proven, and what stays held when it has ended."""
+"""Proofs of a recovery, and the holds that remain after its end."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""How often a payment that was alone in its transaction reverted, and when that was proven last."""
+"""The number of reverts of a payment that was alone in its transaction, and the last proof."""
 
 from alembic import op
 

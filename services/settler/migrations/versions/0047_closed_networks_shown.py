@@ -7,7 +7,7 @@ down_revision = "0046"
 branch_labels = None
 depends_on = None
 
-# The views of stops name them too, as long as an api of before reads only those.
+# The views of stops contain them too, because an earlier version of the api reads only those.
 SHOWN = """
 CREATE VIEW closed_network AS SELECT network FROM network_closure WHERE opened_at IS NULL;
 GRANT SELECT ON closed_network TO api;

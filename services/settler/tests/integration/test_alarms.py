@@ -77,7 +77,7 @@ def without_swap() -> float:
 
 class TestGas:
     @pytest.mark.fault("S20")
-    async def test_s20_that_runs_out_calls_a_person_while_payments_still_go(
+    async def test_s20_that_runs_out_alerts_while_payments_are_still_sent(
         self, world: World, records: list[dict[str, Any]]
     ) -> None:
         world.chain.give(SIGNER, NATIVE, 49 * OF_ONE_PAYMENT + 1)
@@ -94,7 +94,7 @@ class TestGas:
         assert world.paid(1) == PAYOUT
 
     @pytest.mark.fault("S20")
-    async def test_s20_that_is_topped_up_calls_nobody_any_more(
+    async def test_s20_that_is_topped_up_alerts_no_longer(
         self, world: World, records: list[dict[str, Any]]
     ) -> None:
         closing = world.closing(ALARM)
@@ -141,7 +141,7 @@ class TestTheLineOfACap:
     }
 
     @pytest.mark.fault("A16")
-    async def test_a16_is_counted_and_calls_a_person_when_its_first_waits_too_long(
+    async def test_a16_is_counted_and_alerts_an_operator_when_its_first_waits_too_long(
         self, world: World, records: list[dict[str, Any]]
     ) -> None:
         caps = ManageCaps(

@@ -279,7 +279,7 @@ class TestWhoMayAttach:
 
         assert await payouts(engine) == [PAYOUT]
 
-    async def test_is_nobody_who_read_another_refund_address(
+    async def test_is_refused_for_a_text_with_another_refund_address(
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())
@@ -289,9 +289,7 @@ class TestWhoMayAttach:
 
         assert await payouts(engine) == []
 
-    async def test_is_an_operator_for_whom_nobody_can_sign(
-        self, run: Settler, engine: Engine
-    ) -> None:
+    async def test_is_an_operator_without_a_signature(self, run: Settler, engine: Engine) -> None:
         await run.deposits(a_transfer(kind="deposited"))
 
         await attached_by_operator(run, engine, await the_only_balance(engine))

@@ -148,9 +148,7 @@ async def test_a_broken_query_is_a_failure_and_the_others_are_shown(
     assert [result.rows for result in results] == [({"row": "1"},), (), (), (), ({"row": "2"},)]
 
 
-async def test_metrics_say_which_invariants_are_broken_or_unchecked(
-    world: World, views: None
-) -> None:
+async def test_metrics_show_violated_and_unchecked_invariants(world: World, views: None) -> None:
     queries = {"holds": "SELECT 1 WHERE false", "broken": "SELECT 1", "wrong": "SELECT FROM WHERE"}
     invariants = PostgresInvariants(world.engine, queries)
     beats: list[int] = []
@@ -215,9 +213,7 @@ async def test_requests_that_wait_for_a_slow_check_use_its_report(
     assert len(checks) == 2
 
 
-async def test_without_views_or_queries_there_is_an_answer_that_says_so(
-    world: World, database: Database
-) -> None:
+async def test_missing_views_or_queries_are_reported(world: World, database: Database) -> None:
     answer = await read(books(world).invariants, status=404)
 
     assert "SWAP_SETTLER__INVARIANT_QUERIES" in answer["error"]

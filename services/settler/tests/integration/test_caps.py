@@ -156,7 +156,7 @@ class TestACap:
 
         assert len(await left(world)) == 2
 
-    async def test_of_another_token_or_app_says_nothing(self, world: World) -> None:
+    async def test_of_another_token_or_app_has_no_effect(self, world: World) -> None:
         await cap(world, 0, CapName(DESTINATION, "USDC"))
         await cap(world, 0, CapName(DESTINATION, "ETH", UUID(int=5)))
         await world.confirmed_swaps(3)
@@ -362,7 +362,7 @@ class TestTheQueue:
         with pytest.raises(Refused, match="waits for no cap"):
             await keeping(world).grant_pass(last, **OPERATOR_ORDER)
 
-    async def test_says_what_is_wrong_with_an_order(self, world: World) -> None:
+    async def test_explains_an_invalid_order(self, world: World) -> None:
         order = {**OPERATOR_ORDER, "network": DESTINATION, "units": "1", "seconds": 60}
         wrong: list[dict[str, Any]] = [{"units": "-1"}, {"seconds": 0}, {"reason": ""}]
         async with _client(world) as http:

@@ -178,7 +178,7 @@ class TestABalance:
         ],
     )
     @pytest.mark.fault("S2", "S3", "S4", "S5")
-    async def test_is_paid_once_whatever_dies(
+    async def test_is_paid_once_after_any_crash(
         self,
         world: World,
         monkeypatch: pytest.MonkeyPatch,
@@ -216,7 +216,7 @@ class TestABalance:
         assert await balances(world) == []
         assert await world.rows("SELECT 1 FROM attempt") == []
 
-    async def test_of_nobody_that_a_reorg_takes_after_it_was_sent_is_for_a_person(
+    async def test_without_a_swap_that_a_reorg_removes_after_its_payment_is_for_an_operator(
         self, world: World
     ) -> None:
         await ordered(world, await an_unmatched_transfer(world))

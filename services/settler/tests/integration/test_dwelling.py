@@ -128,7 +128,7 @@ class TestAPaymentThatWaits:
 
         assert await world.intent_states() == ["reserved"]
 
-    async def test_that_the_chain_has_paid_and_the_ledger_forgot_is_for_a_person(
+    async def test_that_the_chain_has_paid_and_the_ledger_lacks_is_for_an_operator(
         self, world: World
     ) -> None:
         """A backup was restored: what was sent since is on chain, and nowhere here."""

@@ -172,7 +172,7 @@ class TestExpireSwaps:
 
         assert await status(engine) == "user_transfer_pending"
 
-    async def test_waits_for_what_the_watcher_said_and_we_did_not_hear(
+    async def test_waits_for_unread_messages_of_the_watcher(
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         unheard = a_deposit_message("seen", number=99)
@@ -185,7 +185,7 @@ class TestExpireSwaps:
         await run.expire_swaps()
         assert await status(engine) == "expired"
 
-    async def test_does_not_wait_for_what_was_said_after_that_block(
+    async def test_does_not_wait_for_messages_after_that_block(
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         later = await publish(watcher, a_deposit_message("seen").message_id)
@@ -312,7 +312,7 @@ class TestExpireSwaps:
 
         assert await status(engine) == "user_transfer_pending"
 
-    async def test_leaves_a_swap_that_somebody_holds_to_the_next_round(
+    async def test_leaves_a_locked_swap_to_the_next_round(
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         await watched(watcher, PAST)

@@ -164,7 +164,7 @@ class TestAForeignNonce:
         assert await balance_of_signer(world) == world.chain.world.balances[SIGNER, NATIVE]
 
     @pytest.mark.fault("S11")
-    async def test_s11_is_told_twice_without_harm(self, world: World) -> None:
+    async def test_s11_can_be_repeated_without_harm(self, world: World) -> None:
         external = await overtaken(world)
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
@@ -282,7 +282,7 @@ class TestTheProof:
         assert await is_halted(world)
 
     @pytest.mark.fault("S11")
-    async def test_s11_is_refused_for_a_transaction_of_ours(self, world: World) -> None:
+    async def test_s11_is_refused_for_a_transaction_of_the_service(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.mine(4)
@@ -295,7 +295,7 @@ class TestTheProof:
         assert await world.intent_states() == ["broadcast"]
 
     @pytest.mark.fault("S11")
-    async def test_s11_is_refused_for_a_transaction_of_somebody_else(self, world: World) -> None:
+    async def test_s11_is_refused_for_a_transaction_of_another_signer(self, world: World) -> None:
         await overtaken(world)
 
         with pytest.raises(Refused, match="of no halted signer"):
@@ -404,7 +404,7 @@ class TestTheProof:
         assert [row.nonce for row in nonces] == [0, 1, 2, 3]
 
     @pytest.mark.fault("S11")
-    async def test_s11_holds_the_signer_after_the_payments_as_whoever_hands_out_nonces(
+    async def test_s11_locks_the_signer_after_the_payments_as_the_lane_does(
         self, world: World
     ) -> None:
         external = await overtaken(world)

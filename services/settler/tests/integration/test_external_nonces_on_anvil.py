@@ -93,7 +93,7 @@ async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) 
 
 
 @pytest.mark.fault("P6")
-async def test_p6_a_claim_that_the_ledger_has_forgotten_is_explained(here: OnAnvil) -> None:
+async def test_p6_a_claim_missing_in_the_ledger_is_explained(here: OnAnvil) -> None:
     world = here.world
     transfer = {"network": DESTINATION, "kind": "native_received", "sequence_number": None}
     await world.settle(a_deposit(5, **transfer))

@@ -120,9 +120,7 @@ class TestExplaining:
             assert await is_halted(world)
             assert await status(world) == "ls_transfer_pending"
 
-    async def test_is_not_given_up_for_having_waited_whoever_resumed_its_signer(
-        self, world: World
-    ) -> None:
+    async def test_is_not_abandoned_for_its_age_after_a_resume(self, world: World) -> None:
         """No lane may try it meanwhile, as where it stands in a line."""
         await pay_externally(world, a_recipient(1))
         await world.resuming()(DESTINATION, **OPERATOR_ORDER)
@@ -185,7 +183,7 @@ class TestExplaining:
         assert await status(world) == "completed"
         assert await balances(world) == {}
 
-    async def test_is_told_on_the_internal_port(self, world: World) -> None:
+    async def test_is_shown_on_the_internal_port(self, world: World) -> None:
         external = await pay_externally(world, a_recipient(1))
         admin = ReconciliationAdmin(explaining(world))
         async with client_of(post("/", as_operator(admin.reconcile))) as http:
@@ -196,7 +194,7 @@ class TestExplaining:
 
         assert (ended["end"], ended["to"]) == ("made", a_recipient(1))
 
-    async def test_two_operators_tell_it_once(self, world: World) -> None:
+    async def test_two_operators_order_it_once(self, world: World) -> None:
         external = await pay_externally(world, a_recipient(1))
         orders = [explaining(world)(DESTINATION, external, **OPERATOR_ORDER) for _ in range(2)]
 
@@ -216,7 +214,7 @@ class TestExplaining:
 
         assert await world.intent_states() == ["reserved"]
 
-    async def test_what_its_recipient_got_as_another_sum_is_left_and_stops_nobody(
+    async def test_a_payment_of_another_amount_is_left_and_blocks_no_other(
         self, world: World
     ) -> None:
         external = await pay_externally(world, a_recipient(1), PAYOUT - 1)
@@ -237,7 +235,7 @@ class TestExplaining:
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
 
-    async def test_is_refused_for_a_transaction_of_ours(self, world: World) -> None:
+    async def test_is_refused_for_a_transaction_of_the_service(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.mine(4)
@@ -285,7 +283,7 @@ class TestExplainingAClaim:
             (THIEF, "left", "broadcast", {"in_flight": -REQUESTED, "payout_suspense": REQUESTED}),
         ],
     )
-    async def test_is_made_or_left_and_stops_nobody(
+    async def test_is_made_or_left_and_blocks_no_other(
         self, there: World, external: str, end: str, state: str, left: dict[str, int]
     ) -> None:
         [ended] = await explaining(there)(SOURCE, external, **OPERATOR_ORDER)
@@ -301,7 +299,7 @@ class TestExplainingAClaim:
 class TestPaidByAnother:
     @pytest.mark.parametrize("is_cancelled", [False, True])
     @pytest.mark.fault("S23")
-    async def test_s23_is_not_sent_back_when_ours_is_dead(
+    async def test_s23_is_not_refunded_when_the_services_payment_is_dead(
         self, world: World, *, is_cancelled: bool
     ) -> None:
         """It would be abandoned after its wait, although its user has the money."""

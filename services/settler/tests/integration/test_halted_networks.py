@@ -186,7 +186,7 @@ async def test_r6_what_has_a_nonce_elsewhere_goes_for_later_ones_would_wait(
 
 
 @pytest.mark.fault("R6")
-async def test_r6_sends_nothing_back_that_rests_on_a_payment_which_died_there(
+async def test_r6_refunds_nothing_that_depends_on_a_payment_abandoned_there(
     world: World, refunding: World, halts: Watcher
 ) -> None:
     await world.confirmed_swaps(1)

@@ -170,7 +170,7 @@ class TestABatch:
 
 class TestARecipientThatRefuses:
     @pytest.mark.fault("S22")
-    async def test_s22_holds_up_nobody_and_is_given_up_in_the_end(self, world: World) -> None:
+    async def test_s22_blocks_no_other_and_is_finally_abandoned(self, world: World) -> None:
         await world.confirmed_swaps(3)
         world.chain.refuse(a_recipient(2))
         counted = observe_changes.FAILURES.labels("destination_unavailable")._value
@@ -239,7 +239,7 @@ class TestARecipientThatRefuses:
 
     @pytest.mark.parametrize("reported", ["before", "after"])
     @pytest.mark.fault("R4")
-    async def test_r4_whose_success_a_reorg_makes_a_failure_is_tried_again_whenever_that_is_heard(
+    async def test_r4_that_succeeded_and_fails_after_a_reorg_is_retried(
         self, world: World, reported: str
     ) -> None:
         """The lane looks at the chain itself, and may be ahead of the watcher or behind it."""
@@ -267,7 +267,9 @@ class TestARecipientThatRefuses:
 
 
 class TestADeathProof:
-    async def test_says_what_consumed_each_nonce_and_which_nodes_saw_it(self, world: World) -> None:
+    async def test_has_the_consumer_of_each_nonce_and_the_reporting_nodes(
+        self, world: World
+    ) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.refuse(a_recipient(1))
@@ -349,7 +351,7 @@ class TestADeathProof:
 
     @pytest.mark.parametrize("succeeded", [True, False])
     @pytest.mark.fault("S12")
-    async def test_s12_is_none_while_another_node_tells_it_otherwise(
+    async def test_s12_is_none_while_another_node_contradicts(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, succeeded: bool
     ) -> None:
         await world.confirmed_swaps(1)

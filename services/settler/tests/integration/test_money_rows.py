@@ -22,7 +22,7 @@ pytestmark = pytest.mark.connected
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 @pytest.mark.fault("W14", "W15", "W22", "W23", "M4")
-async def test_what_comes_ends_where_its_row_says(
+async def test_a_deposit_ends_as_its_row_states(
     engine: Engine, watcher: Engine, row: Row, method: Way
 ) -> None:
     if method in row.not_by:

@@ -69,7 +69,7 @@ async def test_shows_a_swap_with_everything_about_it(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("id", "status"), [("nonsense", 400), ("00000000-0000-0000-0000-000000000009", 404)]
 )
-async def test_says_what_is_wrong_with_a_swap_id(engine: Engine, id: str, status: int) -> None:
+async def test_explains_an_invalid_swap_id(engine: Engine, id: str, status: int) -> None:
     async with client(engine) as http:
         assert (await http.get(f"/admin/swaps/{id}")).status == status
 

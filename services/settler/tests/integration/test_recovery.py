@@ -75,7 +75,7 @@ async def with_money_for_one(world: World, number: int) -> None:
 # The output is owed once more than is held until it is explained.
 @pytest.mark.breaks_invariants("I-27")
 @pytest.mark.fault("P6")
-async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
+async def test_p6_a_lost_output_is_not_refunded_too(source: World) -> None:
     """The backup has the inventory for one payout, and a swap that waits for its money."""
     await with_money_for_one(source, 1)
     body = PayoutChanged(
@@ -120,7 +120,7 @@ async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
 
 
 @pytest.mark.fault("P6")
-async def test_p6_a_forgotten_output_is_explained_and_made_once(world: World) -> None:
+async def test_p6_a_lost_output_is_explained_and_made_once(world: World) -> None:
     """What an operator does: docs/recovery.md."""
     await world.close_slots()  # the ledger has its gas money
     await with_money_for_one(world, 1)
@@ -283,7 +283,7 @@ class TestHeld:
 
         assert await dwelling.unsent(timedelta(hours=2), limit=10) == {}
 
-    async def test_numbers_of_the_forgotten_time_are_not_given_again(self, held: World) -> None:
+    async def test_numbers_from_the_lost_period_are_not_reused(self, held: World) -> None:
         [row] = await held.rows("SELECT nextval(pg_get_serial_sequence('account', 'id')) AS id")
 
         assert row.id > 1_000_000_000

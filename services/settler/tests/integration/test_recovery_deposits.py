@@ -114,7 +114,7 @@ async def is_released_as_it_was_shown(world: World, retained: RetainedHold) -> N
 
 @pytest.mark.breaks_invariants("I-27")
 @pytest.mark.fault("P6")
-async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
+async def test_p6_a_deposit_of_a_lost_swap_is_not_paid_out_again(
     world: World, watcher: Engine
 ) -> None:
     """Its swap began after the backup: only its deposit and its payment are read again."""

@@ -98,7 +98,7 @@ class TestEnds:
         assert len(statements) == 1
 
     @pytest.mark.fault("P6")
-    async def test_p6_when_nothing_was_forgotten_what_was_held_is_paid(
+    async def test_p6_without_lost_payments_held_ones_are_paid(
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(2)
@@ -302,7 +302,7 @@ class TestForgotten:
         assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "refund")
 
     @pytest.mark.fault("P6")
-    async def test_p6_what_no_log_told_is_found_by_its_id(
+    async def test_p6_a_payment_without_a_log_is_found_by_its_id(
         self, world: World, watcher: Engine
     ) -> None:
         await world.confirmed_swaps(2)

@@ -283,9 +283,7 @@ class TestANetworkThatDoesNotAnswer:
         [newest] = await world.rows("SELECT uncompared FROM incarnation ORDER BY id DESC LIMIT 1")
         assert newest.uncompared == [DESTINATION]
 
-    async def test_p6_is_said_for_as_long_as_older_payments_are_held_for_it(
-        self, world: World
-    ) -> None:
+    async def test_p6_is_reported_while_older_payments_are_held_for_it(self, world: World) -> None:
         """A provider that stays down would hold them without end, without a visible reason."""
         await world.confirmed_swaps(1)
         await change_newest(world, RESTARTED)
@@ -378,7 +376,7 @@ class TestANonceThatNothingExplains:
         assert later.reason == f"signer {SIGNER} of {DESTINATION} halted: {signer.halted_reason}"
 
     @pytest.mark.fault("S11")
-    async def test_s11_the_status_says_what_an_operator_does(self, robbed: World) -> None:
+    async def test_s11_the_status_names_the_operators_action(self, robbed: World) -> None:
         """A transfer by hand holds payments on all networks: the status says how that ends."""
         closing = robbed.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):

@@ -210,7 +210,7 @@ class TestRefund:
         assert (ended.end, await statuses(world)) == ("left", ["pending_refund"])
         assert here.paid(1) == units
 
-    async def test_waits_for_the_address_that_was_forgotten_too(
+    async def test_waits_also_for_a_lost_address(
         self, world: World, here: World, watcher: Engine
     ) -> None:
         await requested(world, can_refund=False)

@@ -118,7 +118,7 @@ class TestARefund:
         owed = "SELECT kind FROM account WHERE swap_id IS NOT NULL AND balance <> 0"
         assert await world.rows(owed) == []
 
-    async def test_waits_for_a_node_that_tells_the_fee(self, world: World) -> None:
+    async def test_waits_for_a_node_that_reports_the_fee(self, world: World) -> None:
         await world.due_refunds(1)
         world.chain.is_reachable = False
 
@@ -246,7 +246,7 @@ class TestARollup:
         assert int(cheap.base_units) - int(dear.base_units) == 10**15
 
     @pytest.mark.fault("S26")
-    async def test_s26_lets_refunds_wait_while_nobody_tells_its_fee(self, world: World) -> None:
+    async def test_s26_lets_refunds_wait_while_no_node_reports_its_fee(self, world: World) -> None:
         await world.due_refunds(1)
 
         assert not await world.starting_refunds(DataFeeOf(None))()

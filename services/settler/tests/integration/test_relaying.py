@@ -178,7 +178,7 @@ async def the_swap(world: World) -> Any:
 
 
 class TestARelay:
-    async def test_deposits_once_and_says_how_far_it_is(self, world: World) -> None:
+    async def test_deposits_once_and_reports_its_progress(self, world: World) -> None:
         await fund_the_other_side(world)
         await submit(world, a_signature())
         assert await authorizations(world) == [(1, "Initiated")]
@@ -287,7 +287,7 @@ class TestWhatIsRefused:
 
         assert await authorizations(world) == [(1, "Expired"), (2, "Published")]
 
-    async def test_a_signer_without_the_money_is_told_so_and_nothing_is_sent(
+    async def test_a_signer_without_the_money_is_refused_and_nothing_is_sent(
         self, world: World
     ) -> None:
         await submit(world, a_signature())

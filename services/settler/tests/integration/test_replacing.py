@@ -155,9 +155,7 @@ class TestAStuckNonce:
 
 
 class TestADwellTime:
-    async def test_ends_in_a_no_op_whose_proof_lets_the_swap_say_where_the_money_is(
-        self, world: World
-    ) -> None:
+    async def test_ends_in_a_no_op_with_a_proof_that_ends_the_swap(self, world: World) -> None:
         world.abandon_payouts._retries = replace(
             world.abandon_payouts._retries, dwell=timedelta(days=-9999)
         )

@@ -190,7 +190,7 @@ async def test_what_brought_us_nothing_is_refused(place: Place) -> None:
         await place.shown(came, back=Return("0x1", by="ann", reason="no"))
 
 
-async def test_nothing_goes_to_where_nobody_gets_it(place: Place) -> None:
+async def test_nothing_is_sent_to_the_zero_address(place: Place) -> None:
     came = await place.transfers(TREASURY)
     mixed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
@@ -311,7 +311,7 @@ async def serving(place: Place) -> AsyncIterator[Desk]:
         await internal.stop()
 
 
-async def test_two_operators_say_to_whom_a_token_goes(place: Place) -> None:
+async def test_two_operators_choose_the_recipient_of_a_token(place: Place) -> None:
     came = await place.transfers(TREASURY)
     path = f"/rescues/{SOURCE}/{came}"
 

@@ -106,7 +106,9 @@ async def a_service(_: World) -> AsyncIterator[Screening]:
 
 @pytest.mark.parametrize("kind", [a_list, a_service])
 class TestEveryScreening:
-    async def test_tells_the_blocked_from_the_others(self, world: World, kind: Any) -> None:
+    async def test_distinguishes_blocked_addresses_from_others(
+        self, world: World, kind: Any
+    ) -> None:
         async with kind(world) as screening:
             results = await screening.screen({Party(DESTINATION, BAD), Party(DESTINATION, GOOD)})
         assert results == {
@@ -119,12 +121,12 @@ class TestEveryScreening:
             party = Party(DESTINATION, BAD.lower())
             assert await screening.screen({party}) == {party: Verdict.BLOCKED}
 
-    async def test_says_nothing_of_another_network(self, world: World, kind: Any) -> None:
+    async def test_returns_nothing_of_another_network(self, world: World, kind: Any) -> None:
         async with kind(world) as screening:
             party = Party("ETHEREUM_DEVNET", BAD)
             assert await screening.screen({party}) == {party: Verdict.CLEAR}
 
-    async def test_answers_a_question_about_nobody(self, world: World, kind: Any) -> None:
+    async def test_answers_a_request_for_no_rows(self, world: World, kind: Any) -> None:
         async with kind(world) as screening:
             assert await screening.screen(()) == {}
 
@@ -162,7 +164,7 @@ class TestTheService:
             results = await screening.screen({party})
         assert results[party] is (Verdict.CLEAR if is_open else Verdict.UNKNOWN)
 
-    async def test_that_is_away_lets_nobody_go_whom_it_has_blocked(self) -> None:
+    async def test_that_is_unavailable_keeps_blocked_addresses_blocked(self) -> None:
         service, party = Service(), Party(DESTINATION, BAD)
         service.blocked.add((DESTINATION, BAD.lower()))
         settings: dict[str, Any] = {"remembered_for": timedelta(0), "is_open_when_away": True}
@@ -174,7 +176,7 @@ class TestTheService:
             service.blocked.clear()
             assert await screening.screen({party}) == {party: Verdict.CLEAR}
 
-    async def test_forgets_nobody_while_it_is_asked_about_others(
+    async def test_keeps_an_entry_while_others_are_requested(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_runtime.screening.CACHED_MAX", 2)
@@ -211,7 +213,7 @@ class TestTheService:
 
 class TestWhoIsBlocked:
     @pytest.mark.fault("A10")
-    async def test_a10_after_creation_gets_nothing_and_the_swap_says_why(
+    async def test_a10_after_creation_gets_nothing_and_the_swap_has_the_reason(
         self, world: World
     ) -> None:
         await world.confirmed_swaps(2)
@@ -226,7 +228,7 @@ class TestWhoIsBlocked:
         claimable = "SELECT balance FROM account WHERE kind = 'claimable'"
         assert await world.rows(claimable) == [(-REQUESTED,)]
 
-    async def test_is_told_so_while_no_node_answers(self, world: World) -> None:
+    async def test_gets_an_error_while_no_node_answers(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await keeping(world).block(order(BAD))
         world.chain.go_down()

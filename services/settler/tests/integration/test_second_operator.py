@@ -207,7 +207,7 @@ class TestAClaim:
             world.chain.mine()
             assert len(await world.rows("SELECT 1 FROM intent WHERE kind = 'claim'")) == 1
 
-    async def test_is_weighed_by_the_balance_and_not_by_what_is_ordered_of_it(
+    async def test_is_measured_by_the_balance_and_not_by_the_ordered_part(
         self, world: World
     ) -> None:
         id = await a_claimable(world)
@@ -233,7 +233,7 @@ class TestAClaim:
             assert status == 202
             assert "no price" in answer_document["proposal"]["why"]
 
-    async def test_that_is_given_to_a_swap_is_weighed_as_one_that_is_paid(
+    async def test_that_is_attached_to_a_swap_counts_as_one_that_is_paid(
         self, world: World
     ) -> None:
         await world.settle(a_deposit(5, kind="native_received", sequence_number=None))
@@ -279,7 +279,7 @@ class TestACap:
             assert await self.set(settler, units, token=token) == 202
 
     @pytest.mark.parametrize(("token", "dollar"), [(None, 10**6), ("ETH", 10**18)])
-    async def test_of_a_short_span_is_weighed_by_what_leaves_in_a_day(
+    async def test_of_a_short_span_is_measured_by_its_outflow_per_day(
         self, world: World, token: str | None, dollar: int
     ) -> None:
         async with serving(world, above=10_000 * 10**6) as settler:
@@ -355,7 +355,7 @@ class TestACap:
 
 class TestABlockedAddress:
     @pytest.mark.parametrize("network", [None, SOURCE])
-    async def test_is_blocked_by_one_operator_and_let_go_by_two(
+    async def test_is_blocked_by_one_operator_and_unblocked_by_two(
         self, world: World, network: str | None
     ) -> None:
         await world.confirmed_swaps(1)  # with money in the Treasuries
@@ -371,7 +371,7 @@ class TestABlockedAddress:
             assert (await settler.approve(answer_document))[0] == 200
             assert await blocked.list_blocked(limit=9) == []
 
-    async def test_is_let_go_by_one_below_the_amount(self, world: World) -> None:
+    async def test_is_lifted_by_one_operator_below_the_amount(self, world: World) -> None:
         await world.confirmed_swaps(1)
         async with serving(world, above=10**30) as settler:
             await settler.ask("ann", "/blocked", addresses=[OWNER])

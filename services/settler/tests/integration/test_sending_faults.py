@@ -133,7 +133,9 @@ class TestASend:
         assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
 
     @pytest.mark.fault("S30")
-    async def test_s30_that_one_node_takes_is_out_whatever_another_says(self, world: World) -> None:
+    async def test_s30_that_one_node_accepts_is_sent_despite_another_refusal(
+        self, world: World
+    ) -> None:
         await world.confirmed_swaps(1)
         saying(world, {"a": Reaction.REJECTED, "b": Reaction.ACCEPTED}, reaches=True)
 
@@ -204,7 +206,7 @@ class TestANonce:
 
 
 @pytest.mark.fault("S8")
-async def test_s8_a_death_that_an_old_holder_has_proven_is_not_told_twice(
+async def test_s8_a_death_proven_by_an_old_holder_is_not_published_twice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It slept while the next holder told of it, and had the payment on another nonce."""
@@ -277,7 +279,7 @@ class TestAStolenSettler:
         ],
     )
     @pytest.mark.fault("A18")
-    async def test_a18_that_sends_what_nobody_ordered_is_found_out_and_signs_no_more(
+    async def test_a18_that_sends_unordered_payments_is_detected_and_halted(
         self, world: World, id_of: int | None, recipient: int, units: int
     ) -> None:
         await world.confirmed_swaps(1)

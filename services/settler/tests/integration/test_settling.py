@@ -313,7 +313,7 @@ class TestDelivery:
 
 class TestInventory:
     @pytest.mark.fault("P3", "M5")
-    async def test_two_swaps_are_never_promised_the_same_money(self, engine: Engine) -> None:
+    async def test_two_swaps_never_reserve_the_same_money(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.deposits(funding(units=PAYOUT * 3))
         await run.requests(*(a_request(number) for number in range(1, 9)))

@@ -119,7 +119,7 @@ class TestListing:
         assert signer["act"] == "nobody needs to act"
         assert halted_gauge() == 0
 
-    async def test_says_why_a_signer_is_halted_since_when_and_who_must_act(
+    async def test_shows_the_reason_time_and_action_of_a_halt(
         self, world: World, port: Port
     ) -> None:
         await world.store.halt("a person must look")
@@ -186,7 +186,7 @@ class TestResuming:
         assert "nonce 3" in answer_document["error"]
         assert (await port.signers())[0]["halted"] is not None
 
-    async def test_is_refused_while_no_node_tells_where_the_chain_is(
+    async def test_is_refused_while_no_node_reports_the_head(
         self, world: World, port: Port
     ) -> None:
         await world.store.halt("a person must look")

@@ -226,7 +226,7 @@ async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: Worl
     assert ended.end == "made"
 
 
-async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
+async def test_all_externally_paid_ids_are_named_when_a_payment_fails(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results: list[Changes] = []

@@ -196,7 +196,7 @@ class TestTheKillSwitch:
 
         assert world.paid(1) == PAYOUT
 
-    async def test_pays_nobody_who_is_blocked_while_it_is_on(self, world: World) -> None:
+    async def test_does_not_pay_blocked_addresses_while_enabled(self, world: World) -> None:
         world.screens = FreshList(BlockList(world.engine))
         await world.confirmed_swaps(2)
         send = await stopped_before_its_bytes(world)

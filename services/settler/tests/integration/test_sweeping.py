@@ -224,7 +224,7 @@ class TestASweep:
         assert attempts.count == 1
 
     @pytest.mark.fault("W24")
-    async def test_w24_by_somebody_else_is_booked_and_not_repeated(self, world: World) -> None:
+    async def test_w24_by_another_sender_is_booked_and_not_repeated(self, world: World) -> None:
         await funded(world, 1)
         external = "0x" + "ee" * 32
         await world.settle(a_sweep(1, transaction_hash=external, state="seen", version=1))
@@ -285,7 +285,7 @@ class TestASweep:
 
         assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
 
-    async def test_of_a_token_that_is_not_ours_is_no_news_to_the_ledger(
+    async def test_of_a_token_outside_the_catalogue_is_not_booked(
         self, world: World, watcher: Engine
     ) -> None:
         """Anyone may sweep any token, including one that emits false logs."""
@@ -359,7 +359,7 @@ class TestASweep:
         assert await world.rows(SWEEPS) == [("broadcast", 0)]
 
     @pytest.mark.fault("S22")
-    async def test_s22_that_is_refused_waits_alone_and_holds_up_nobody(self, world: World) -> None:
+    async def test_s22_that_is_refused_waits_alone_and_blocks_no_other(self, world: World) -> None:
         await funded(world, 1, 2)
         world.chain.refuse(address_of(1))
 

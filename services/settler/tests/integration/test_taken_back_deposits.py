@@ -73,7 +73,7 @@ async def test_before_its_payout_was_signed_it_is_as_if_it_never_came(world: Wor
     assert await statuses(world) == ["user_transfer_pending"]
 
 
-async def test_after_its_payout_is_final_it_is_a_loss_and_owed_to_nobody(world: World) -> None:
+async def test_after_its_payout_is_final_it_is_a_loss_and_not_owed(world: World) -> None:
     await sent(world)
     await confirmed(world)
     before = await balances(world)

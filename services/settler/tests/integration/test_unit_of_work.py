@@ -90,7 +90,9 @@ class TestUnitOfWork:
         async with unit_of_work() as work:
             assert await opened(work, MESSAGE) == frozenset()
 
-    async def test_forgets_what_a_failed_transaction_did(self, unit_of_work: UnitOfWork) -> None:
+    async def test_drops_the_changes_of_a_failed_transaction(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
         async def fail() -> None:
             async with unit_of_work() as work:
                 await with_deposits(work, MESSAGE)
@@ -144,7 +146,7 @@ class TestUnitOfWork:
             other.match_key: {named.id: named},
         }
 
-    async def test_stores_anew_what_a_deposit_names(self, unit_of_work: UnitOfWork) -> None:
+    async def test_stores_again_what_a_deposit_names(self, unit_of_work: UnitOfWork) -> None:
         first = a_deposit("seen", number=7)
         again = replace(first, version=first.version + 1, sequence_number=8, memo="0x08")
         async with unit_of_work() as work:

@@ -136,7 +136,7 @@ class TestRelays:
         async with unit_of_work() as work:
             assert await work.swaps_with_lapsed(NOON, limit=9) == []
 
-    async def test_that_got_a_slot_within_a_day_and_died_count_against_their_signer(
+    async def test_that_got_a_slot_within_a_day_and_failed_count_for_their_signer(
         self, unit_of_work: UnitOfWork
     ) -> None:
         now, dead = utc_now(), {"state": IntentState.DEAD, "dead_proof": "{}"}

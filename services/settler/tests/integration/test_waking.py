@@ -68,9 +68,7 @@ async def test_a_payout_wakes_its_network_s_lanes_and_the_relay(
     assert set(woken) == {lane_channel(POLYGON), OUTBOX}
 
 
-async def test_money_that_is_late_wakes_whoever_asks_for_a_new_price(
-    run: Settler, woken: list[str]
-) -> None:
+async def test_a_late_deposit_wakes_the_requote_worker(run: Settler, woken: list[str]) -> None:
     run.now = LATER
 
     await run.deposits(a_deposit_message(block_time=LATER))
@@ -91,7 +89,7 @@ async def test_a_changed_cap_wakes_the_lanes_before_which_payments_wait(
     assert woken == [lane_channel(POLYGON)] * 2
 
 
-async def test_a_payment_that_waits_for_no_cap_is_let_through_by_nobody(
+async def test_a_payment_that_waits_for_no_cap_cannot_be_passed(
     engine: Engine, woken: list[str]
 ) -> None:
     word = {"by": "ann", "reason": "as agreed"}

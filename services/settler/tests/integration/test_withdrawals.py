@@ -84,7 +84,7 @@ class TestAWithdrawal:
 
         assert (await inventory(unit_of_work)).held_base_units == 70
 
-    async def test_that_is_heard_of_before_what_it_took_waits_for_it(
+    async def test_that_arrives_before_the_swept_deposit_waits_for_it(
         self, unit_of_work: UnitOfWork
     ) -> None:
         run, book = Settler(unit_of_work), booking(unit_of_work)
@@ -120,7 +120,7 @@ class TestAWithdrawal:
         row = await inventory(unit_of_work)
         assert (row.held_base_units, row.available_base_units) == (0, -40)
 
-    async def test_of_a_token_that_is_not_ours_moves_nothing(
+    async def test_of_a_token_outside_the_catalogue_moves_nothing(
         self, unit_of_work: UnitOfWork
     ) -> None:
         run = Settler(unit_of_work)

@@ -83,7 +83,7 @@ class TestWhatWasSent:
 
         assert marks.marked == []
 
-    async def test_while_nobody_could_mark_it_is_marked_later_with_the_same_moment(
+    async def test_without_a_database_is_marked_later_with_the_same_time(
         self, buffer: BufferSentAttempts, marks: Marks
     ) -> None:
         await buffer.record_results(NETWORK, [an_answer("0x01")])

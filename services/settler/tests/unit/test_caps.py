@@ -257,7 +257,7 @@ class TestTheTreasurysLimit:
             (1001, False, False, (True, True)),
         ],
     )
-    def test_tells_when_a_payment_changes_its_line(
+    def test_reports_a_payment_that_changes_its_queue(
         self, units: int, stood: bool, was_too_large: bool, expected: tuple[bool, bool]
     ) -> None:
         one = payment(1, units, is_queued=stood, is_too_large=was_too_large)

@@ -124,7 +124,7 @@ class TestSeen:
 
         assert after(swap, ("seen", {})).quote.locked_at is None
 
-    def test_counts_from_when_it_was_first_heard_of(self) -> None:
+    def test_counts_from_its_first_report(self) -> None:
         swap = after(a_swap(), ("seen", {}), ("confirmed", {"at": LATER}))
 
         [deposit] = swap.deposits.values()
@@ -250,7 +250,7 @@ class TestConfirmed:
         assert (custody.kind, custody.holder) == (AccountKind.CUSTODY, Holder.TREASURY)
         assert (change.ledger[0].network, change.ledger[0].effective_block) == (ETHEREUM, 102)
 
-    def test_asks_nobody_to_send_back_where_no_address_is_known(self) -> None:
+    def test_orders_no_refund_without_an_address(self) -> None:
         assert changes_of_fact(replace(a_swap(), status=Status.EXPIRED)).refunds_due == ()
 
 
@@ -421,7 +421,7 @@ class TestReverted:
         assert change.swap is not None
         assert set(postings(changes_of_fact(change.swap, version=5))) == {"recovered"}
 
-    def test_remembers_a_reorg_heard_before_its_deposit(self) -> None:
+    def test_stores_a_reorg_received_before_its_deposit(self) -> None:
         swap = after(a_swap(), ("reverted", {}))
 
         assert changes_of_fact(swap, "seen") is NOTHING
@@ -430,7 +430,7 @@ class TestReverted:
 
 class TestUnmatched:
     @pytest.mark.parametrize("state", ["seen", "confirmed"])
-    def test_only_records_a_token_that_is_not_ours(self, state: str) -> None:
+    def test_only_records_a_token_outside_the_catalogue(self, state: str) -> None:
         fact = a_deposit_fact(state, number=None, quarantine_reason="unknown_token")
 
         change = decide_unmatched(None, fact, is_ours=False)
@@ -478,13 +478,13 @@ class TestUnmatched:
         assert [e.kind for e in change.ledger] == ["unsuspended"]
         assert change.deposits[0].is_booked is False
 
-    def test_funding_is_never_a_deposit_whatever_it_says_it_is_for(self) -> None:
+    def test_funding_is_never_a_deposit_with_any_memo(self) -> None:
         from_owner = a_deposit(kind="native_received", from_address="0x" + "f1" * 20)
 
         assert from_owner.method is Method.FUNDING
         assert from_owner.match_key is None
 
-    def test_a_deposit_to_an_address_that_is_not_ours_matches_nothing(self) -> None:
+    def test_a_deposit_to_a_foreign_address_matches_nothing(self) -> None:
         external = a_deposit(to_address="0x" + "77" * 20)
 
         assert external.state is DepositState.QUARANTINED

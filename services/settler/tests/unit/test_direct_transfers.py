@@ -51,13 +51,13 @@ def run(world: FakeUnitOfWork) -> Settler:
 
 class TestTheMemo:
     @pytest.mark.parametrize("kind", ["token_transfer", "native_received"])
-    def test_says_which_swap_it_is_for(self, kind: str) -> None:
+    def test_names_its_swap(self, kind: str) -> None:
         deposit = a_deposit(number=None, kind=kind, memo=memo(2**53 - 1))
 
         assert deposit.method is Method.DIRECT
         assert deposit.match_key == f"{ETHEREUM}/{USDC[ETHEREUM]}/{2**53 - 1}"
 
-    def test_is_asked_only_where_the_depository_said_nothing(self) -> None:
+    def test_is_requested_only_without_a_depository_log(self) -> None:
         deposit = a_deposit(number=8, memo=memo(7))
 
         assert deposit.sequence_number == 8

@@ -13,7 +13,7 @@ from swap_settler.settling.decide.expiry import decide
 TOO_LATE = DEADLINE + MINUTE
 
 
-def test_expires_a_swap_that_nobody_funded() -> None:
+def test_expires_an_unfunded_swap() -> None:
     change = decide(a_swap(), at=TOO_LATE)
 
     assert change.swap is not None
@@ -34,7 +34,7 @@ def test_leaves_every_other_status_alone(status: Status) -> None:
     assert decide(replace(a_swap(), status=status), at=TOO_LATE) is NOTHING
 
 
-def test_fails_a_swap_that_got_a_part_and_says_where_it_is() -> None:
+def test_fails_a_partly_paid_swap_and_reports_its_money() -> None:
     part = replace(a_deposit("seen", units=5), state=DepositState.CREDITED, is_booked=True)
 
     change = decide(a_swap().with_deposit(part), at=TOO_LATE)

@@ -66,7 +66,7 @@ def test_gas_is_booked_once_per_nonce_from_the_signers_custody() -> None:
     assert entry.effective_block == 9
 
 
-def test_a_top_up_is_the_owners_money_and_pays_nobody() -> None:
+def test_a_top_up_is_the_owners_money_and_pays_no_swap() -> None:
     entry = signer_topped_up(
         network=ETHEREUM, signer=SIGNER, native=NATIVE, base_units=5, block_number=9
     )

@@ -54,7 +54,7 @@ class FakeBooks:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 @pytest.mark.fault("W14", "W15", "W22", "W23", "M4")
-async def test_what_comes_ends_where_its_row_says(row: Row, method: Way, has_address: bool) -> None:
+async def test_a_deposit_ends_as_its_row_states(row: Row, method: Way, has_address: bool) -> None:
     if method in row.not_by:
         pytest.skip(row.not_by[method])
     work = FakeUnitOfWork()

@@ -93,7 +93,7 @@ async def test_what_is_too_much_goes_back_at_once(opened: Opened) -> None:
     assert opened.swap.fail_reason is FailReason.RECEIVED_MORE
 
 
-async def test_what_nobody_prices_goes_back_once_nobody_answers(opened: Opened) -> None:
+async def test_an_unpriced_deposit_is_refunded_without_an_answer(opened: Opened) -> None:
     opened.settler.quoter.refused = Refused.NO_ANSWER
     await opened.comes(REQUESTED)
     assert opened.swap.status is Status.DEPOSIT_PENDING

@@ -274,7 +274,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
             ledger.credit_reversed(updated_swap, known, version=known.version),
         )
 
-    def test_has_its_refuel_written_off_which_is_kept_when_that_dies_too(self) -> None:
+    def test_has_its_refuel_abandoned_and_claimable_when_it_fails_too(self) -> None:
         swap = reserved(refuel=True)
         log = a_payout("seen")
         mined = decide(

@@ -62,7 +62,7 @@ def then(swap: Swap, state: str, **more: Any) -> Swap:
 
 class TestPaid:
     @pytest.mark.parametrize("state", [IntentState.ASSIGNED, IntentState.BROADCAST])
-    def test_shows_the_hash_once_it_is_mined_also_before_the_lane_said_sent(
+    def test_shows_the_hash_once_it_is_mined_also_before_it_is_marked_sent(
         self, state: IntentState
     ) -> None:
         change = changes_of_fact(out(state), "seen")
@@ -155,7 +155,7 @@ class TestPaid:
         [entry] = final.ledger
         assert entry.postings[0].account.kind is AccountKind.PAYOUT_SUSPENSE
 
-    def test_halts_for_a_payment_of_no_swap_and_books_only_what_is_ours(self) -> None:
+    def test_halts_for_a_payment_without_a_swap_and_books_only_the_services_part(self) -> None:
         assert changes_of_fact(None).ledger[0].kind == "payout_unexplained"
         assert decide(None, a_payout(), at=NOON, treasury=None).ledger == ()
 

@@ -41,7 +41,7 @@ def published(published_text: str, known: dict[str, timedelta]) -> timedelta:
 
 def test_the_longest_times_that_are_published_are_those_that_swaps_are_held_to() -> None:
     known = dict(letters())
-    section = PAGE.split("## Nothing gets stuck")[1]
+    section = PAGE.split("## Maximum durations")[1]
     bounds = Dwell(payment=known["P"], requote=known["Q"]).bounds
 
     published_text = {status: published(time, known) for status, time in ROW.findall(section)}

@@ -61,7 +61,7 @@ async def test_an_offer_is_read(pricing: HttpPricing, answers: Answers) -> None:
         ("ROUTE_NOT_FOUND_ERROR", 404, Refused.NO_ANSWER),
     ],
 )
-async def test_a_refusal_is_told_from_no_answer(
+async def test_a_refusal_is_distinguished_from_no_answer(
     pricing: HttpPricing, answers: Answers, code: str, status: int, refused: Refused
 ) -> None:
     refusal = Refusal(code=code, message="No")
@@ -71,7 +71,7 @@ async def test_a_refusal_is_told_from_no_answer(
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
-async def test_what_nobody_understands_is_no_answer(
+async def test_an_unparsable_answer_is_no_answer(
     pricing: HttpPricing, answers: Answers, status: int
 ) -> None:
     answers.next = web.Response(status=status, body=b"{}")

@@ -17,7 +17,7 @@ MOVED = NodeReport("moved", True, ELSEWHERE, succeeded=False)
 OF_ONE = [NodeReport(f"{n}:same", True, HERE, succeeded=False, provider="same") for n in range(2)]
 
 
-def test_every_node_stands_where_its_word_puts_it() -> None:
+def test_every_node_has_the_position_that_it_reports() -> None:
     assert count_votes([SAW, LAGS, AWAY, PAID, MOVED], block_hash=HERE) == ReceiptQuorum(
         agree=("saw",),
         unknown=("lags",),

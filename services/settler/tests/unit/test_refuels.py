@@ -152,7 +152,7 @@ class TestOrdering:
 
         assert [intent.kind for intent in change.intents] == [IntentKind.OUTPUT]
 
-    def test_happens_too_when_nobody_said_that_the_output_was_seen(self) -> None:
+    def test_happens_also_without_a_report_of_the_output(self) -> None:
         swap = swap_of(bought())
 
         change = changes_of_fact(swap, swap.output, "confirmed")

@@ -192,7 +192,7 @@ class TestDead:
         refund = refund_of(swap, leg)
         return payouts.abandon_payment(swap, refund.id, at=NOON, because="it reverted", failures=5)
 
-    def test_refund_is_claimable_and_nobody_is_charged_for_it(self) -> None:
+    def test_refund_is_claimable_and_not_charged(self) -> None:
         change = self.dead(out(swap_of(started(pending()))))
 
         swap = swap_of(change)
@@ -260,7 +260,7 @@ class TestReorg:
         assert (change.ledger, change.intents) == ((), ())
         assert kinds(paid(swap_of(change))) == ["refund_final", "lost"]
 
-    def test_owes_nobody_when_that_refund_dies(self) -> None:
+    def test_owes_nothing_when_that_refund_fails(self) -> None:
         gone = swap_of(changes_of_fact(out(swap_of(started(pending()))), "reverted"))
 
         change = TestDead().dead(gone)
@@ -269,7 +269,7 @@ class TestReorg:
         assert kinds(change)[-1] == "credit_reversed"
         assert [d.is_booked for d in change.deposits] == [False]
 
-    def test_of_one_part_paid_and_another_not_is_for_a_person(self) -> None:
+    def test_of_one_part_paid_and_another_not_is_for_an_operator(self) -> None:
         swap = filled(units=2 * REQUESTED)
         [leg] = swap.deposits
         half_paid = swap_of(paid(out(swap_of(started(swap, leg)), leg), leg=leg))

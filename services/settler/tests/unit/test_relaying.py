@@ -128,7 +128,7 @@ def test_a_swap_does_not_expire_while_a_signature_may_deposit() -> None:
     ],
 )
 @pytest.mark.parametrize("swap", [held(), out(FIRST)], ids=["held", "out"])
-def test_an_end_says_why_and_after_the_window_that_it_is_over(
+def test_an_end_has_its_reason_and_is_marked_after_the_window(
     swap: Swap, trigger: AuthorizationTrigger, status: AuthorizationStatus
 ) -> None:
     assert swap.relay is not None

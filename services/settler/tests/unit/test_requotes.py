@@ -140,7 +140,7 @@ class TestAnOffer:
         assert updated_swap.fail_reason is reason
         assert updated_swap.status is (Status.REFUND_PENDING if reason else Status.PAYOUT_PENDING)
 
-    def test_that_is_declined_leaves_a_promise_as_it_was(self) -> None:
+    def test_that_is_declined_leaves_a_quote_unchanged(self) -> None:
         on_time = a_deposit_fact(units=REQUESTED + 10)
         swap = swap_of(deposits.decide(a_swap(), on_time, at=NOON, available=PLENTY, paid_id=7))
         assert swap.quote.locked_at is not None

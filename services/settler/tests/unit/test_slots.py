@@ -160,7 +160,7 @@ class TestRetries:
 
         assert decision is is_over
 
-    def test_count_no_reverts_unless_they_are_told(self) -> None:
+    def test_count_no_reverts_by_default(self) -> None:
         once = replace(self.RETRIES, attempts_max=9)
 
         assert not once.is_over(1, in_slot_for=timedelta(0))

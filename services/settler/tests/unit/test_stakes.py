@@ -52,7 +52,7 @@ class TestTheAmount:
     def test_one_operator_is_enough_up_to_it(self, at_stake: int | None, *, is_alone: bool) -> None:
         assert (why_second(at_stake, above=100) is None) is is_alone
 
-    def test_is_told_in_dollars(self) -> None:
+    def test_is_reported_in_dollars(self) -> None:
         assert why_second(10**12 + 1, above=10**10) == (
             "$1,000,000.01 are at stake; a second operator approves what is above $10,000.00"
         )

@@ -282,7 +282,7 @@ class TestItsDeposit:
         assert authorization(final).status is AuthorizationStatus.COMPLETED
         assert authorization(final).transaction_hash == FIRST
 
-    def test_seen_before_the_lane_said_sent_counts_as_published(self) -> None:
+    def test_seen_before_the_lane_marked_it_sent_counts_as_published(self) -> None:
         swap = held()
         assigned = swap.with_intent(signed(relay(swap), SECOND, FIRST, state=IntentState.ASSIGNED))
         fact = a_deposit_fact("confirmed", transaction_hash=SECOND)
@@ -326,7 +326,7 @@ class TestItsDeposit:
         assert relay(after_reorg) == done
         assert authorization(after_reorg).status is AuthorizationStatus.PUBLISHED
 
-    def test_by_another_transaction_says_nothing_of_it(self) -> None:
+    def test_by_another_transaction_proves_nothing_about_it(self) -> None:
         swap = out(FIRST)
         fact = a_deposit_fact("confirmed", transaction_hash=SECOND)
 
@@ -351,7 +351,7 @@ class TestFinished:
 class TestEnded:
     END = AuthorizationTrigger.SIGNATURE_REFUSED
 
-    def test_takes_the_payment_out_and_says_why(self) -> None:
+    def test_takes_the_payment_out_with_the_reason(self) -> None:
         swap = held()
 
         change = ended(swap, relay(swap).id, self.END, at=NOON + MINUTE, because="so")

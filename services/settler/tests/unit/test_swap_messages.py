@@ -58,7 +58,7 @@ def out(state: IntentState) -> Swap:
     return swap.with_intent(signed(swap.output, state=state))
 
 
-def test_tells_the_whole_swap_after_its_first_sequence() -> None:
+def test_publishes_the_whole_swap_after_its_first_sequence() -> None:
     envelope = announced(Changes(swap=a_swap(), trace_id="asked"))
 
     body = envelope.body
@@ -158,5 +158,5 @@ def test_has_the_trace_of_its_swap_whatever_caused_it(cause: str | None) -> None
     assert announced(change).trace_id == trace_id_of(swap_id(7))
 
 
-def test_changes_without_a_swap_say_nothing_of_swaps() -> None:
+def test_changes_without_a_swap_publish_no_swap() -> None:
     assert SwapMessages(a_catalogue()).outgoing([Changes(trace_id="t")], at=NOON) == []

@@ -58,7 +58,9 @@ def sent(world: FakeUnitOfWork, topic: str) -> list[dict[str, object]]:
 
 
 class TestRequestSwaps:
-    async def test_begins_a_swap_and_tells_of_it(self, world: FakeUnitOfWork, run: Settler) -> None:
+    async def test_begins_a_swap_and_publishes_it(
+        self, world: FakeUnitOfWork, run: Settler
+    ) -> None:
         await run.requests(a_request())
 
         swap = world.swap(swap_id(7))
@@ -154,7 +156,7 @@ class TestRequestSwaps:
 
 
 class TestSettleDeposits:
-    async def test_the_owners_money_is_funding_and_tells_what_can_be_paid(
+    async def test_the_owners_money_is_funding_and_publishes_the_inventory(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         await run.deposits(funding(units=5))
@@ -195,7 +197,7 @@ class TestSettleDeposits:
         assert [one["trace_id"] for one in sent_messages] == [trace_id_of(swap.id)] * 4
         assert [one["trace_id"] for one in moved] == [trace_id_of(swap.id)] * 2
 
-    async def test_swaps_of_one_batch_are_promised_each_others_rest(
+    async def test_swaps_of_one_batch_share_the_remaining_inventory(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         await run.deposits(funding(units=2 * PAYOUT - 1))
@@ -266,7 +268,7 @@ class TestSettlePayouts:
         assert set(world.halted) == {POLYGON}
         assert world.balance(AccountKind.PAYOUT_SUSPENSE) == PAYOUT
 
-    async def test_a_payment_of_a_token_that_is_not_ours_only_halts(
+    async def test_a_payment_of_a_token_outside_the_catalogue_only_halts(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
         await run.payouts(a_payout_message("confirmed", token=UNKNOWN_TOKEN))
@@ -297,7 +299,7 @@ class TestSettlePayouts:
 
 
 class TestExpireSwaps:
-    async def test_ends_what_nobody_funded_and_asks_for_more_after_a_full_batch(
+    async def test_expires_unfunded_swaps_and_reads_on_after_a_full_batch(
         self, world: FakeUnitOfWork
     ) -> None:
         run = Settler(world, now=DEADLINE + HOUR)

@@ -103,14 +103,14 @@ def test_an_asset_that_waits_holds_up_no_other() -> None:
 
 
 @pytest.mark.parametrize(("units", "is_indebted"), [(60, False), (61, True)])
-def test_tells_where_more_was_taken_than_was_the_owners(units: int, *, is_indebted: bool) -> None:
+def test_reports_withdrawals_above_the_owners_money(units: int, *, is_indebted: bool) -> None:
     booking = book([withdrawal(1, units), withdrawal(2, 1, COIN)], rows(100, owed=40))
 
     assert booking.indebted == ((TOKEN,) if is_indebted else ())
     assert len(booking.done) == 2
 
 
-def test_tells_of_no_debt_that_no_withdrawal_made() -> None:
+def test_reports_no_debt_without_a_withdrawal() -> None:
     indebted = {asset: replace(row, owed_base_units=101) for asset, row in rows(100).items()}
 
     assert book([withdrawal(1, 1, COIN)], indebted).indebted == (COIN,)

@@ -1,4 +1,4 @@
-"""What a swap's recipient makes the sandbox do: the one table of magic addresses."""
+"""The table of magic addresses: each recipient selects an outcome of the sandbox."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from enum import StrEnum
 
 from swap_domain.rehearsals import REHEARSED
 
-# Digits alone: such an address has no upper and lower case to get wrong. In live it is refused.
+# Digits only, so that the address has no checksum case. In live it is refused.
 PREFIX = REHEARSED
 
 
 class Outcome(StrEnum):
-    """What is to become of a swap."""
+    """The outcome of a swap."""
 
     COMPLETED = "completed"
     EXPIRED = "expired"
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What one magic address means, for its readers."""
+    """The description of one magic address."""
 
     number: int
     does: str
@@ -48,24 +48,23 @@ class Meaning:
 PARTIAL_PERCENT = 60
 OVER_PERCENT = 150
 BELOW_COST_BASE_UNITS = 1
-# A deposit of so many whole DAI counts some blocks later; `swap_stack.catalogue` says so.
+# A deposit of this size needs more blocks; `swap_stack.catalogue` has the tier.
 SLOW_NEEDS = "10,000 DAI or more"
 
 MEANINGS: dict[Outcome, Meaning] = {
-    Outcome.COMPLETED: Meaning(1, "pays what is asked, in whatever way is asked", "`completed`"),
+    Outcome.COMPLETED: Meaning(1, "pays the requested amount and method", "`completed`"),
     Outcome.EXPIRED: Meaning(2, "pays nothing", "`expired` at the deadline"),
     Outcome.PARTIAL: Meaning(
         3,
-        f"pays {PARTIAL_PERCENT} % of what is asked",
+        f"pays {PARTIAL_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
-        "not gasless; that part is above the minimum, and fixed fees hardly weigh: 0.1 ETH, "
-        "1,000 USDC",
+        "not gasless; the part is above the minimum and fixed fees are small: 0.1 ETH, 1,000 USDC",
     ),
     Outcome.OVER: Meaning(
         4,
-        f"pays {OVER_PERCENT} % of what is asked",
+        f"pays {OVER_PERCENT} % of the requested amount",
         "`completed` for what that is worth, `quote_revision` 1",
-        "not gasless; that much is below the route's maximum",
+        "not gasless; the amount is below the route's maximum",
     ),
     Outcome.LATE: Meaning(
         5,
@@ -75,8 +74,8 @@ MEANINGS: dict[Outcome, Meaning] = {
     ),
     Outcome.REORGED: Meaning(
         6,
-        "pays, has the chain take the block back while the deposit is not final, pays again",
-        "the `input` appears, is gone, appears again; `completed`",
+        "pays, removes the block by a reorg before the deposit is final, pays again",
+        "the `input` appears, disappears and appears again; `completed`",
         f"{SLOW_NEEDS}, not gasless",
     ),
     Outcome.PAYOUT_FAILS: Meaning(
@@ -93,26 +92,26 @@ MEANINGS: dict[Outcome, Meaning] = {
     ),
     Outcome.GASLESS_EXPIRED: Meaning(
         9,
-        "signs, and submits when it is too late to be broadcast",
+        "signs, and submits too late for a broadcast",
         "400 `AUTHORIZATION_EXPIRED` for the sandbox; the authorization is `Expired`, and so is "
         "the swap, at the deadline",
         "`use_gasless`",
     ),
     Outcome.SLOW: Meaning(
         10,
-        "pays; the deposit counts some blocks later",
+        "pays; the deposit is final some blocks later",
         "`input` with 0, 1, 2… of `max_confirmations` for seconds, then `completed`",
         SLOW_NEEDS,
     ),
     Outcome.WEBHOOK_FAILS: Meaning(
         11,
         "pays; its webhook receiver answers 500 to the first attempt of each message",
-        "`completed`; every message comes again after 5 s, with the same id and bytes",
+        "`completed`; every message is sent again after 5 s, with the same id and bytes",
     ),
 }
 BY_ADDRESS = {meaning.address: outcome for outcome, meaning in MEANINGS.items()}
 
 
 def meant_by(destination_address: str) -> Outcome | None:
-    """Return what a recipient stands for; None where it is one like any other."""
+    """Return the outcome of a recipient; None for an ordinary address."""
     return BY_ADDRESS.get(destination_address.lower())

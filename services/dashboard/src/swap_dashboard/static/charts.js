@@ -1,4 +1,4 @@
-// Draws the numbers of a table; the table stays, for whoever does not see the chart.
+// Draws the numbers of a table. The table stays, for users who cannot see the chart.
 "use strict";
 
 const HEIGHT = 168;
@@ -23,7 +23,7 @@ const numbers = (rows, column) =>
     return text === undefined || text === "" ? null : Number(text);
   });
 
-// One series for each column that `data-columns` names, as bars on each other or as a line.
+// One series for each column in `data-columns`, as stacked bars or as a line.
 const series = (figure, rows) => {
   const columns = figure.dataset.columns.split(" ").map((one) => one.split(":"));
   const values = columns.map(([column]) => numbers(rows, Number(column)));
@@ -41,7 +41,7 @@ const series = (figure, rows) => {
     points: { show: !isBars, size: 5, fill: color(name) },
     spanGaps: true,
   }));
-  // The tallest bar is drawn first, so that the others stand before it.
+  // The tallest bar is drawn first, so that the others are in front of it.
   return isBars ? [drawn.reverse(), values.reverse()] : [drawn, values];
 };
 

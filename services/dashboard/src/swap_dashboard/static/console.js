@@ -1,7 +1,7 @@
 // The console works without scripts; these make it easier to use.
 "use strict";
 
-// Escape closes a menu and gives the focus back.
+// Escape closes a menu and returns the focus.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   document.querySelectorAll(".menu[open]").forEach((menu) => {
@@ -10,7 +10,7 @@ document.addEventListener("keydown", (event) => {
   });
 });
 
-// A confirmed order is sent once by the server; the button says that it is under way.
+// The server sends a confirmed order once; the button shows that it is in progress.
 document.addEventListener("submit", (event) => {
   const button = event.target.querySelector("[data-once]");
   if (!button) return;
@@ -18,5 +18,5 @@ document.addEventListener("submit", (event) => {
   button.textContent = "Sending …";
 });
 
-// The present part of a long row of links is in sight.
+// Scroll the current link of a long row into view.
 document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

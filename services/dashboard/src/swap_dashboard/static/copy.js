@@ -1,4 +1,4 @@
-// Copies the text of a button; `data-copied` says so in the language of the page.
+// Copies the text of a button; `data-copied` is the confirmation in the page's language.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;

@@ -1,7 +1,7 @@
-// Loads a page anew when something happened to what it shows.
+// Reloads a page when its data changes.
 "use strict";
 
-// One menu is open at a time; Escape closes it and gives the focus back.
+// One menu is open at a time; Escape closes it and returns the focus.
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches(".menu") || !event.target.open) return;
   document.querySelectorAll(".menu[open]").forEach((menu) => {
@@ -29,14 +29,14 @@ if (live) {
     if (sequence <= last) return;
     last = sequence;
     reload();
-    // Webhooks are sent after the event that they are about.
+    // Webhooks are sent after their event.
     later.forEach(clearTimeout);
     later = [2000, 8000].map((pause) => setTimeout(reload, pause));
   };
   window.addEventListener("pagehide", () => source.close());
 }
 
-// A download counts its rows as they come. Without this script the link downloads by itself.
+// A download shows the number of received rows. Without this script the link still downloads.
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("[data-export]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -69,7 +69,7 @@ document.addEventListener("click", async (event) => {
   delete link.dataset.running;
 });
 
-// A message that is due changes within seconds; one that is due in hours is not watched.
+// A message that is due now changes within seconds; one that is due in hours is not polled.
 const WATCHES_MAX = 20;
 if (document.querySelector("[data-due]")) {
   let watches = 0;

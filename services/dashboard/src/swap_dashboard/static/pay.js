@@ -1,4 +1,4 @@
-// Counts the time down, and shows what changes without loading the page anew.
+// Counts the time down, and shows changes without a reload of the page.
 const pay = document.getElementById("pay");
 const POLL_MILLISECONDS = 3000;
 const WAIT_MILLISECONDS = 5000; // at first, and twice as long after each failure
@@ -19,13 +19,13 @@ function countDown() {
     : `${Math.floor(rest / 60)} ${minutes} ${rest % 60} ${seconds}`;
   if (shown.textContent !== text) shown.textContent = text;
   if (rest > 0 || shown.dataset.isOver) return;
-  // Once: the data stays the same, but the page offers nothing to pay any more.
+  // Once: the data does not change, but the page offers no payment after the deadline.
   shown.dataset.isOver = "1";
   known = null;
   look();
 }
 
-// What a part looks like but for the time that passes.
+// The content of a part without its countdown.
 function content(part) {
   const copy = part.cloneNode(true);
   copy.querySelectorAll("[data-left]").forEach((one) => one.remove());
@@ -58,8 +58,8 @@ let isStopped = false;
 let looksFrom = 0;
 let lookWait = WAIT_MILLISECONDS;
 
-// Tell whether an answer can be used; come less often to a busy service, and not again where
-// nothing is.
+// Return whether an answer can be used. Poll a busy service less often, and stop if there is
+// no swap.
 function heed(answer) {
   if (answer.status === UNKNOWN) isStopped = true;
   if (BUSY.includes(answer.status)) {
@@ -72,7 +72,7 @@ function heed(answer) {
   return answer.ok;
 }
 
-// Ask for the data, which is small and often unchanged; then for the page, when it is another.
+// Request the data, which is small and often unchanged; then the page, if the data changed.
 async function look() {
   if (isLooking || isStopped || document.hidden || performance.now() < looksFrom) return;
   isLooking = true;
@@ -89,7 +89,7 @@ async function look() {
       }
     }
   } catch {
-    // the next look comes by itself
+    // the next poll retries
   } finally {
     isLooking = false;
   }
@@ -102,7 +102,7 @@ function isOver() {
 let source = null;
 let streamWait = WAIT_MILLISECONDS;
 
-// The browser connects anew by itself unless it was refused; then the page polls in the meantime.
+// The browser reconnects unless the connection was refused; then the page polls meanwhile.
 function follow() {
   source = new EventSource(`${pay.dataset.path}/events?${pay.dataset.query}`);
   source.onopen = () => { streamWait = WAIT_MILLISECONDS; };

@@ -1,4 +1,4 @@
-// Pays the swap with a wallet of this browser (EIP-6963): what the api says, to the last byte.
+// Pays the swap with a wallet of this browser (EIP-6963), with exactly the actions of the api.
 const REJECTED = 4001; // EIP-1193: the user declined
 const CHAIN_UNKNOWN = 4902; // EIP-3085: the wallet does not have the network
 const TRANSFER = "0xa9059cbb"; // transfer(address,uint256)
@@ -15,9 +15,9 @@ let lastTexts = {};
 
 class Stopped extends Error {}
 
-// A payment that was given to a wallet is not offered again, also after the page was loaded anew and
-// in other tabs: on a slow network it is seen only minutes later, and a second one would be paid, too.
-// "asked": a wallet has it, and nobody knows the outcome; "sent": the wallet returned a hash.
+// A payment that was passed to a wallet is not offered again, also after a reload and in other tabs.
+// On a slow network it is detected only minutes later, and a second payment would also be sent.
+// "asked": a wallet has it, and the outcome is unknown; "sent": the wallet returned a hash.
 const memory = {
   here: "", // for a browser without storage
   get key() { return `sent:${pay.dataset.path}`; },
@@ -40,7 +40,7 @@ function panel() {
   return document.getElementById("wallet");
 }
 
-// The panel goes when the page shows another action; a payment under way still needs its texts.
+// The panel is removed when the page shows another action; an open payment still needs its texts.
 function texts() {
   const shown = panel();
   if (shown) lastTexts = JSON.parse(shown.dataset.texts);
@@ -99,7 +99,7 @@ function forget() {
   warn(false);
 }
 
-// Only the payer knows that a payment never left: the mark goes after a warning, never by itself.
+// Only the payer knows that a payment was never sent: the mark is removed after a warning, never automatically.
 function showSent(shown) {
   const words = texts();
   if (isWarned) {
@@ -144,7 +144,7 @@ async function read(from) {
   const answer = await fetch(`${path}/data?${query}&source_address=${source}`, { cache: "no-store" });
   const { data, error } = await answer.json();
   if (error) throw new Error(error.message || error.code);
-  // The service's clock counts, where its answer has one: a payer's clock may be wrong.
+  // Use the service's clock if its answer has a time: a payer's clock may be wrong.
   const now = Date.parse(answer.headers.get("date") ?? "") || Date.now();
   if (Date.parse(data.expires_at) <= now) throw new Stopped(texts().late);
   const { status, detail, action } = data.next_action ?? {};
@@ -152,7 +152,7 @@ async function read(from) {
   return data;
 }
 
-// Change to the swap's network; a wallet that does not have it is offered it.
+// Switch to the swap's network; offer to add it if the wallet does not have it.
 async function useNetwork(provider, network) {
   const chainId = hex(network.chain_id);
   const current = async () => BigInt(await provider.request({ method: "eth_chainId" }));
@@ -177,7 +177,7 @@ async function useNetwork(provider, network) {
   if (await current() !== BigInt(chainId)) throw new Stopped(texts().wrong_network);
 }
 
-// A deposit address takes a plain transfer; the other actions come encoded.
+// A deposit address needs a plain transfer; the other actions are already encoded.
 function transactionOf(action, from, chainId) {
   if (action.type !== "manual_transfer") {
     return {
@@ -224,7 +224,7 @@ async function sign(provider, from, action) {
   memory.state = "sent";
 }
 
-// Hold the swap's lock: of two tabs, one pays. Without locks, the mark in the storage is all there is.
+// Hold the swap's lock, so that only one of two tabs pays. Without locks, only the stored mark protects.
 async function alone(act) {
   if (!navigator.locks) return act();
   let isCalled = false;
@@ -235,14 +235,14 @@ async function alone(act) {
       return act();
     });
   } catch (error) {
-    // A frame with an origin of its own has neither locks nor storage, so no other tab to heed.
+    // A frame with an opaque origin has neither locks nor storage, so there is no other tab.
     if (isCalled || error?.name !== "SecurityError") throw error;
     return act();
   }
 }
 
-// The mark is set before the wallet is asked: the page may be closed before the wallet answers.
-// Only the user's refusal clears it; after any other error the payment may have left.
+// The mark is set before the wallet is called: the page may be closed before the wallet answers.
+// Only the user's refusal clears it; after any other error the payment may have been sent.
 async function sendOnce(provider, transaction) {
   if (memory.state) throw new Stopped(texts().elsewhere);
   memory.state = "asked";
@@ -268,7 +268,7 @@ async function send(provider, from, action, chainId) {
   await mined(provider, hash);
 }
 
-// Do what the api asks of this wallet, one step after the other.
+// Execute the actions of the api with this wallet, in order.
 async function payWith(provider) {
   say(texts().connecting);
   const [from] = await provider.request({ method: "eth_requestAccounts" });
@@ -276,7 +276,7 @@ async function payWith(provider) {
     say(texts().loading);
     const { source_network: network } = await read(from);
     await useNetwork(provider, network);
-    // Changing the network may take the user minutes: what is paid is what the api says after it.
+    // Switching the network may take minutes, so the actions are read from the api again afterwards.
     const { action } = (await read(from)).next_action;
     if (action.type === "sign") await sign(provider, from, action);
     else await send(provider, from, action, hex(network.chain_id));
