@@ -155,5 +155,11 @@ PROCESSES: Final = Group(
             "The task {{ $labels.task }} of {{ $labels.service }} fails again and again.",
             after="10m",
         ),
+        warning(
+            "SpansDropped",
+            growing("swap_spans_dropped_total", by="service, reason"),
+            "{{ $labels.service }} loses spans: {{ $labels.reason }}.",
+            after="10m",
+        ),
     ),
 )

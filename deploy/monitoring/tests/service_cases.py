@@ -181,4 +181,12 @@ PROCESSES: Final = (
         task="relay",
         summary="The task relay of settler fails again and again.",
     ),
+    growth(
+        "SpansDropped",
+        "spans_dropped",
+        after=10,
+        service="settler",
+        reason="not delivered",
+        summary="settler loses spans: not delivered.",
+    ),
 )

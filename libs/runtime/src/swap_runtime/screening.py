@@ -22,7 +22,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.postgres.database import Engine, forbid_open_transaction, reading
 from swap_runtime.postgres.sql import sql
 from swap_runtime.settings import ScreeningSettings
-from swap_runtime.telemetry.metrics import counter
+from swap_runtime.telemetry.metrics import begin_at_zero, counter
 
 LIVE: Final = "live"
 CACHED_MAX: Final = 50_000
@@ -134,6 +134,7 @@ class ScreeningService:
         self._settings = settings
         self._session = session
         self._known: dict[Party, tuple[Verdict, float]] = {}
+        begin_at_zero(SCREENING, ("none", "some"))
 
     async def screen(self, parties: Collection[Party]) -> Verdicts:
         normalised_parties = {party: party.normalised for party in parties}

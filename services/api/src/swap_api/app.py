@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from starlette.routing import Router
 
+from swap_api import observe
 from swap_api.admission.build import AdmissionParts
 from swap_api.admission.build import build as build_admission
 from swap_api.admission.usecases.answer_once import AnswerOnce
@@ -154,6 +155,7 @@ def build_parts(
         member_swaps=management.member_swaps(lookups, swaps, pay),
     )
     table, managing = weighed(declared, group.rates.weights), of_management(**routes)
+    observe.routes_listed({endpoint.path for endpoint in table})
     apps = EndpointApps(UnknownNames((*table, *managing)), AnswerOnce(idempotency, new_id=uuid4))
     request_log = build_request_log(service, group, declared=declared_members(table), new_id=uuid4)
     return Parts(

@@ -11,7 +11,7 @@ import structlog
 from prometheus_client import Counter, Histogram
 
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter, gauge, histogram
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge, histogram
 
 # Alert: many answers of 500 or above.
 ANSWERS: Final = counter("api_answers", "Answers by route and status", ["route", "status"])
@@ -49,7 +49,13 @@ AUTHORIZATIONS: Final = counter(
 )
 
 SERVER_ERROR: Final = 500
+SERVER_ERRORS: Final = (500, 503)  # those that the api answers with
 log = structlog.get_logger()
+
+
+def routes_listed(routes: Collection[str]) -> None:
+    """Begin to count the server errors of routes that may have none for long."""
+    begin_at_zero(ANSWERS, routes, [str(status) for status in SERVER_ERRORS])
 
 
 def request_answered(route: str, status: int, seconds: float) -> None:

@@ -81,6 +81,7 @@ async def add_to(
     nodes: dict[str, tuple[str, ...]],
 ) -> None:
     """Add to the process everything that watches."""
+    observe.networks_listed(catalogue.networks)
     session = open_session()
     service.on_stop(session.close)
     chains = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import structlog
@@ -16,7 +16,7 @@ from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import MissedMovements, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter, gauge, histogram
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge, histogram
 
 log = structlog.get_logger()
 
@@ -112,6 +112,19 @@ YOUNG_ADDRESSES_MAX = gauge(
 COINS_MISSING = counter(
     "watch_coins_missing", "Counts of deposit addresses below what they received", ["network"]
 )
+
+
+FAILURES = (
+    REORGS, REORGED_BLOCKS, INTERRUPTIONS, MISSED, CONTRADICTIONS, SECOND_LOOK_FAILURES,
+    NODE_FAILURES, VERIFICATION_FAILURES, COINS_MISSING,
+)  # fmt: skip
+
+
+def networks_listed(networks: Collection[str]) -> None:
+    """Begin to count the failures of networks that may have none for long."""
+    for failures in FAILURES:
+        begin_at_zero(failures, networks)
+    begin_at_zero(QUARANTINED, networks, Quarantine)
 
 
 def watch_advanced(step: Step, *, at: datetime) -> None:

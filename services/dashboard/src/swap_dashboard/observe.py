@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 import structlog
 
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter, histogram
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, histogram
 
 log = structlog.get_logger()
 
@@ -16,6 +17,12 @@ PAGES = counter("dashboard_pages", "Answers, by route and class of status", ["ro
 TOOK = histogram("dashboard_page_seconds", "How long an answer takes", ["route"])
 API_AWAY = counter("dashboard_api_away", "Requests that the api did not answer")
 FORGERIES = counter("dashboard_forms_refused", "Forms refused: no token, or from another site")
+begin_at_zero(SIGN_INS, ("done", "failed", "blocked"))
+
+
+def routes_listed(routes: Collection[str]) -> None:
+    """Begin to count the errors of pages that may have none for long."""
+    begin_at_zero(PAGES, routes, ["5xx"])
 
 
 def signed_in(account_id: UUID, *, by: str) -> None:

@@ -12,10 +12,10 @@ import structlog
 
 from swap_contracts.topics import SWAP_CHANGED
 from swap_notifier.domain.endpoints import SecretStorage
-from swap_notifier.domain.outcomes import Answer, Claimed
+from swap_notifier.domain.outcomes import Answer, Claimed, DisabledReason
 from swap_notifier.domain.queue import QueueState
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter, gauge, histogram
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge, histogram
 
 CONSUMER: Final = "notifier"  # its name in the inbox
 log = structlog.get_logger()
@@ -23,9 +23,11 @@ log = structlog.get_logger()
 CREATED = counter("notifier_messages_created", "Webhook messages created")
 # Alert: most fail.
 ATTEMPTS = counter("notifier_attempts", "Delivery attempts, by outcome", ["outcome"])
+begin_at_zero(ATTEMPTS, ("delivered", "failed", "abandoned"))
 TOOK = histogram("notifier_attempt_seconds", "Response times of receivers")
 UNDER_WAY = gauge("notifier_deliveries_under_way", "Deliveries in flight")
 DISABLED = counter("notifier_endpoints_disabled", "Endpoints disabled, by reason", ["reason"])
+begin_at_zero(DISABLED, DisabledReason)
 
 # Alert: late. Deliveries are not begun although they are due.
 OVERDUE = gauge("notifier_overdue_oldest_seconds", "How late the first due delivery is")

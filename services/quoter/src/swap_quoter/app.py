@@ -129,6 +129,7 @@ def _gas_followers(
     service: Service, catalogue: Catalogue, market: Market, session: aiohttp.ClientSession
 ) -> dict[str, FollowGas]:
     """Return, by network, what follows the price of its gas."""
+    observe.networks_listed(catalogue.networks)
     private = service.settings.node_urls()
     return {
         network.name: FollowGas(
@@ -187,6 +188,7 @@ def _follow_prices(
     for name in of_one_provider:
         observe.feeds_need_another_source(name)
     book = PriceBook(market, bounds, one_provider_sources=of_one_provider)
+    observe.sources_listed(sources)
     for name, source in sources.items():
         follow_prices = FollowPrices(source, book, name=name, clock=clock)
         service.every(f"follow-prices {name}", group.prices_poll_interval, follow_prices)

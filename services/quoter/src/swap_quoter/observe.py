@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 import structlog
@@ -10,7 +10,7 @@ from prometheus_client import Counter, Histogram
 
 from swap_quoter.domain.completions import Completion
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter, gauge, histogram
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge, histogram
 
 log = structlog.get_logger()
 
@@ -28,6 +28,16 @@ GAS = gauge("quoter_max_fee_per_gas_wei", "What a unit of gas may cost", ["netwo
 # Alert: grows for long.
 GAS_UNKNOWN = counter("quoter_gas_unknown", "Polls that no node answered", ["network"])
 COMPLETIONS = counter("quoter_completions", "Completed swaps that entered the statistics")
+
+
+def sources_listed(sources: Collection[str]) -> None:
+    """Begin to count the failed reads of price sources that may have none for long."""
+    begin_at_zero(PRICES_UNREADABLE, sources)
+
+
+def networks_listed(networks: Collection[str]) -> None:
+    """Begin to count the failed polls of networks that may have none for long."""
+    begin_at_zero(GAS_UNKNOWN, networks)
 
 
 def answered(kind: str, outcome: str) -> None:

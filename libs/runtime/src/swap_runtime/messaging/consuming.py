@@ -25,13 +25,15 @@ from faststream.security import BaseSecurity, SASLPlaintext, SASLScram512
 from swap_contracts.envelope import Body, Topic
 from swap_runtime.errors import Unavailable
 from swap_runtime.loop_pacing import LoopPacing
-from swap_runtime.messaging.batches import Batches, TooManyParked, UseCase
+from swap_runtime.messaging.batches import PARKED, Batches, TooManyParked, UseCase
 from swap_runtime.messaging.consumer import Consumer
 from swap_runtime.messaging.kafka_security import connection_options
 from swap_runtime.messaging.parking import Parking
+from swap_runtime.messaging.quarantine import UNVERIFIED
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.telemetry.logging import use_json_output
+from swap_runtime.telemetry.metrics import begin_at_zero
 
 RETRY_PAUSE_SECONDS: Final = 1
 RECORDS_MAX: Final = 500
@@ -100,6 +102,8 @@ def consume(
     :param pause: after each batch that is not full, longer under load, so that batches are few and
         large. Zero where a payout waits.
     """
+    for failures in (PARKED, UNVERIFIED):
+        begin_at_zero(failures, [topic.name])
     batches = Batches(topic, usecase, parking, consumer=consumer_name)
     consumer = Consumer(topic, consumer_name, batches)
     subscriber = to.broker.subscriber(

@@ -14,7 +14,7 @@ import structlog
 from swap_runtime.errors import Unavailable
 from swap_runtime.loop_pacing import LoopPacing
 from swap_runtime.postgres.wake import Wake
-from swap_runtime.telemetry.metrics import counter
+from swap_runtime.telemetry.metrics import begin_at_zero, counter
 
 Beat = Callable[[], None]
 Run = Callable[[Beat], Awaitable[None]]
@@ -42,6 +42,7 @@ class Supervised:
         self._run = run
         self._failures_max = failures_max
         self.beat_at = monotonic()
+        begin_at_zero(TASK_FAILURES, [name])
 
     @property
     def ends_after_stop(self) -> bool:

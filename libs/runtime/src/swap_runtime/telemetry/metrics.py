@@ -5,7 +5,8 @@ A service defines its own in its `observe.py` with `counter`, `gauge` and `histo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Final
 
 from prometheus_client import (
@@ -31,6 +32,18 @@ FAST: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5
 def counter(name: str, documentation: str, labels: Sequence[str] = ()) -> Counter:
     """Define a number that only grows."""
     return Counter(f"swap_{name}", documentation, labels, registry=REGISTRY)
+
+
+def begin_at_zero(counted: Counter, *values: Iterable[str]) -> None:
+    """Create the series of all combinations of label values.
+
+    Prometheus computes an increase from two samples: the first event of a series that begins
+    with it is in no `increase` or `rate`.
+
+    :param values: of each label, in the order of the labels.
+    """
+    for combination in product(*values):
+        counted.labels(*combination)
 
 
 def gauge(name: str, documentation: str, labels: Sequence[str] = ()) -> Gauge:

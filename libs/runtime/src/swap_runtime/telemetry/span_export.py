@@ -29,7 +29,7 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from swap_runtime.telemetry.metrics import counter
+from swap_runtime.telemetry.metrics import begin_at_zero, counter
 from swap_runtime.telemetry.tracing import Span, new_span_id, use_recorder
 
 QUEUE_MAX: Final = 8192  # spans
@@ -41,8 +41,11 @@ STOP_SECONDS: Final = 2
 RANDOM_BITS: Final = 2**56
 
 EXPORTED: Final = counter("spans_exported", "Spans that the collector took")
-# Traces have gaps while it grows; nothing else does.
+NOT_DELIVERED: Final = "not delivered"
+QUEUE_FULL: Final = "queue full"
+# Alert: grows for long. Traces have gaps while it grows; nothing else does.
 DROPPED: Final = counter("spans_dropped", "Spans that were not delivered, by reason", ["reason"])
+begin_at_zero(DROPPED, (NOT_DELIVERED, QUEUE_FULL))
 
 
 class GivenIds(IdGenerator):
@@ -75,7 +78,7 @@ class CountedExporter(SpanExporter):
         if result is SpanExportResult.SUCCESS:
             EXPORTED.inc(len(spans))
         else:
-            DROPPED.labels("not delivered").inc(len(spans))
+            DROPPED.labels(NOT_DELIVERED).inc(len(spans))
         return result
 
     def shutdown(self) -> None:
@@ -100,7 +103,7 @@ class BoundedProcessor(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         """Take a span, or drop it while too many wait."""
         if self._accepted - self._exporter.finished >= self._queue_max:
-            DROPPED.labels("queue full").inc()
+            DROPPED.labels(QUEUE_FULL).inc()
             return
         self._accepted += 1
         self._batches.on_end(span)

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from starlette.applications import Starlette
 
+from swap_dashboard.console import observe
 from swap_dashboard.console.adapters.memory import MemoryAttempts, MemorySessions
 from swap_dashboard.console.adapters.operator_api import HttpServices
 from swap_dashboard.console.http.approvals import ApprovalPages
@@ -62,6 +63,7 @@ def main() -> None:
 
 
 async def build(process: Stateless, group: ConsoleGroup) -> None:
+    observe.services_listed(group.service_urls())
     services = HttpServices(
         group.service_urls(),
         answer_seconds=group.answer_timeout.total_seconds(),

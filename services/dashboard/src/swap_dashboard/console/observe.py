@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 import structlog
 
-from swap_runtime.telemetry.metrics import counter
+from swap_runtime.telemetry.metrics import begin_at_zero, counter
 
 log = structlog.get_logger()
 
 SIGN_INS = counter("console_sign_ins", "Attempts of operators to sign in, by outcome", ["outcome"])
 ORDERS = counter("console_orders", "Orders that operators confirmed, by outcome", ["outcome"])
 SERVICE_AWAY = counter("console_service_away", "Requests that a service did not answer", ["name"])
+begin_at_zero(SIGN_INS, ("done", "failed", "blocked"))
+
+
+def services_listed(services: Collection[str]) -> None:
+    """Begin to count the failed requests to services that may have none for long."""
+    begin_at_zero(SERVICE_AWAY, services)
 
 
 def signed_in(name: str, address: str) -> None:

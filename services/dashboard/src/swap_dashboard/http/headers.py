@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from time import perf_counter
 from typing import Any, Final
 
 from starlette.datastructures import MutableHeaders
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swap_dashboard import observe
@@ -71,6 +71,11 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def paths_of(routes: Sequence[BaseRoute]) -> list[str]:
+    """Return the declared paths of routes, as `route_of` names them."""
+    return [route.path for route in routes if isinstance(route, Route | Mount)]
 
 
 def route_of(scope: Scope) -> str:

@@ -22,7 +22,7 @@ from starlette.types import Scope
 
 from swap_dashboard import observe
 from swap_dashboard.http.forms import FormRefused
-from swap_dashboard.http.headers import SecurityHeaders
+from swap_dashboard.http.headers import SecurityHeaders, paths_of
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.visitors import OrganizationNeeded, SignInNeeded
 from swap_dashboard.ports import ApiAway, ApiRefused
@@ -108,6 +108,7 @@ def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -
     # Pages are not compressed: their length would leak the form token in them.
     static = Mount("/static", GZipMiddleware(VersionedFiles(directory=str(STATIC))))
     routes = [*(route for section in sections for route in section.routes()), static]
+    observe.routes_listed(paths_of(routes))
     return Starlette(
         routes=routes,
         middleware=[Middleware(SecurityHeaders, is_https=is_https)],

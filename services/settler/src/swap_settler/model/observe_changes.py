@@ -9,15 +9,17 @@ import structlog
 
 from swap_domain.lifecycle import Status
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter, histogram
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, histogram
 from swap_settler.model.changes import Changes
-from swap_settler.model.swap import Deposit, DepositState, IntentKind, Method, Swap
+from swap_settler.model.swap import Deposit, DepositState, FailReason, IntentKind, Method, Swap
 
 # A swap may go from one to the other; the first counts.
 ENDS_WITHOUT_OUTPUT: Final = (Status.FAILED, Status.REFUND_PENDING)
+UNKNOWN_REASON: Final = "unknown"
 log = structlog.get_logger()
 
 SWAPS = counter("settler_swaps", "Swaps that came to a status", ["status"])
+begin_at_zero(SWAPS, Status)
 # Finality of both networks is in it: minutes are usual.
 COMPLETION = histogram(
     "settler_swap_completion_seconds",
@@ -26,11 +28,13 @@ COMPLETION = histogram(
     buckets=(2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600),
 )
 FAILURES = counter("settler_failures", "Swaps that failed, by reason", ["reason"])
+begin_at_zero(FAILURES, FailReason)
 UNSUCCESSFUL = counter(
     "settler_swaps_unsuccessful",
     "Swaps with money whose output will not be paid, by reason",
     ["reason"],
 )
+begin_at_zero(UNSUCCESSFUL, (*FailReason, UNKNOWN_REASON))
 DEPOSITS = counter("settler_deposits", "Facts about deposits that were applied", ["state"])
 WITHOUT_SWAP = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
 # Alert: any.
@@ -65,7 +69,7 @@ def _status_changed(swap: Swap, previous: Status | None) -> None:
     if swap.fail_reason is not None and swap.status is Status.FAILED:
         FAILURES.labels(swap.fail_reason.value).inc()
     if swap.status in ENDS_WITHOUT_OUTPUT and previous not in ENDS_WITHOUT_OUTPUT:
-        reason = "unknown" if swap.fail_reason is None else swap.fail_reason.value
+        reason = UNKNOWN_REASON if swap.fail_reason is None else swap.fail_reason.value
         UNSUCCESSFUL.labels(reason).inc()
     if swap.status is Status.COMPLETED:
         _completed(swap)

@@ -94,6 +94,7 @@ def build(
     """
     :param proofs: readers that ask two providers before they report something as final.
     """
+    observe.networks_listed(catalogue.networks)
     second = SecondOperator(weigh_orders)
     report_interval = group.signer_report_interval
     _serve_signers(service, catalogue, swap_messages, proofs, report_interval, second=second)

@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 
 from swap_domain.lifecycle import Status
-from swap_runtime.telemetry.metrics import counter, gauge
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge
 from swap_settler.model.swap import Intent
 from swap_settler.operator.decide.backlog import Backlog, Cover
 from swap_settler.operator.decide.reports import InvariantResult
@@ -88,6 +88,12 @@ SOURCE_STOPPED = gauge(
 )
 # Alert: any, so that a stop is not forgotten.
 STOPPED = gauge("settler_stopped", "1 while an operator lets nothing be signed", ["network"])
+
+
+def networks_listed(networks: Collection[str]) -> None:
+    """Begin to count the failures of networks that may have none for long."""
+    for failures in (EXTERNAL_NONCES, OVER_BUDGET):
+        begin_at_zero(failures, networks)
 
 
 def stuck(status: Status, count: int, oldest: timedelta) -> None:

@@ -44,6 +44,7 @@ def build(
     swap_messages: SwapMessages,
     session: aiohttp.ClientSession,
 ) -> None:
+    observe.networks_listed(catalogue.networks)
     report_unchecked_roles(catalogue)
     _add_lanes(
         service,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -12,7 +13,7 @@ import structlog
 from swap_chains.evm.check_roles import UnknownOperator
 from swap_chains.ports import Fees
 from swap_runtime.telemetry import tracing
-from swap_runtime.telemetry.metrics import counter, gauge
+from swap_runtime.telemetry.metrics import begin_at_zero, counter, gauge
 from swap_settler.model.observe_changes import HALTS
 from swap_settler.paying.decide.lane import GasAlarm
 
@@ -25,6 +26,10 @@ LANE_WAITS = counter(
 OLDEST_UNPAID = gauge(
     "settler_oldest_unpaid_seconds", "Age of the oldest payment that is not final", ["network"]
 )
+PAYMENT_OUTCOMES: Final = (
+    "queued", "rejected", "kept", "refused", "broadcast_failed", "broadcast_refused", "sent_again",
+    "untried",
+)  # fmt: skip
 PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
 # Alert: any. The chain has less than the ledger.
 SIGNER_SHORT = counter(
@@ -63,6 +68,17 @@ WITHOUT_OWNER = gauge(
     "Contracts of a live network that the catalogue names no owner of: their roles are not checked",
     ["network"],
 )
+
+
+FAILURES = (LANE_WAITS, SIGNER_SHORT, NODES_DIFFER, UNEXPLAINED, SWEEPS_REFUSED)
+
+
+def networks_listed(networks: Collection[str]) -> None:
+    """Begin to count the failures of networks that may have none for long."""
+    for failures in FAILURES:
+        begin_at_zero(failures, networks)
+    begin_at_zero(REPLACED, networks, ("cancelled", "offered_more", "at_cap"))
+    begin_at_zero(PAYMENTS, networks, PAYMENT_OUTCOMES)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from swap_dashboard.console.http.visitors import MayNotOrder, SignInNeeded, Visi
 from swap_dashboard.console.ports import ServiceAway, ServiceRefused, Sessions, TokenRefused
 from swap_dashboard.http.cookies import Cookies
 from swap_dashboard.http.forms import FormRefused
-from swap_dashboard.http.headers import SecurityHeaders
+from swap_dashboard.http.headers import SecurityHeaders, paths_of
 from swap_dashboard.http.site import STATIC, Section, VersionedFiles
 
 READS_ONLY: Final = "Your role reads. Orders are given by operators."
@@ -86,8 +86,10 @@ class ErrorPages:
 
 def build_site(sections: Sequence[Section], errors: ErrorPages, *, is_https: bool) -> Starlette:
     static = Mount("/static", VersionedFiles(directory=str(STATIC)))
+    routes = [*(route for section in sections for route in section.routes()), static]
+    observe.routes_listed(paths_of(routes))
     return Starlette(
-        routes=[*(route for section in sections for route in section.routes()), static],
+        routes=routes,
         middleware=[Middleware(SecurityHeaders, is_https=is_https)],
         exception_handlers={
             SignInNeeded: errors.sign_in,
