@@ -42,6 +42,8 @@ from swap_dashboard.http.request_log import RequestLogPages
 from swap_dashboard.http.second_factor import SecondFactorPages
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.site import Section, build_site, static_version
+from swap_dashboard.http.stream_slots import ALL_MAX as STREAMS_MAX
+from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
@@ -92,7 +94,11 @@ def main() -> None:
 async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, DashboardGroup)
-    api = HttpApi(group.api_url, answer_seconds=group.api_timeout.total_seconds())
+    api = HttpApi(
+        group.api_url,
+        answer_seconds=group.api_timeout.total_seconds(),
+        streams_max=STREAMS_MAX,
+    )
     bench = HttpBench(group.bench_url) if group.bench_url else None
     parts = DashboardBuilder(service, group, api, Argon2Passwords(), bench=bench).parts()
     service.serve(parts.site, port=group.port, idle_timeout=group.idle_timeout)
@@ -185,7 +191,12 @@ class DashboardBuilder:
             *self._sign_in_sections(),
             self._account_pages(),
             self._second_factor_pages(),
-            SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),
+            SwapPages(
+                layout,
+                visitors,
+                api_url=self._group.api_public_url or self._group.api_url,
+                stream_slots=StreamSlots(in_all=STREAMS_MAX),
+            ),
             WebhookPages(layout, visitors, member_forms),
             KeyPages(layout, visitors, member_forms),
             RequestLogPages(layout, visitors),

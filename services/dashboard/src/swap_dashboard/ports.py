@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -84,7 +84,9 @@ class MemberApi(Protocol):
         """
         ...
 
-    def stream(self, path: str, last_event_id: str) -> AsyncIterator[bytes]:
+    def stream(
+        self, path: str, last_event_id: str, query: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[bytes, None]:
         """Yield server-sent events as they come.
 
         :raises ApiRefused: when the api refuses.

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import until_away
 
 
@@ -33,6 +34,32 @@ class EventStream(StreamingResponse):
                 await self._events.aclose()
             finally:
                 self._release()
+
+
+async def open_stream(
+    events: AsyncGenerator[bytes, None], slots: StreamSlots, holder: str
+) -> EventStream:
+    """Take a slot and pass events on.
+
+    The first piece is read before the answer begins, so that a refusal has its own status.
+
+    :param holder: who holds the slot: an address, or an account.
+    :raises TooManyStreams: when no slot is left.
+    :raises ApiRefused: when the api refuses.
+    :raises ApiAway: when it does not answer.
+    """
+    if not slots.take(holder):
+        raise TooManyStreams
+
+    def release() -> None:
+        slots.release(holder)
+
+    try:
+        first = await anext(events, b"")
+    except BaseException:
+        release()
+        raise
+    return EventStream(first, events, release)
 
 
 async def _from_first(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

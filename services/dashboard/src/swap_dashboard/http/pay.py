@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http import pay_view
-from swap_dashboard.http.event_streams import EventStream, TooManyStreams
+from swap_dashboard.http.event_streams import TooManyStreams, open_stream
 from swap_dashboard.http.pasted_links import is_id, pasted_link
 from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount, duration
@@ -114,24 +114,11 @@ class PayPages:
     async def follow(self, request: Request) -> Response:
         """Pass the swap's events on.
 
-        The first piece is read before the answer begins, so that a refusal has its own status.
-
         :raises TooManyStreams: when no slot is left; the page polls as well.
         """
         payer = self._payer(request)
-        if not self._stream_slots.take(payer.address):
-            raise TooManyStreams
-
-        def release() -> None:
-            self._stream_slots.release(payer.address)
-
-        try:
-            events = self._api.events(payer, last_event_id(request))
-            first = await anext(events, b"")
-        except BaseException:
-            release()
-            raise
-        return EventStream(first, events, release)
+        events = self._api.events(payer, last_event_id(request))
+        return await open_stream(events, self._stream_slots, payer.address)
 
     async def authorize(self, request: Request) -> Response:
         """Pass a wallet's signature on."""

@@ -14,11 +14,13 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.search import SearchKind, classify
 from swap_dashboard.http import swap_view
+from swap_dashboard.http.event_streams import open_stream
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.pay_view import explorer_link, qr_code
 from swap_dashboard.http.rendering import STATUS_ORDER
-from swap_dashboard.http.swap_events import last_event_id, timeline_of, until_away
+from swap_dashboard.http.stream_slots import StreamSlots
+from swap_dashboard.http.swap_events import last_event_id, timeline_of
 from swap_dashboard.http.swap_export import ROWS_MAX, csv_of
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import Answered, ApiAway, ApiRefused
@@ -31,18 +33,22 @@ MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
 
 
 class SwapPages:
-    def __init__(self, layout: Layout, visitors: Visitors, *, api_url: str) -> None:
+    def __init__(
+        self, layout: Layout, visitors: Visitors, *, api_url: str, stream_slots: StreamSlots
+    ) -> None:
         """
         :param api_url: the API's address in the command that a member may copy.
         """
         self._layout = layout
         self._visitors = visitors
         self._api_url = api_url
+        self._stream_slots = stream_slots
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/apps/{app_id}/swaps", self.list_all),
             Route("/apps/{app_id}/swaps.csv", self.export),
+            Route("/apps/{app_id}/swaps/live", self.follow_list),
             Route("/apps/{app_id}/swaps/{swap_id}", self.show),
             Route("/apps/{app_id}/swaps/{swap_id}/live", self.follow),
         ]
@@ -52,13 +58,15 @@ class SwapPages:
         app = member.app_of(request)
         filters = read_filters(request)
         path = f"/apps/{app['id']}/swaps"
+        after = filters["starting_after"]
+        live_link = filtered_link(f"{path}/live", filters, starting_after=after)
         try:
             found = await _find_by_identity(member, path, filters["q"])
             if found is not None:
                 return RedirectResponse(f"{path}/{found}", status_code=303)
             answered = await member.api.get(path, query_of(filters))
         except ApiRefused as error:
-            answered = _nothing_if_misspelled(error)
+            answered, live_link = _nothing_if_misspelled(error), ""
         swaps = [item["swap"] | {"quote": item["quote"]} for item in answered.data]
         values = {
             "swaps": swaps,
@@ -66,6 +74,7 @@ class SwapPages:
             "filters": filters,
             "status_order": STATUS_ORDER,
             "next_link": _next_page_link(path, filters, swaps) if answered.has_more else None,
+            "live_link": live_link,
             "first_link": filtered_link(path, filters) if filters["starting_after"] else None,
             "export_link": filtered_link(f"{path}.csv", filters),
             "export_max": ROWS_MAX,
@@ -120,10 +129,22 @@ class SwapPages:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
-        events = member.api.stream(
-            f"/apps/{app['id']}/swaps/{swap_id}/events", last_event_id(request)
-        )
-        return StreamingResponse(until_away(events), media_type="text/event-stream")
+        path = f"/apps/{app['id']}/swaps/{swap_id}/events"
+        events = member.api.stream(path, last_event_id(request))
+        return await open_stream(events, self._stream_slots, _holder_of(member))
+
+    async def follow_list(self, request: Request) -> Response:
+        """Pass on which swaps the list has, and their statuses, whenever they change."""
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        query = query_of(read_filters(request))
+        events = member.api.stream(f"/apps/{app['id']}/swap_states", "", query)
+        return await open_stream(events, self._stream_slots, _holder_of(member))
+
+
+def _holder_of(member: Member) -> str:
+    """Return who holds a stream's slot: colleagues of one office have one address."""
+    return str(member.visitor.session.account_id)
 
 
 def read_filters(request: Request) -> dict[str, Any]:

@@ -19,12 +19,39 @@ document.addEventListener("keydown", (event) => {
 const reload = () =>
   htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerHTML" });
 
+// Follows a stream while the page is seen. A browser does not come again by itself once it was refused.
+const STREAM_WAIT = 5000;
+const STREAM_WAIT_MAX = 60000;
+function followStream(address, onEvent) {
+  let source = null;
+  let wait = STREAM_WAIT;
+  const open = () => {
+    if (source || document.hidden) return;
+    source = new EventSource(address);
+    source.onopen = () => { wait = STREAM_WAIT; };
+    source.onmessage = onEvent;
+    source.onerror = () => {
+      if (source?.readyState !== EventSource.CLOSED) return;
+      source = null;
+      setTimeout(open, wait);
+      wait = Math.min(wait * 2, STREAM_WAIT_MAX);
+    };
+  };
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", open);
+  open();
+}
+
 const live = document.querySelector("[data-live]");
 if (live) {
   let last = Number(live.dataset.sequence);
   let later = [];
-  const source = new EventSource(live.dataset.live);
-  source.onmessage = (event) => {
+  followStream(live.dataset.live, (event) => {
     const sequence = Number(event.lastEventId);
     if (sequence <= last) return;
     last = sequence;
@@ -32,8 +59,7 @@ if (live) {
     // Webhooks are sent after the event that they are about.
     later.forEach(clearTimeout);
     later = [2000, 8000].map((pause) => setTimeout(reload, pause));
-  };
-  window.addEventListener("pagehide", () => source.close());
+  });
 }
 
 // A download counts its rows as they come. Without this script the link downloads by itself.
