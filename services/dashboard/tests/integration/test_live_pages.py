@@ -8,13 +8,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from pydantic import SecretStr
 
-from services.dashboard.tests.shop import Api, Dashboard, a_swap
+from services.dashboard.tests.shop import RECEIVER, Api, Dashboard, a_swap, a_transaction
 from swap_contracts.swaps import SwapChanged
 from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.postgres.database import create_engine
+from swap_runtime.postgres.sql import Statement, sql
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
@@ -28,6 +31,19 @@ pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
 ]
 SWAPS: Final = 30  # more than a page
+BLOCK: Final = 100
+# The settler and the watcher do not run here: their rows are what the api reads.
+NO_REFERENCES: Final = sql("SET LOCAL session_replication_role = replica")
+ADD_EVENT: Final = sql("""
+INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at)
+VALUES (:swap_id, :sequence, :from_status, :to_status, :at)
+""")
+ADD_HEAD: Final = sql("""
+INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time, finalized_number,
+                                        start_number, checked_number)
+VALUES ('BASE_DEVNET', :number, '0x', '0x', now(), 0, 0, 0)
+ON CONFLICT (network) DO UPDATE SET number = excluded.number
+""")
 # A reload would lose it.
 MARK: Final = "window.isSamePage = true"
 ANNOUNCED: Final = "document.querySelector('[data-list-changes]').textContent"
@@ -89,6 +105,18 @@ async def store_swaps(site: Site) -> list[SwapChanged]:
     ]
     await site.api.store(*swaps)
     return swaps
+
+
+async def write(database: Database, *statements: tuple[Statement, dict[str, Any]]) -> None:
+    url = database.superuser_url.replace("postgresql://", "postgresql+psycopg://", 1)
+    engine = create_engine(SecretStr(url), application_name="test")
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(NO_REFERENCES)
+            for statement, values in statements:
+                await connection.execute(statement, values)
+    finally:
+        await engine.dispose()
 
 
 def with_status(swap: SwapChanged, status: str) -> SwapChanged:
@@ -192,3 +220,104 @@ class TestList:
 
         assert refused.status_code == 503
         assert "retry-after" in refused.headers
+
+
+CONFIRMATIONS: Final = "document.querySelector('#transaction-1 progress').value"
+LISTENS: Final = "document.querySelector('[aria-labelledby=transactions]').matches('[data-poll]')"
+
+
+class TestSwap:
+    async def test_counts_confirmations_until_all_are_there(
+        self, database: Database, site: Site, tmp_path: Path
+    ) -> None:
+        payout = a_transaction("output", status="pending", block_number=BLOCK)
+        swap = a_swap(site.app, status="ls_transfer_pending", transactions=(payout,))
+        await site.api.store(swap)
+        await write(database, (ADD_HEAD, {"number": BLOCK}))
+        async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
+            await page.until(f"{CONFIRMATIONS} === 1")
+            await write(database, (ADD_HEAD, {"number": BLOCK + 1}))
+            await page.until(f"{CONFIRMATIONS} === 2")
+            final = payout.model_copy(update={"status": "completed"})
+            await site.api.store(
+                with_status(swap, "completed").model_copy(update={"transactions": (final,)})
+            )
+            await page.until(f"!{LISTENS}")
+            page.requests.clear()
+            await asyncio.sleep(4)
+            is_same = await page.value(IS_SAME)
+            later = [one for one in page.requests if one.endswith("/transactions")]
+
+        assert is_same
+        assert later == []
+
+    async def test_asks_nothing_while_its_tab_is_hidden(
+        self, database: Database, site: Site, tmp_path: Path
+    ) -> None:
+        payout = a_transaction("output", status="pending", block_number=BLOCK)
+        swap = a_swap(site.app, status="ls_transfer_pending", transactions=(payout,))
+        await site.api.store(swap)
+        await write(database, (ADD_HEAD, {"number": BLOCK}))
+        async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
+            await page.until("performance.getEntries().some(e => e.name.endsWith('/transactions'))")
+            await page.value("Object.defineProperty(document, 'hidden', { value: true }); 1")
+            await asyncio.sleep(1)
+            page.requests.clear()
+            await asyncio.sleep(7)
+            still = await page.value(LISTENS)
+            hidden = [one for one in page.requests if one.endswith("/transactions")]
+
+        assert still
+        assert hidden == []
+
+    async def test_shows_who_acted_how_long_it_took_and_what_figures_are_made_of(
+        self, database: Database, site: Site, tmp_path: Path
+    ) -> None:
+        paid = a_transaction("input"), a_transaction("output")
+        swap = a_swap(site.app, status="completed", reference_id="طلب-١٠٠٦", transactions=paid)
+        await site.api.store(swap)
+        at = datetime.now(UTC) - timedelta(hours=1)
+        steps = [
+            (None, "user_transfer_pending", 0),
+            ("user_transfer_pending", "ls_transfer_pending", 90),
+            ("ls_transfer_pending", "completed", 102),
+        ]
+        events = [
+            {
+                "swap_id": swap.swap_id,
+                "sequence": number,
+                "from_status": before,
+                "to_status": after,
+                "at": at + timedelta(seconds=seconds),
+            }
+            for number, (before, after, seconds) in enumerate(steps, start=1)
+        ]
+        await write(database, *((ADD_EVENT, event) for event in events))
+        async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
+            shown = await page.value(
+                "[...document.querySelectorAll('.timeline li')].map(li => li.textContent)"
+            )
+            lost = await page.value(
+                "[...document.querySelectorAll('main a[href^=\"#\"]')].map(a => a.hash)"
+                ".filter(hash => !document.querySelector(hash))"
+            )
+            delivered = await page.value(
+                "[...document.querySelectorAll('dt')].find(one => one.textContent === 'Delivered')"
+                ".nextElementSibling.querySelector('a').hash"
+            )
+            direction = await page.value(
+                "[...document.querySelectorAll('dd')].filter(one => one.textContent.includes("
+                f"'{swap.reference_id}')).map(one => getComputedStyle(one).direction)"
+            )
+            address = await page.value(
+                f"(code => [code.textContent, getComputedStyle(code.parentElement).direction])"
+                f"(document.querySelector('bdi code[title=\"{RECEIVER}\" i]'))"
+            )
+
+        assert ["the app" in shown[0], "1 min 30 s until the next" in shown[0]] == [True, True]
+        assert ["the user's deposit" in shown[1], "12.0 s until" in shown[1]] == [True, True]
+        assert ["the service's payout" in shown[2], "until" in shown[2]] == [True, False]
+        assert lost == []
+        assert delivered == "#transaction-2"
+        assert direction == ["rtl"]
+        assert address == [f"{RECEIVER[:10]}…{RECEIVER[-8:]}", "ltr"]

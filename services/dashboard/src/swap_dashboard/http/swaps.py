@@ -51,6 +51,7 @@ class SwapPages:
             Route("/apps/{app_id}/swaps/live", self.follow_list),
             Route("/apps/{app_id}/swaps/{swap_id}", self.show),
             Route("/apps/{app_id}/swaps/{swap_id}/live", self.follow),
+            Route("/apps/{app_id}/swaps/{swap_id}/transactions", self.show_transactions),
         ]
 
     async def list_all(self, request: Request) -> Response:
@@ -114,6 +115,8 @@ class SwapPages:
             "deposited": swap_view.deposited_of(read.data["swap"]),
             "delivered": swap_view.delivered_of(read.data["swap"], read.data["quote"]),
             "refund_fees": swap_view.refund_fees_of(read.data["swap"]),
+            "made_of": swap_view.made_of(read.data["swap"], ledger.data),
+            "is_unconfirmed": swap_view.is_unconfirmed(read.data["swap"]),
             "explorer_link": explorer_link,
             "pay_url": pay_url,
             "pay_qr": pay_url and qr_code(pay_url),
@@ -122,6 +125,21 @@ class SwapPages:
         }
         return self._layout.of_member(
             "swap.html", values, member=member, app=app, title="Swap", section="swaps"
+        )
+
+    async def show_transactions(self, request: Request) -> Response:
+        """Render the part of a swap's page that has confirmations: no event says that they grow."""
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        swap_id = to_uuid(request.path_params["swap_id"])
+        swap = (await member.api.get(f"/apps/{app['id']}/swaps/{swap_id}")).data["swap"]
+        values = {
+            "swap": swap,
+            "is_unconfirmed": swap_view.is_unconfirmed(swap),
+            "explorer_link": explorer_link,
+        }
+        return self._layout.of_member(
+            "swap_transactions.html", values, member=member, app=app, title="Swap", section="swaps"
         )
 
     async def follow(self, request: Request) -> Response:

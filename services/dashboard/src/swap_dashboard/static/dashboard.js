@@ -62,6 +62,23 @@ if (live) {
   });
 }
 
+// A part that polls does so while the page is seen, and for twenty minutes after it was last opened.
+const POLLS_MAX = 400;
+let polls = 0;
+document.addEventListener("visibilitychange", () => { if (!document.hidden) polls = 0; });
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (!event.target.matches("[data-poll]")) return;
+  polls += 1;
+  if (document.hidden || polls > POLLS_MAX) event.preventDefault();
+});
+// After the session ended the answer is the page that signs in.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const part = event.target.closest("[data-poll]");
+  if (!part || event.detail.xhr.responseURL.endsWith(part.getAttribute("hx-get"))) return;
+  event.detail.shouldSwap = false;
+  polls = POLLS_MAX;
+});
+
 // A download counts its rows as they come. Without this script the link downloads by itself.
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("[data-export]");
