@@ -63,6 +63,7 @@ from swap_dashboard.usecases.manage_second_factor import (
 )
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
+from swap_dashboard.usecases.replace_lost_password import ReplaceLostPassword
 from swap_dashboard.usecases.set_first_password import SetFirstPassword
 from swap_dashboard.usecases.sign_in import FinishSignIn, SignIn, SignInByLink
 from swap_dashboard.usecases.sign_in_by_code import SignInByCode
@@ -71,7 +72,7 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0005"  # the last of the migrations
+SCHEMA_REVISION: Final = "0006"  # the last of the migrations
 FORGET_INTERVAL: Final = timedelta(hours=1)
 STATUS_INTERVAL: Final = timedelta(minutes=1)
 TOKEN_BYTES: Final = 32
@@ -313,6 +314,9 @@ class DashboardBuilder:
                 self._accounts, self._passwords, self._sessions, self._throttle, clock=self._clock
             ),
             set_first_password=SetFirstPassword(
+                self._accounts, self._passwords, self._sessions, clock=self._clock
+            ),
+            replace_lost_password=ReplaceLostPassword(
                 self._accounts, self._passwords, self._sessions, clock=self._clock
             ),
             provider_name=self._group.oidc_name if self._provider else "",

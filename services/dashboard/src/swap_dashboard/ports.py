@@ -185,6 +185,15 @@ class Accounts(Protocol):
         """Set it unless the owner has chosen one: True once."""
         ...
 
+    async def replace_lost_password(
+        self, session: Session, password_hash: str, at: datetime, *, since: datetime
+    ) -> bool:
+        """Set it by a session that a link opened since a time: True once.
+
+        The account's sign-in links and the sign-ins that wait for a code end.
+        """
+        ...
+
     async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:
         """Leave the account to the owner of its email, unless that was done before.
 
