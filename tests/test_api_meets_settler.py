@@ -30,6 +30,7 @@ from swap_api.swaps.usecases.create_swap import CreateSwap
 from swap_api.swaps.usecases.fetch_price import FetchPrice
 from swap_api.swaps.usecases.list_swaps import ListSwaps
 from swap_api.swaps.usecases.read_swap import ReadSwap
+from swap_api.swaps.usecases.read_swap_states import ReadSwapStates
 from swap_api.swaps.usecases.refuse_stopped_routes import RefuseStoppedRoutes
 from swap_api.swaps.usecases.screen_parties import ScreenParties
 from swap_contracts.quoting import (
@@ -158,6 +159,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         create_swap=create_swap,
         read_swap=ReadSwap(unread, unread, rendering, deposit=unread),
         list_swaps=ListSwaps(unread, unread, rendering),
+        read_swap_states=ReadSwapStates(unread),
         set_refund_address=unread,
         speed_up_deposit=unread,
     )

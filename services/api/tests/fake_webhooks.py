@@ -74,6 +74,12 @@ class FakeWebhooks:
             raise _kept_disabled()
         self.done.append((id_, what))
         self.orders.append(details)
+        if what == "events":
+            row.update(details)
+            return row
+        return self._done(row, id_, what, by)
+
+    def _done(self, row: dict[str, Any], id_: str, what: str, by: str) -> Row:
         match what:
             case "rotate":
                 return {"id": id_, "secret": f"whsec_{uuid4().hex}"}

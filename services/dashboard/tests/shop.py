@@ -53,6 +53,7 @@ QUICK: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 FORM_TOKEN: Final = re.compile(r'name="form_token" value="([^"]+)"')
 TREASURY: Final = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
 DEPOSITORY: Final = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
+STREAMS: Final = 20
 SIGNER: Final = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 PAYER: Final = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 RECEIVER: Final = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
@@ -323,7 +324,7 @@ class Dashboard:
         self.service = Service(
             "dashboard", settings, settings.dashboard, publishes=False, clock=self.clock
         )
-        self.http = HttpApi(api.url, answer_seconds=10)
+        self.http = HttpApi(api.url, answer_seconds=10, streams_max=STREAMS)
         self.bench = HttpBench(bench_url) if bench_url else None
         self.parts: Parts = DashboardBuilder(
             self.service,

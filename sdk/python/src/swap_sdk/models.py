@@ -626,6 +626,11 @@ class Status(TypedDict):
     networks: list[NetworkStatus]
 
 
+class SwapState(TypedDict):
+    id: str
+    status: SwapStatus
+
+
 class TransactionStatus(TypedDict):
     status: Literal["completed", "pending", "failed"]
     network: str

@@ -11,6 +11,7 @@ from api_factories import a_body, a_message, a_swap, an_input
 from api_harness import Harness
 from people import BASE, Person, a_colleague, an_owner
 
+from swap_api.model.listing import SwapFilter
 from swap_api.model.members import Role
 
 pytestmark = pytest.mark.connected
@@ -180,3 +181,56 @@ async def create(owner: Person, app_id: str, *, json: dict[str, Any], key: str) 
         headers={"Authorization": f"Bearer {owner.token}", "Idempotency-Key": key},
     )
     return answer.json()["data"]
+
+
+class TestStates:
+    async def test_are_the_ids_and_statuses_of_the_list(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        ids = [await store(api, app_id) for _ in range(3)]
+        path = f"/apps/{app_id}/swap_states"
+
+        states = (await owner.get(path)).json()["data"]
+        behind = (await owner.get(f"{path}?starting_after={states[0]['id']}")).json()["data"]
+        none = (await owner.get(f"{path}?statuses=completed")).json()["data"]
+
+        assert {one["id"] for one in states} == set(ids)
+        assert {one["status"] for one in states} == {"user_transfer_pending"}
+        assert behind == states[1:]
+        assert none == []
+
+    async def test_are_sent_when_they_change(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app_id = await owner.an_app()
+        swap = a_swap(swap_id=uuid4(), app_id=UUID(app_id))
+        await api.parts.swaps.store_swaps([a_message(swap)])
+        read_states = api.parts.swaps.swaps._read_swap_states
+        wanted = SwapFilter(app_id=UUID(app_id), page=1, page_size=20)
+
+        events = read_states.follow(wanted, after="")
+        pieces = [await anext(events), await anext(events)]
+        known = pieces[1].partition(b"\n")[0].removeprefix(b"id: ").decode()
+        again = read_states.follow(wanted, after=known)
+        assert await anext(again) == pieces[0]
+        completed = swap.model_copy(update={"status": "completed", "sequence": swap.sequence + 1})
+        await api.parts.swaps.store_swaps([a_message(completed)])
+        changed = [await anext(events), await anext(again)]
+
+        assert pieces[0].startswith(b"retry:")
+        assert f'"{swap.swap_id}","status":"user_transfer_pending"'.encode() in pieces[1]
+        assert f'"{swap.swap_id}","status":"completed"'.encode() in changed[0]
+        assert changed[0] == changed[1]
+
+    async def test_of_another_organization_are_no_stream(self, api: Harness) -> None:
+        other_owner, owner = await an_owner(api), await an_owner(api)
+        app_id = await owner.an_app()
+
+        answer = await api.client.get(
+            f"{BASE}/apps/{app_id}/swap_states",
+            headers={
+                "Authorization": f"Bearer {other_owner.token}",
+                "Accept": "text/event-stream",
+            },
+        )
+
+        assert answer.status_code == 404

@@ -57,6 +57,20 @@ async def test_everything_that_is_done_with_an_endpoint_is_written_down(owner: P
     assert since["details"]["since"] == "2026-01-01T00:00:00+00:00"
 
 
+async def test_the_events_of_an_endpoint_are_changed(owner: Person) -> None:
+    webhook = await a_webhook(owner)
+    chosen = {"wants_updates": True, "wants_notices": False}
+
+    changed = await owner.done(f"/webhooks/{webhook}/events", chosen)
+    unnamed = await owner.post(f"/webhooks/{webhook}/events", {"wants_updates": True})
+
+    assert (changed["id"], changed["wants_updates"]) == (webhook, True)
+    assert unnamed.status_code == 400
+    entry = (await changes(owner))[0]
+    assert (entry["action"], entry["subject_id"]) == ("webhook.events", webhook)
+    assert entry["details"]["wants_updates"] is True
+
+
 async def test_invitations_that_go_with_who_gave_them_are_written_down(owner: Person) -> None:
     admin = await a_colleague(owner, Role.ADMIN)
     path = f"/organizations/{owner.organization_id}/invitations"

@@ -50,6 +50,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/accept": {"token": "svc_invite_" + "0" * 64},
     "/tokens": {"label": "another"},
     "/webhooks": {"url": "https://shop.example"},
+    "/events": {"wants_updates": True, "wants_notices": True},
     "/replay": {"since": "2026-01-01T00:00:00Z"},
     "/{organizationId}": {"name": "Taken over"},
     "/{appId}": {"name": "taken over"},

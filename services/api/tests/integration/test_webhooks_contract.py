@@ -30,6 +30,7 @@ from swap_notifier.adapters.guard import SystemNames
 from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.http.admin import EndpointRoutes
 from swap_notifier.usecases.add_endpoint import AddEndpoint
+from swap_notifier.usecases.choose_events import ChooseEvents
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
@@ -77,6 +78,7 @@ def a_notifier(engine: Engine) -> Starlette:
             new_id=uuid4,
             random_bytes=secrets.token_bytes,
         ),
+        choose_events=ChooseEvents(endpoints),
         rotate_secret=RotateSecret(endpoints, clock=clock, random_bytes=secrets.token_bytes),
         switch_endpoints=SwitchEndpoints(endpoints, clock=clock),
         replay_messages=ReplayMessages(messages, clock=clock),
@@ -183,6 +185,16 @@ class TestOrders:
 
         assert first["id"] == second["id"] == str(endpoint)
         assert first["secret"] != second["secret"]
+
+    async def test_choose_its_events(self, webhooks: WebhookEndpoints, app_id: UUID) -> None:
+        endpoint = await an_endpoint(webhooks, app_id)
+        before = await webhooks.find(endpoint)
+        chosen = {"wants_updates": True, "wants_notices": True}
+
+        changed = await webhooks.order(endpoint, "events", chosen)
+
+        assert changed == {**before, **chosen}
+        assert await webhooks.find(endpoint) == changed
 
     async def test_switch_it_off_and_on(self, webhooks: WebhookEndpoints, app_id: UUID) -> None:
         endpoint = await an_endpoint(webhooks, app_id)

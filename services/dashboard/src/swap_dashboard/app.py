@@ -42,6 +42,8 @@ from swap_dashboard.http.request_log import RequestLogPages
 from swap_dashboard.http.second_factor import SecondFactorPages
 from swap_dashboard.http.sign_in import SignInPages
 from swap_dashboard.http.site import Section, build_site, static_version
+from swap_dashboard.http.stream_slots import ALL_MAX as STREAMS_MAX
+from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swaps import SwapPages
 from swap_dashboard.http.visitors import Visitors
 from swap_dashboard.http.webhooks import WebhookPages
@@ -61,6 +63,7 @@ from swap_dashboard.usecases.manage_second_factor import (
 )
 from swap_dashboard.usecases.open_session import FindSession, OpenSession
 from swap_dashboard.usecases.renew_token import RenewToken
+from swap_dashboard.usecases.replace_lost_password import ReplaceLostPassword
 from swap_dashboard.usecases.set_first_password import SetFirstPassword
 from swap_dashboard.usecases.sign_in import FinishSignIn, SignIn, SignInByLink
 from swap_dashboard.usecases.sign_in_by_code import SignInByCode
@@ -69,7 +72,7 @@ from swap_runtime.process.service import Service, run
 from swap_runtime.sealing import Sealing
 from swap_runtime.telemetry.logging import configure_logging
 
-SCHEMA_REVISION: Final = "0005"  # the last of the migrations
+SCHEMA_REVISION: Final = "0006"  # the last of the migrations
 FORGET_INTERVAL: Final = timedelta(hours=1)
 STATUS_INTERVAL: Final = timedelta(minutes=1)
 TOKEN_BYTES: Final = 32
@@ -92,7 +95,11 @@ def main() -> None:
 async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, DashboardGroup)
-    api = HttpApi(group.api_url, answer_seconds=group.api_timeout.total_seconds())
+    api = HttpApi(
+        group.api_url,
+        answer_seconds=group.api_timeout.total_seconds(),
+        streams_max=STREAMS_MAX,
+    )
     bench = HttpBench(group.bench_url) if group.bench_url else None
     parts = DashboardBuilder(service, group, api, Argon2Passwords(), bench=bench).parts()
     service.serve(parts.site, port=group.port, idle_timeout=group.idle_timeout)
@@ -185,7 +192,12 @@ class DashboardBuilder:
             *self._sign_in_sections(),
             self._account_pages(),
             self._second_factor_pages(),
-            SwapPages(layout, visitors, api_url=self._group.api_public_url or self._group.api_url),
+            SwapPages(
+                layout,
+                visitors,
+                api_url=self._group.api_public_url or self._group.api_url,
+                stream_slots=StreamSlots(in_all=STREAMS_MAX),
+            ),
             WebhookPages(layout, visitors, member_forms),
             KeyPages(layout, visitors, member_forms),
             RequestLogPages(layout, visitors),
@@ -302,6 +314,9 @@ class DashboardBuilder:
                 self._accounts, self._passwords, self._sessions, self._throttle, clock=self._clock
             ),
             set_first_password=SetFirstPassword(
+                self._accounts, self._passwords, self._sessions, clock=self._clock
+            ),
+            replace_lost_password=ReplaceLostPassword(
                 self._accounts, self._passwords, self._sessions, clock=self._clock
             ),
             provider_name=self._group.oidc_name if self._provider else "",

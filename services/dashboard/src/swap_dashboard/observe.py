@@ -74,6 +74,10 @@ def first_password_set(account_id: UUID) -> None:
     log.info("first password set", account_id=account_id)
 
 
+def lost_password_replaced(account_id: UUID) -> None:
+    log.info("lost password replaced", account_id=account_id)
+
+
 def sessions_ended(account_id: UUID, number: int) -> None:
     log.info("sessions ended", account_id=account_id, number=number)
 

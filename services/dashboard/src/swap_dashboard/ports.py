@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -84,7 +84,9 @@ class MemberApi(Protocol):
         """
         ...
 
-    def stream(self, path: str, last_event_id: str) -> AsyncIterator[bytes]:
+    def stream(
+        self, path: str, last_event_id: str, query: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[bytes, None]:
         """Yield server-sent events as they come.
 
         :raises ApiRefused: when the api refuses.
@@ -181,6 +183,15 @@ class Accounts(Protocol):
 
     async def set_first_password(self, account_id: UUID, password_hash: str, at: datetime) -> bool:
         """Set it unless the owner has chosen one: True once."""
+        ...
+
+    async def replace_lost_password(
+        self, session: Session, password_hash: str, at: datetime, *, since: datetime
+    ) -> bool:
+        """Set it by a session that a link opened since a time: True once.
+
+        The account's sign-in links and the sign-ins that wait for a code end.
+        """
         ...
 
     async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:

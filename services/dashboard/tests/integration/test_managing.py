@@ -89,6 +89,21 @@ class TestWebhooks:
         assert "Disabled: owner" in disabled.text
         assert "No endpoint yet" in removed.text
 
+    async def test_have_events_that_are_changed_later(self, shop: Shop, api: Api) -> None:
+        path = f"/apps/{shop.app}/webhooks"
+        added = await shop.submit(path, {"url": HOOK})
+        one = f"{path}/" + re.findall(rf"{path}/([0-9a-f-]+)/test", added.text)[0]
+
+        changed = await shop.submit(f"{one}/events", {"wants_updates": "1"})
+        [webhook] = api.operator_get(path)
+        await shop.submit(f"{one}/events", {"wants_notices": "1"})
+        [later] = api.operator_get(path)
+
+        assert "The events are changed" in changed.text
+        assert "progress within a status" in changed.text
+        assert (webhook["wants_updates"], webhook["wants_notices"]) == (True, False)
+        assert (later["wants_updates"], later["wants_notices"]) == (False, True)
+
     async def test_send_again_one_message_or_what_happened_since(self, shop: Shop) -> None:
         path = f"/apps/{shop.app}/webhooks"
         added = await shop.submit(path, {"url": HOOK})
@@ -146,6 +161,22 @@ class TestKeys:
         assert "Revoked" in listed.text
         assert not KEY.search(listed.text)
         assert HOSTILE not in listed.text
+
+    async def test_are_made_with_the_pages_that_may_use_them(self, shop: Shop, api: Api) -> None:
+        path = f"/apps/{shop.app}/keys"
+        fields = {
+            "kind": "publishable",
+            "origins": "https://shop.example/\r\nhttp://localhost:3000",
+        }
+
+        made = await shop.submit(path, fields)
+        refused = await shop.submit(path, {**fields, "kind": "secret"})
+
+        assert made.status_code == 200
+        assert refused.status_code == 422
+        assert "https://shop.example/\nhttp://localhost:3000" in refused.text.replace("\r", "")
+        [key] = api.operator_get(path)
+        assert key["allowed_origins"] == ["https://shop.example", "http://localhost:3000"]
 
     async def test_are_limited_to_pages_of_some_origins(self, shop: Shop, api: Api) -> None:
         path = f"/apps/{shop.app}/keys"
@@ -280,6 +311,8 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
         f"/apps/{victim.app}/webhooks/{hook}/remove",
         f"/apps/{other.app}/webhooks/{hook}/remove",
         f"/apps/{other.app}/webhooks/{hook}/rotate",
+        f"/apps/{other.app}/webhooks/{hook}/events",
+        f"/apps/{victim.app}/webhooks/{hook}/events",
         f"/apps/{other.app}/webhooks/{hook}/replay",
         f"/apps/{other.app}/webhooks/{hook}/messages/{message}/replay",
         f"/apps/{victim.app}/webhooks/{hook}/messages/{message}/replay",

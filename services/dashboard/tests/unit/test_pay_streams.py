@@ -87,7 +87,7 @@ async def follow(browser: httpx.AsyncClient, address: str = "192.0.2.1") -> http
 class TestStreams:
     async def test_are_limited_by_address_and_in_all(self) -> None:
         api = Api()
-        browser = a_browser(api, per_address=2, in_all=3)
+        browser = a_browser(api, per_holder=2, in_all=3)
         users = ["192.0.2.1", "192.0.2.1", "2001:db8::1"]
         opened = [asyncio.create_task(follow(browser, one)) for one in users]
         await api.until_open(3)
@@ -104,7 +104,7 @@ class TestStreams:
     async def test_that_are_refused_take_no_slot(self) -> None:
         api = Api()
         api.ends.set()
-        browser = a_browser(api, per_address=1, in_all=1)
+        browser = a_browser(api, per_holder=1, in_all=1)
 
         api.refusal = ApiRefused(404, "NOT_FOUND", "There is nothing")
         unknown = await follow(browser)
@@ -119,7 +119,7 @@ class TestStreams:
 
     async def test_give_their_slot_back_when_the_browser_leaves(self) -> None:
         api = Api()
-        browser = a_browser(api, per_address=1, in_all=1)
+        browser = a_browser(api, per_holder=1, in_all=1)
         left = asyncio.create_task(follow(browser))
         await api.until_open(1)
 
@@ -130,7 +130,7 @@ class TestStreams:
         assert (await follow(browser)).status_code == 200
 
     def test_of_one_user_of_ipv6_are_counted_as_one(self) -> None:
-        slots = StreamSlots(per_address=1, in_all=9)
+        slots = StreamSlots(per_holder=1, in_all=9)
 
         assert slots.take("2001:db8::1")
         assert not slots.take("2001:db8::2")

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from swap_dashboard.http.swap_view import delivered_of, deposited_of, refund_fees_of, with_sums
+from swap_dashboard.http.swap_view import (
+    delivered_of,
+    deposited_of,
+    made_of,
+    refund_fees_of,
+    with_sums,
+)
 
 QUOTE = {"receive_amount": 100.1, "min_receive_amount": 99.0}
 
@@ -60,3 +66,29 @@ def test_postings_add_up_to_zero_in_each_token(units: str, *, is_balanced: bool)
     ]
 
     assert [one["is_balanced"] for one in with_sums([{"postings": postings}])] == [is_balanced]
+
+
+def an_entry(id: str, *accounts: str) -> Any:
+    return {"id": id, "postings": [{"account": account} for account in accounts]}
+
+
+def test_figures_lead_to_what_was_booked_and_paid() -> None:
+    swap = a_swap(("input", 1.0), ("output", 2.0))
+    ledger = [
+        an_entry("deposit", "custody", "swap_liability"),
+        an_entry("quote", "swap_liability", "position", "fee_income"),
+        an_entry("refund", "swap_liability", "gas_recovered"),
+    ]
+
+    assert made_of(swap, ledger) == {
+        "quote": "entry-quote",
+        "fees": "entry-quote",
+        "refund_fees": "entry-refund",
+        "delivered": "transaction-2",
+    }
+
+
+def test_figures_lead_to_the_answer_before_anything_is_booked() -> None:
+    found = made_of(a_swap(), [])
+
+    assert (found["quote"], found["fees"], found["delivered"]) == ("raw", "raw", "raw")

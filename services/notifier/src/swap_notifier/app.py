@@ -30,6 +30,7 @@ from swap_notifier.http.admin import EndpointRoutes
 from swap_notifier.settings import NotifierGroup, NotifierSettings
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.check_clock import CheckClock
+from swap_notifier.usecases.choose_events import ChooseEvents
 from swap_notifier.usecases.create_messages import CreateMessages, Render
 from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
@@ -160,6 +161,7 @@ def _administer(
             new_id=uuid4,
             random_bytes=secrets.token_bytes,
         ),
+        choose_events=ChooseEvents(endpoints),
         rotate_secret=RotateSecret(endpoints, clock=clock, random_bytes=secrets.token_bytes),
         switch_endpoints=SwitchEndpoints(endpoints, clock=clock),
         replay_messages=ReplayMessages(messages, clock=clock),

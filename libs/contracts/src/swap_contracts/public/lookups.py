@@ -18,6 +18,13 @@ class SwapEventModel(PublicModel):
     at: datetime
 
 
+class SwapStateModel(PublicModel):
+    """What is shown of a swap in a list that is followed live."""
+
+    id: str
+    status: SwapStatus
+
+
 class LedgerPostingModel(PublicModel):
     """What one account gains, or loses where it is negative."""
 

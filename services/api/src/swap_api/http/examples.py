@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_contracts.public.lookups import SwapEventModel, SwapStateModel
 
 ADDRESS: Final = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 TREASURY: Final = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -190,11 +191,17 @@ STATUSES: Final[Mapping[str, str]] = {
 }
 
 
-LIVE_EXAMPLE: Final = (
-    "retry: 1000\n\nid: 2\n"
-    'data: {"sequence":2,"type":"swap.ls_transfer_pending","from_status":"user_transfer_pending",'
-    f'"to_status":"ls_transfer_pending","at":"{MOMENT}"}}\n\n'
-)
+LIVE_EXAMPLES: Final[Mapping[Any, str]] = {
+    list[SwapEventModel]: (
+        "retry: 1000\n\nid: 2\n"
+        'data: {"sequence":2,"type":"swap.ls_transfer_pending",'
+        '"from_status":"user_transfer_pending",'
+        f'"to_status":"ls_transfer_pending","at":"{MOMENT}"}}\n\n'
+    ),
+    list[SwapStateModel]: (
+        f'retry: 1000\n\nid: {"5f" * 32}\ndata: [{{"id":"{SWAP_ID}","status":"completed"}}]\n\n'
+    ),
+}
 
 
 def example_of(answers: Any) -> Any:

@@ -23,7 +23,7 @@ from swap_api.http.descriptions import (
 )
 from swap_api.http.endpoints import API, Endpoint
 from swap_api.http.errors import Errors
-from swap_api.http.examples import LIVE_EXAMPLE, example_of, refusal_example
+from swap_api.http.examples import LIVE_EXAMPLES, example_of, refusal_example
 from swap_api.http.idempotent_requests import REPLAYED, idempotency_refusals
 from swap_api.http.request_schemas import body_of, query_of
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
@@ -223,7 +223,8 @@ def _answers(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
     if endpoint.is_conditional:
         headers["ETag"] = {"description": "Names this answer", "schema": {"type": "string"}}
     if endpoint.is_live:
-        success["content"] = {STREAM: {"schema": {"type": "string"}, "example": LIVE_EXAMPLE}}
+        example = LIVE_EXAMPLES[endpoint.answers]
+        success["content"] = {STREAM: {"schema": {"type": "string"}, "example": example}}
     if endpoint.is_conditional:
         refusals[304] = dict(UNCHANGED)
     return {200: success, **refusals}

@@ -8,9 +8,10 @@ from typing import Final
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
+LIVE: Final = "text/event-stream"
 # With a content type that is given here, Starlette adds no charset: these are always UTF-8.
 EVENT_STREAM: Final = {
-    "content-type": "text/event-stream",
+    "content-type": LIVE,
     "cache-control": "no-store",
     "x-accel-buffering": "no",
 }

@@ -64,6 +64,14 @@ class SwapPage:
 
 
 @dataclass(frozen=True, slots=True)
+class SwapState:
+    """What a live list compares of a swap."""
+
+    id: UUID
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class SwapRow:
     """A swap as the read model keeps it."""
 

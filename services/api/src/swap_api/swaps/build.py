@@ -43,6 +43,7 @@ from swap_api.swaps.usecases.read_limits import ReadLimits
 from swap_api.swaps.usecases.read_quote import ReadQuote
 from swap_api.swaps.usecases.read_ranges import ReadRanges
 from swap_api.swaps.usecases.read_swap import ReadSwap
+from swap_api.swaps.usecases.read_swap_states import ReadSwapStates
 from swap_api.swaps.usecases.read_transaction_status import ReadTransactionStatus
 from swap_api.swaps.usecases.refresh_prices import RefreshPrices
 from swap_api.swaps.usecases.refuse_stopped_routes import RefuseStoppedRoutes
@@ -231,6 +232,7 @@ class SwapsBuilding:
                 self._lookups.read_caught_up, heads, self._rendering, deposit=deposit
             ),
             list_swaps=ListSwaps(swaps, heads, self._rendering),
+            read_swap_states=ReadSwapStates(swaps),
             set_refund_address=self._set_refund_address,
             speed_up_deposit=SpeedUpDeposit(swaps, self._hints, clock=self._clock),
         )

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_dashboard.adapters import statements
-from swap_dashboard.domain.accounts import Account, Membership
+from swap_dashboard.domain.accounts import Account, Membership, Session
 from swap_dashboard.ports import EmailTaken, MemberToken, NewMembership
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
 from swap_runtime.sealing import Sealing
@@ -54,6 +54,26 @@ class PostgresAccounts:
         values = {"id": account_id, "password_hash": password_hash, "at": at}
         rows = await execute_alone(self._engine, statements.SET_FIRST_PASSWORD, values)
         return bool(rows.changed)
+
+    async def replace_lost_password(
+        self, session: Session, password_hash: str, at: datetime, *, since: datetime
+    ) -> bool:
+        """Set it by a session that a link opened since a time: True once."""
+        values = {
+            "id": session.account_id,
+            "session_id": session.id,
+            "password_hash": password_hash,
+            "at": at,
+            "since": since,
+        }
+        owned = {"account_id": session.account_id}
+        async with transaction(self._engine) as connection:
+            rows = await connection.execute(statements.REPLACE_LOST_PASSWORD, values)
+            if not rows.changed:
+                return False
+            connection.post(statements.END_LINKS, owned)
+            connection.post(statements.END_PENDING, owned)
+        return True
 
     async def confirm_email(self, account_id: UUID, password_hash: str, at: datetime) -> None:
         """Leave the account to the owner of its email, unless that was done before."""

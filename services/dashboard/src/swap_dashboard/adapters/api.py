@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -18,13 +18,20 @@ LABEL: Final = "dashboard"
 
 
 class HttpApi:
-    def __init__(self, url: str, *, answer_seconds: float) -> None:
+    def __init__(self, url: str, *, answer_seconds: float, streams_max: int) -> None:
+        """
+        :param streams_max: streams have separate connections: open ones block no page.
+        """
+        base = url.rstrip("/") + BASE
         self._client = open_client(
-            url.rstrip("/") + BASE, answer_seconds=answer_seconds, connections_max=CONNECTIONS_MAX
+            base, answer_seconds=answer_seconds, connections_max=CONNECTIONS_MAX
+        )
+        self._streams = open_client(
+            base, answer_seconds=answer_seconds, connections_max=streams_max
         )
 
     def as_member(self, token: str) -> HttpMemberApi:
-        return HttpMemberApi(self._client, token)
+        return HttpMemberApi(self._client, self._streams, token)
 
     async def accept(self, invitation: str) -> NewMembership:
         body = {"token": invitation, "label": LABEL}
@@ -41,23 +48,32 @@ class HttpApi:
 
     async def close(self) -> None:
         await self._client.aclose()
+        await self._streams.aclose()
 
 
 class HttpMemberApi:
-    def __init__(self, client: httpx.AsyncClient, token: str) -> None:
+    def __init__(self, client: httpx.AsyncClient, streams: httpx.AsyncClient, token: str) -> None:
         self._client = client
+        self._streams = streams
         self._headers = {"Authorization": f"Bearer {token}"}
 
     async def get(self, path: str, query: Mapping[str, Any] | None = None) -> Answered:
-        params = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+        params = filled(query)
         return await send(self._client, "GET", path, params=params, headers=self._headers)
 
     async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
         headers = {**self._headers, "Idempotency-Key": str(uuid4())}
         return await send(self._client, "POST", path, json=dict(body or {}), headers=headers)
 
-    def stream(self, path: str, last_event_id: str) -> AsyncIterator[bytes]:
-        return stream_events(self._client, path, last_event_id, self._headers)
+    def stream(
+        self, path: str, last_event_id: str, query: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        return stream_events(self._streams, path, last_event_id, self._headers, filled(query))
+
+
+def filled(query: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the parameters that have a value."""
+    return {name: value for name, value in (query or {}).items() if value not in (None, "")}
 
 
 def to_token(row: Mapping[str, Any]) -> MemberToken:

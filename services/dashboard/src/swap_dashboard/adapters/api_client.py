@@ -42,7 +42,11 @@ async def request(
 
 
 async def stream_events(
-    client: httpx.AsyncClient, path: str, last_event_id: str, headers: Mapping[str, str]
+    client: httpx.AsyncClient,
+    path: str,
+    last_event_id: str,
+    headers: Mapping[str, str],
+    params: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """Yield server-sent events as they come.
 
@@ -51,7 +55,7 @@ async def stream_events(
     """
     every = {**headers, "Accept": "text/event-stream", "Last-Event-ID": last_event_id}
     try:
-        async with client.stream("GET", path, headers=every) as answer:
+        async with client.stream("GET", path, headers=every, params=params) as answer:
             if answer.is_error:
                 await answer.aread()
                 data_of(answer)

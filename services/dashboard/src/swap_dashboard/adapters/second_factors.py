@@ -57,11 +57,11 @@ DELETE FROM second_factor WHERE account_id = :account_id AND created_at = :begun
 """)
 
 ADD_PENDING: Final = sql("""
-INSERT INTO pending_sign_in (token_hash, account_id, expires_at, is_by_provider)
-VALUES (:token_hash, :account_id, :expires_at, :is_by_provider)
+INSERT INTO pending_sign_in (token_hash, account_id, expires_at, is_by_provider, is_by_link)
+VALUES (:token_hash, :account_id, :expires_at, :is_by_provider, :is_by_link)
 """)
 FIND_PENDING: Final = sql("""
-SELECT account_id, is_by_provider FROM pending_sign_in
+SELECT account_id, is_by_provider, is_by_link FROM pending_sign_in
 WHERE token_hash = :token_hash AND expires_at > :at
 """)
 END_PENDING: Final = sql("""
@@ -162,6 +162,7 @@ class PostgresPendingSignIns:
             "account_id": pending.account_id,
             "expires_at": expires_at,
             "is_by_provider": pending.is_by_provider,
+            "is_by_link": pending.is_by_link,
         }
         await execute_alone(self._engine, ADD_PENDING, values)
 
@@ -171,7 +172,9 @@ class PostgresPendingSignIns:
             row = (await connection.execute(FIND_PENDING, values)).one_or_none()
         if row is None:
             return None
-        return PendingSignIn(row.account_id, is_by_provider=row.is_by_provider)
+        return PendingSignIn(
+            row.account_id, is_by_provider=row.is_by_provider, is_by_link=row.is_by_link
+        )
 
     async def end(self, token_hash: bytes, at: datetime) -> bool:
         values = {"token_hash": token_hash, "at": at}

@@ -31,6 +31,7 @@ class PostgresSessions:
             "browser": session.browser,
             "address": session.address,
             "is_by_provider": session.is_by_provider,
+            "is_by_link": session.is_by_link,
         }
         await execute_alone(self._engine, statements.ADD_SESSION, values)
 
@@ -102,4 +103,5 @@ def _to_session(row: Row) -> Session:
         browser=row.browser,
         address=row.address,
         is_by_provider=row.is_by_provider,
+        is_by_link=row.is_by_link,
     )

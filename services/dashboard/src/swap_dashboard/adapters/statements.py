@@ -34,6 +34,16 @@ WHERE id = :id AND email_confirmed_at IS NOT NULL
   AND (password_set_at IS NULL OR password_set_at < email_confirmed_at)
 """)
 
+# The session is used up with it: a second request of the same session changes nothing.
+REPLACE_LOST_PASSWORD: Final = sql("""
+WITH used AS (
+  UPDATE session SET is_by_link = false
+  WHERE id = :session_id AND account_id = :id AND is_by_link AND created_at >= :since
+  RETURNING account_id)
+UPDATE account SET password_hash = :password_hash, password_set_at = :at
+FROM used WHERE account.id = used.account_id
+""")
+
 ADD_MEMBERSHIP: Final = sql("""
 INSERT INTO membership (id, account_id, organization_id, organization_name, member_id,
                         sealed_token, token_id, token_expires_at, created_at)
@@ -57,13 +67,13 @@ WHERE id = :id
 
 ADD_SESSION: Final = sql("""
 INSERT INTO session (token_hash, id, account_id, membership_id, created_at, last_seen_at,
-                     expires_at, browser, address, is_by_provider)
+                     expires_at, browser, address, is_by_provider, is_by_link)
 VALUES (:token_hash, :id, :account_id, :membership_id, :created_at, :last_seen_at,
-        :expires_at, :browser, :address, :is_by_provider)
+        :expires_at, :browser, :address, :is_by_provider, :is_by_link)
 """)
 SESSION: Final = """session.id, session.account_id, account.email, session.membership_id,
        session.created_at, session.last_seen_at, session.expires_at, session.browser,
-       session.address, session.is_by_provider"""
+       session.address, session.is_by_provider, session.is_by_link"""
 FIND_SESSION: Final = sql(f"""
 SELECT {SESSION} FROM session JOIN account ON account.id = session.account_id
 WHERE session.token_hash = :token_hash AND session.expires_at > :at

@@ -55,10 +55,15 @@ class Session:
     browser: str
     address: str
     is_by_provider: bool = False
+    is_by_link: bool = False  # of an operator, and no password was set by it
 
     def is_fresh_by_provider(self, at: datetime) -> bool:
         """Whether its owner proved to be the owner of the email, just now."""
         return self.is_by_provider and at <= self.created_at + FRESH_WITHIN
+
+    def is_fresh_by_link(self, at: datetime) -> bool:
+        """Whether an operator's link opened it just now."""
+        return self.is_by_link and at <= self.created_at + FRESH_WITHIN
 
 
 def to_email(text: str) -> str:

@@ -33,10 +33,11 @@ class SecondFactor:
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in that waits for a code, and whether a provider began it."""
+    """A sign-in that waits for a code, and what began it."""
 
     account_id: UUID
     is_by_provider: bool = False
+    is_by_link: bool = False
 
 
 def to_code(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from swap_dashboard.http.visitors import OrganizationNeeded, Visitor, Visitors, 
 from swap_dashboard.ports import ApiRefused, Sessions
 from swap_dashboard.usecases.change_password import ChangePassword
 from swap_dashboard.usecases.open_session import FindSession
+from swap_dashboard.usecases.replace_lost_password import ReplaceLostPassword
 from swap_dashboard.usecases.set_first_password import SetFirstPassword
 from swap_dashboard.usecases.sign_in import SignInBlocked, SignInRefused
 
@@ -34,6 +36,7 @@ class AccountPages:
         find_session: FindSession,
         change_password: ChangePassword,
         set_first_password: SetFirstPassword,
+        replace_lost_password: ReplaceLostPassword,
         provider_name: str,
     ) -> None:
         """
@@ -47,6 +50,7 @@ class AccountPages:
         self._find_session = find_session
         self._change_password = change_password
         self._set_first_password = set_first_password
+        self._replace_lost_password = replace_lost_password
         self._provider_name = provider_name
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -54,6 +58,7 @@ class AccountPages:
             Route("/account", self.show),
             Route("/account/password", self.set_password, methods=["POST"]),
             Route("/account/first-password", self.set_first_password, methods=["POST"]),
+            Route("/account/lost-password", self.replace_lost_password, methods=["POST"]),
             Route("/account/sessions/{session_id}/end", self.end_session, methods=["POST"]),
             Route("/account/sign-out-everywhere", self.end_all, methods=["POST"]),
             Route("/account/organization", self.use_membership, methods=["POST"]),
@@ -81,6 +86,15 @@ class AccountPages:
         except AccountRefused as error:
             return await self._page(visitor, problem=str(error))
         return await self._page(visitor, done="The password is set. Other sessions ended.")
+
+    async def replace_lost_password(self, request: Request) -> Response:
+        visitor, fields = await self._form(request)
+        try:
+            await self._replace_lost_password(visitor.session, fields.get("wanted", ""))
+        except AccountRefused as error:
+            return await self._page(visitor, problem=str(error))
+        used = replace(visitor, session=replace(visitor.session, is_by_link=False))
+        return await self._page(used, done="The new password is set. Other sessions ended.")
 
     async def end_session(self, request: Request) -> Response:
         visitor, _ = await self._form(request)
@@ -122,6 +136,7 @@ class AccountPages:
             "done": done,
             "needs_password": await self._set_first_password.is_needed(visitor.session),
             "may_set_password": self._set_first_password.is_offered(visitor.session),
+            "may_replace_password": self._replace_lost_password.is_offered(visitor.session),
             "provider_name": self._provider_name,
         }
         try:

@@ -52,8 +52,14 @@ class KeyPages:
         member, fields = await self._forms.read(request)
         app = member.app_of(request)
         kind = fields.get("kind", "")
-        body = {"kind": kind if kind in KINDS else KINDS[0], "label": fields.get("label") or None}
-        return await self._issue(member, app, f"/apps/{app['id']}/keys", body)
+        entered = fields.get("origins", "")
+        body = {
+            "kind": kind if kind in KINDS else KINDS[0],
+            "label": fields.get("label") or None,
+            "allowed_origins": origins_of(entered),
+        }
+        path = f"/apps/{app['id']}/keys"
+        return await self._issue(member, app, path, body, new_origins=entered)
 
     async def rotate(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -84,12 +90,18 @@ class KeyPages:
         return RedirectResponse(f"/apps/{app['id']}/keys#origins", status_code=303)
 
     async def _issue(
-        self, member: Member, app: Mapping[str, Any], path: str, body: Mapping[str, Any]
+        self,
+        member: Member,
+        app: Mapping[str, Any],
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        new_origins: str = "",
     ) -> Response:
         try:
             made = (await member.api.post(path, body)).data
         except ApiRefused as error:
-            return await self._page(member, app, problem=error.message)
+            return await self._page(member, app, problem=error.message, new_origins=new_origins)
         return await self._page(member, app, key=made["key"])
 
     async def _page(
@@ -101,7 +113,11 @@ class KeyPages:
         key: str | None = None,
         problem: str | None = None,
         refused: RefusedOrigins | None = None,
+        new_origins: str = "",
     ) -> Response:
+        """
+        :param new_origins: what was entered for a key that was not made.
+        """
         path = f"/apps/{app['id']}/keys"
         listed = await member.api.get(path, {"page": number, "page_size": 50})
         values = {
@@ -110,6 +126,7 @@ class KeyPages:
             "key": key,
             "problem": problem,
             "refused": refused,
+            "new_origins": new_origins,
             "may_work": member.may_work_on(app),
         }
         return self._layout.of_member(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, Final
@@ -13,16 +13,16 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
 
 from swap_dashboard.http import pay_view
+from swap_dashboard.http.event_streams import TooManyStreams, open_stream
 from swap_dashboard.http.pasted_links import is_id, pasted_link
 from swap_dashboard.http.pay_texts import choose_language, texts
 from swap_dashboard.http.rendering import Pages, amount, duration
 from swap_dashboard.http.stream_slots import StreamSlots
-from swap_dashboard.http.swap_events import last_event_id, until_away
+from swap_dashboard.http.swap_events import last_event_id
 from swap_dashboard.http.visitors import to_uuid
 from swap_dashboard.pay_ports import PayApi, Payer
 from swap_dashboard.ports import ApiAway, ApiRefused, Clock
@@ -38,31 +38,6 @@ FIELDS_MAX: Final = 10
 RETRY_AFTER: Final = {"retry-after": "10"}  # seconds
 SIGNED: Final = ("signature", "signer_address")
 Handler = Callable[[Request], Awaitable[Response]]
-
-
-class TooManyStreams(Exception):
-    """As many event streams are open as may be, of one payer or in all."""
-
-
-class EventStream(StreamingResponse):
-    """A swap's events as they come, until the api ends its stream; then its slot is released."""
-
-    def __init__(
-        self, first: bytes, events: AsyncGenerator[bytes, None], release: Callable[[], None]
-    ) -> None:
-        super().__init__(_from_first(first, events), media_type="text/event-stream")
-        self._events = events
-        self._release = release
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Not in the generator: it is never started for a browser that left before.
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            try:
-                await self._events.aclose()
-            finally:
-                self._release()
 
 
 class PayPages:
@@ -139,24 +114,11 @@ class PayPages:
     async def follow(self, request: Request) -> Response:
         """Pass the swap's events on.
 
-        The first piece is read before the answer begins, so that a refusal has its own status.
-
         :raises TooManyStreams: when no slot is left; the page polls as well.
         """
         payer = self._payer(request)
-        if not self._stream_slots.take(payer.address):
-            raise TooManyStreams
-
-        def release() -> None:
-            self._stream_slots.release(payer.address)
-
-        try:
-            events = self._api.events(payer, last_event_id(request))
-            first = await anext(events, b"")
-        except BaseException:
-            release()
-            raise
-        return EventStream(first, events, release)
+        events = self._api.events(payer, last_event_id(request))
+        return await open_stream(events, self._stream_slots, payer.address)
 
     async def authorize(self, request: Request) -> Response:
         """Pass a wallet's signature on."""
@@ -339,9 +301,3 @@ async def form_of(request: Request) -> dict[str, str]:
 def _with_language(request: Request, tag: str) -> str:
     token = request.query_params.get("token", "")[:TOKEN_MAX]
     return urlencode({**({"token": token} if token else {}), "lang": tag})
-
-
-async def _from_first(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for piece in until_away(events):
-        yield piece

@@ -21,6 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from swap_dashboard import observe
+from swap_dashboard.http.event_streams import TooManyStreams
 from swap_dashboard.http.forms import FormRefused
 from swap_dashboard.http.headers import SecurityHeaders, paths_of
 from swap_dashboard.http.layout import Layout
@@ -118,6 +119,7 @@ def build_site(sections: Sequence[Section], layout: Layout, *, is_https: bool) -
             ApiRefused: errors.refused,
             FormRefused: errors.form,
             ApiAway: errors.away,
+            TooManyStreams: errors.away,
             Unavailable: errors.away,
             HTTPException: errors.http,
             Exception: errors.broken,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+ANSWER: Final = "raw"  # the part of the page with the api's answer
 WAITING: Final = "user_transfer_pending"
 Row = Mapping[str, Any]
 
@@ -57,6 +58,33 @@ def delivered_of(swap: Row, quote: Row) -> Delivered | None:
 def refund_fees_of(swap: Row) -> Sequence[Row]:
     """Return the refunds that gas was deducted from."""
     return [one for one in of_type(swap, "refund") if one["fee_amount"] is not None]
+
+
+def made_of(swap: Row, ledger: Sequence[Row]) -> dict[str, str]:
+    """Return the part of the page that each figure is made of: an entry, or a transaction.
+
+    What is not booked yet stands in the quote, in the API's answer.
+    """
+    kinds = [one["type"] for one in swap["transactions"]]
+    delivered = f"transaction-{kinds.index('output') + 1}" if "output" in kinds else ANSWER
+    return {
+        "quote": _entry_with(ledger, "position") or ANSWER,
+        "fees": _entry_with(ledger, "fee_income") or ANSWER,
+        "refund_fees": _entry_with(ledger, "gas_recovered") or "transactions",
+        "delivered": delivered,
+    }
+
+
+def _entry_with(ledger: Sequence[Row], account: str) -> str | None:
+    """Return the first entry that changes an account."""
+    entries = (e for e in ledger if any(p["account"] == account for p in e["postings"]))
+    found = next(entries, None)
+    return None if found is None else f"entry-{found['id']}"
+
+
+def is_unconfirmed(swap: Row) -> bool:
+    """Whether confirmations of a transaction are still counted."""
+    return any(one["status"] != "completed" for one in swap["transactions"])
 
 
 def with_sums(entries: Sequence[Row]) -> list[dict[str, Any]]:

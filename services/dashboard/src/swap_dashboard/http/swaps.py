@@ -14,11 +14,13 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.search import SearchKind, classify
 from swap_dashboard.http import swap_view
+from swap_dashboard.http.event_streams import open_stream
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.pay_view import explorer_link, qr_code
 from swap_dashboard.http.rendering import STATUS_ORDER
-from swap_dashboard.http.swap_events import last_event_id, timeline_of, until_away
+from swap_dashboard.http.stream_slots import StreamSlots
+from swap_dashboard.http.swap_events import last_event_id, timeline_of
 from swap_dashboard.http.swap_export import ROWS_MAX, csv_of
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import Answered, ApiAway, ApiRefused
@@ -31,20 +33,25 @@ MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?")
 
 
 class SwapPages:
-    def __init__(self, layout: Layout, visitors: Visitors, *, api_url: str) -> None:
+    def __init__(
+        self, layout: Layout, visitors: Visitors, *, api_url: str, stream_slots: StreamSlots
+    ) -> None:
         """
         :param api_url: the API's address in the command that a member may copy.
         """
         self._layout = layout
         self._visitors = visitors
         self._api_url = api_url
+        self._stream_slots = stream_slots
 
     def routes(self) -> Sequence[BaseRoute]:
         return [
             Route("/apps/{app_id}/swaps", self.list_all),
             Route("/apps/{app_id}/swaps.csv", self.export),
+            Route("/apps/{app_id}/swaps/live", self.follow_list),
             Route("/apps/{app_id}/swaps/{swap_id}", self.show),
             Route("/apps/{app_id}/swaps/{swap_id}/live", self.follow),
+            Route("/apps/{app_id}/swaps/{swap_id}/transactions", self.show_transactions),
         ]
 
     async def list_all(self, request: Request) -> Response:
@@ -52,13 +59,15 @@ class SwapPages:
         app = member.app_of(request)
         filters = read_filters(request)
         path = f"/apps/{app['id']}/swaps"
+        after = filters["starting_after"]
+        live_link = filtered_link(f"{path}/live", filters, starting_after=after)
         try:
             found = await _find_by_identity(member, path, filters["q"])
             if found is not None:
                 return RedirectResponse(f"{path}/{found}", status_code=303)
             answered = await member.api.get(path, query_of(filters))
         except ApiRefused as error:
-            answered = _nothing_if_misspelled(error)
+            answered, live_link = _nothing_if_misspelled(error), ""
         swaps = [item["swap"] | {"quote": item["quote"]} for item in answered.data]
         values = {
             "swaps": swaps,
@@ -66,6 +75,7 @@ class SwapPages:
             "filters": filters,
             "status_order": STATUS_ORDER,
             "next_link": _next_page_link(path, filters, swaps) if answered.has_more else None,
+            "live_link": live_link,
             "first_link": filtered_link(path, filters) if filters["starting_after"] else None,
             "export_link": filtered_link(f"{path}.csv", filters),
             "export_max": ROWS_MAX,
@@ -105,6 +115,8 @@ class SwapPages:
             "deposited": swap_view.deposited_of(read.data["swap"]),
             "delivered": swap_view.delivered_of(read.data["swap"], read.data["quote"]),
             "refund_fees": swap_view.refund_fees_of(read.data["swap"]),
+            "made_of": swap_view.made_of(read.data["swap"], ledger.data),
+            "is_unconfirmed": swap_view.is_unconfirmed(read.data["swap"]),
             "explorer_link": explorer_link,
             "pay_url": pay_url,
             "pay_qr": pay_url and qr_code(pay_url),
@@ -115,15 +127,42 @@ class SwapPages:
             "swap.html", values, member=member, app=app, title="Swap", section="swaps"
         )
 
+    async def show_transactions(self, request: Request) -> Response:
+        """Render the part of a swap's page that has confirmations: no event says that they grow."""
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        swap_id = to_uuid(request.path_params["swap_id"])
+        swap = (await member.api.get(f"/apps/{app['id']}/swaps/{swap_id}")).data["swap"]
+        values = {
+            "swap": swap,
+            "is_unconfirmed": swap_view.is_unconfirmed(swap),
+            "explorer_link": explorer_link,
+        }
+        return self._layout.of_member(
+            "swap_transactions.html", values, member=member, app=app, title="Swap", section="swaps"
+        )
+
     async def follow(self, request: Request) -> Response:
         """Pass a swap's events on as they come, until the api ends its stream."""
         member = await self._visitors.member(request)
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
-        events = member.api.stream(
-            f"/apps/{app['id']}/swaps/{swap_id}/events", last_event_id(request)
-        )
-        return StreamingResponse(until_away(events), media_type="text/event-stream")
+        path = f"/apps/{app['id']}/swaps/{swap_id}/events"
+        events = member.api.stream(path, last_event_id(request))
+        return await open_stream(events, self._stream_slots, _holder_of(member))
+
+    async def follow_list(self, request: Request) -> Response:
+        """Pass on which swaps the list has, and their statuses, whenever they change."""
+        member = await self._visitors.member(request)
+        app = member.app_of(request)
+        query = query_of(read_filters(request))
+        events = member.api.stream(f"/apps/{app['id']}/swap_states", "", query)
+        return await open_stream(events, self._stream_slots, _holder_of(member))
+
+
+def _holder_of(member: Member) -> str:
+    """Return who holds a stream's slot: colleagues of one office have one address."""
+    return str(member.visitor.session.account_id)
 
 
 def read_filters(request: Request) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class WebhookPages:
             Route("/apps/{app_id}/webhooks", self.list_all),
             Route("/apps/{app_id}/webhooks", self.add, methods=["POST"]),
             Route(one, self.show),
+            Route(f"{one}/events", self.choose_events, methods=["POST"]),
             Route(f"{one}/rotate", self.rotate, methods=["POST"]),
             Route(f"{one}/replay", self.replay, methods=["POST"]),
             Route(f"{one}/messages/{{message_id}}", self.show_message),
@@ -54,11 +55,7 @@ class WebhookPages:
     async def add(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
         app = member.app_of(request)
-        body = {
-            "url": fields.get("url", ""),
-            "wants_updates": "wants_updates" in fields,
-            "wants_notices": "wants_notices" in fields,
-        }
+        body = {"url": fields.get("url", ""), **events_of(fields)}
         try:
             made = (await member.api.post(f"/apps/{app['id']}/webhooks", body)).data
         except ApiRefused as error:
@@ -71,6 +68,16 @@ class WebhookPages:
         webhook = await _find(member, app, request)
         filters = read_filters(request)
         return await self._one(member, app, webhook, page=page_of(request), filters=filters)
+
+    async def choose_events(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app = member.app_of(request)
+        webhook = await _find(member, app, request)
+        try:
+            chosen = await member.api.post(f"/webhooks/{webhook['id']}/events", events_of(fields))
+        except ApiRefused as error:
+            return await self._one(member, app, webhook, problem=error.message)
+        return await self._one(member, app, chosen.data, done="The events are changed.")
 
     async def rotate(self, request: Request) -> Response:
         member, _ = await self._forms.read(request)
@@ -216,6 +223,11 @@ class WebhookPages:
             title="Webhook message",
             section="webhooks",
         )
+
+
+def events_of(fields: Mapping[str, str]) -> dict[str, bool]:
+    """Return which events a form asks for beside every new status."""
+    return {name: name in fields for name in ("wants_updates", "wants_notices")}
 
 
 def hours_of(

@@ -19,12 +19,39 @@ document.addEventListener("keydown", (event) => {
 const reload = () =>
   htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerHTML" });
 
+// Follows a stream while the page is seen. A browser does not come again by itself once it was refused.
+const STREAM_WAIT = 5000;
+const STREAM_WAIT_MAX = 60000;
+function followStream(address, onEvent) {
+  let source = null;
+  let wait = STREAM_WAIT;
+  const open = () => {
+    if (source || document.hidden) return;
+    source = new EventSource(address);
+    source.onopen = () => { wait = STREAM_WAIT; };
+    source.onmessage = onEvent;
+    source.onerror = () => {
+      if (source?.readyState !== EventSource.CLOSED) return;
+      source = null;
+      setTimeout(open, wait);
+      wait = Math.min(wait * 2, STREAM_WAIT_MAX);
+    };
+  };
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", open);
+  open();
+}
+
 const live = document.querySelector("[data-live]");
 if (live) {
   let last = Number(live.dataset.sequence);
   let later = [];
-  const source = new EventSource(live.dataset.live);
-  source.onmessage = (event) => {
+  followStream(live.dataset.live, (event) => {
     const sequence = Number(event.lastEventId);
     if (sequence <= last) return;
     last = sequence;
@@ -32,9 +59,25 @@ if (live) {
     // Webhooks are sent after their event.
     later.forEach(clearTimeout);
     later = [2000, 8000].map((pause) => setTimeout(reload, pause));
-  };
-  window.addEventListener("pagehide", () => source.close());
+  });
 }
+
+// A part polls while the page is visible, for twenty minutes after it was last shown.
+const POLLS_MAX = 400;
+let polls = 0;
+document.addEventListener("visibilitychange", () => { if (!document.hidden) polls = 0; });
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (!event.target.matches("[data-poll]")) return;
+  polls += 1;
+  if (document.hidden || polls > POLLS_MAX) event.preventDefault();
+});
+// After the session ended the answer is the sign-in page.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const part = event.target.closest("[data-poll]");
+  if (!part || event.detail.xhr.responseURL.endsWith(part.getAttribute("hx-get"))) return;
+  event.detail.shouldSwap = false;
+  polls = POLLS_MAX;
+});
 
 // A download shows the number of received rows. Without this script the link still downloads.
 document.addEventListener("click", async (event) => {

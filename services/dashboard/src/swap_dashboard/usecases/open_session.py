@@ -45,7 +45,13 @@ class OpenSession:
         self._new_token = new_token
 
     async def __call__(
-        self, account: Account, browser: Browser, *, by: str, is_by_provider: bool = False
+        self,
+        account: Account,
+        browser: Browser,
+        *,
+        by: str,
+        is_by_provider: bool = False,
+        is_by_link: bool = False,
     ) -> str:
         """Return the token, which is stored as a hash."""
         now, token = self._clock(), self._new_token()
@@ -61,6 +67,7 @@ class OpenSession:
             browser=browser.name[:BROWSER_MAX],
             address=browser.address,
             is_by_provider=is_by_provider,
+            is_by_link=is_by_link,
         )
         await self._sessions.add(session, hash_token(token))
         for membership in memberships:

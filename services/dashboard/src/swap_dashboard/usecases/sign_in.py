@@ -15,6 +15,7 @@ from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLin
 from swap_dashboard.usecases.open_session import Browser, OpenSession, hash_token
 
 PROVIDER: Final = "provider"
+LINK: Final = "link"
 RECOVERY_CODES_ALONE: Final = "Codes of a device cannot be checked now. Use a recovery code."
 
 
@@ -61,10 +62,11 @@ class FinishSignIn:
         self._new_token = new_token
 
     async def __call__(self, account: Account, browser: Browser, *, by: str) -> SignInStep:
-        factor, is_by_provider = await self._factors.find(account.id), by == PROVIDER
+        factor = await self._factors.find(account.id)
+        is_by_provider, is_by_link = by == PROVIDER, by == LINK
         if factor is None or not factor.is_confirmed:
             opened = await self._open_session(
-                account, browser, by=by, is_by_provider=is_by_provider
+                account, browser, by=by, is_by_provider=is_by_provider, is_by_link=is_by_link
             )
             return SignInStep(session=opened)
         notice = None
@@ -73,7 +75,7 @@ class FinishSignIn:
             notice = RECOVERY_CODES_ALONE
         await self._factors.seal_anew(account.id, factor)
         token, ends_at = self._new_token(), self._clock() + PENDING_LIFETIME
-        pending = PendingSignIn(account.id, is_by_provider=is_by_provider)
+        pending = PendingSignIn(account.id, is_by_provider=is_by_provider, is_by_link=is_by_link)
         await self._pending.add(hash_token(token), pending, ends_at)
         return SignInStep(pending=token, notice=notice)
 
@@ -143,7 +145,7 @@ class SignInByLink:
             observe.sign_in_failed()
             raise SignInRefused
         account = await self._accounts.find_by_id(account_id)
-        return await self._finish(account, browser, by="link")
+        return await self._finish(account, browser, by=LINK)
 
 
 def _readable(email: str) -> str:

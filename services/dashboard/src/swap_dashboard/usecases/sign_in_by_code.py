@@ -50,5 +50,9 @@ class SignInByCode:
             raise SignInEnded
         account = await self._accounts.find_by_id(pending.account_id)
         return await self._open_session(
-            account, browser, by="code", is_by_provider=pending.is_by_provider
+            account,
+            browser,
+            by="code",
+            is_by_provider=pending.is_by_provider,
+            is_by_link=pending.is_by_link,
         )

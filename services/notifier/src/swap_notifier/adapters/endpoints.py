@@ -70,6 +70,22 @@ class PostgresEndpoints:
                 await log_order(connection)
         return is_rotated
 
+    async def choose_events(
+        self, endpoint_id: UUID, *, wants_updates: bool, wants_notices: bool
+    ) -> Endpoint | None:
+        """Return the endpoint with the events that it gets from now on."""
+        values = {
+            "id": endpoint_id,
+            "wants_updates": wants_updates,
+            "wants_notices": wants_notices,
+        }
+        async with transaction(self._engine) as connection:
+            if not (await connection.execute(statements.CHOOSE_EVENTS, values)).changed:
+                return None
+            await log_order(connection)
+            rows = await connection.execute(statements.ENDPOINT, {"id": endpoint_id})
+        return to_endpoint(rows.one())
+
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
         """Stop sending to it; what waits for it is discarded, what is under way ends.
 

@@ -176,6 +176,10 @@ ENDPOINTS_OF_APP: Final = statement_of(
     _ENDPOINTS.where(col(EndpointTable.app_id) == bindparam("app_id")).order_by(*_BY_CREATION)
 )
 ENDPOINT: Final = statement_of(_ENDPOINTS.where(col(EndpointTable.id) == bindparam("id")))
+CHOOSE_EVENTS: Final = sql("""
+UPDATE endpoint SET wants_updates = :wants_updates, wants_notices = :wants_notices
+WHERE id = :id AND removed_at IS NULL
+""")
 # The secret before the last one signs until its day ends. An owner who lost the answer with the
 # last one rotates again at once, while the receiver still has the earlier one.
 ROTATE: Final = sql("""

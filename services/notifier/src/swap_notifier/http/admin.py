@@ -19,6 +19,7 @@ from swap_notifier.domain.listing import Window
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
 from swap_notifier.usecases.add_endpoint import AddEndpoint
+from swap_notifier.usecases.choose_events import ChooseEvents
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
@@ -39,6 +40,15 @@ class NewEndpoint(BaseModel):
     wants_updates: bool = False
     wants_notices: bool = False
     most: int | None = Field(default=None, ge=1)  # how many the app may have
+
+
+class Events(BaseModel):
+    """Which events an endpoint gets beside every new status."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    wants_updates: bool
+    wants_notices: bool
 
 
 class Switch(BaseModel):
@@ -91,6 +101,7 @@ class EndpointRoutes:
         self,
         *,
         add_endpoint: AddEndpoint,
+        choose_events: ChooseEvents,
         rotate_secret: RotateSecret,
         switch_endpoints: SwitchEndpoints,
         replay_messages: ReplayMessages,
@@ -98,6 +109,7 @@ class EndpointRoutes:
         list_sent: ListSent,
     ) -> None:
         self._add_endpoint = add_endpoint
+        self._choose_events = choose_events
         self._rotate_secret = rotate_secret
         self._switch_endpoints = switch_endpoints
         self._replay_messages = replay_messages
@@ -110,6 +122,7 @@ class EndpointRoutes:
         admin("POST", "/endpoints", self._add)
         admin("GET", "/endpoints", self._list)
         admin("GET", "/endpoints/{id}", self._read)
+        admin("POST", "/endpoints/{id}/events", self._choose)
         admin("POST", "/endpoints/{id}/rotate", self._rotate)
         admin("POST", "/endpoints/{id}/disable", self._disable)
         admin("POST", "/endpoints/{id}/enable", self._enable)
@@ -153,6 +166,19 @@ class EndpointRoutes:
     async def _read(self, request: Request) -> Response:
         endpoint_id = _uuid(request.path_params["id"])
         endpoint = None if endpoint_id is None else await self._list_sent.endpoint(endpoint_id)
+        return _error(404, "no such endpoint") if endpoint is None else _json(asdict(endpoint))
+
+    async def _choose(self, request: Request) -> Response:
+        try:
+            chosen = Events.model_validate_json(await request.body())
+        except ValidationError as error:
+            return _invalid(error)
+        endpoint_id = _uuid(request.path_params["id"])
+        endpoint = (
+            None
+            if endpoint_id is None
+            else await self._choose_events(endpoint_id, **chosen.model_dump())
+        )
         return _error(404, "no such endpoint") if endpoint is None else _json(asdict(endpoint))
 
     async def _rotate(self, request: Request) -> Response:

@@ -208,6 +208,13 @@ class WebhookBody(Parameters):
     )
 
 
+class WebhookEventsBody(Parameters):
+    """What is sent to an endpoint beside every new status of a swap."""
+
+    wants_updates: bool = Field(description="Progress within a status too")
+    wants_notices: bool = Field(description="When another endpoint of the app is disabled")
+
+
 class ReplayBody(Parameters):
     since: Moment = Field(
         description="What happened since then is sent again",

@@ -39,6 +39,7 @@ from swap_api.management.http.parameters import (
     SettingsBody,
     TokenBody,
     WebhookBody,
+    WebhookEventsBody,
 )
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
@@ -397,6 +398,13 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Remove an endpoint: nothing is sent there or kept for it any more",
             WebhookRemovedModel,
             refuses=refusals,
+        ),
+        doing(
+            f"{WEBHOOK}/events",
+            webhooks.choose_events,
+            "Change which events are sent to an endpoint, from now on",
+            WebhookModel,
+            WebhookEventsBody,
         ),
         doing(
             f"{WEBHOOK}/disable",

@@ -34,7 +34,7 @@ from swap_api.swaps.http.history import HistoryEndpoints
 from swap_api.swaps.http.routes import PRICE_REFUSALS
 from swap_api.swaps.http.swaps import SwapEndpoints
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel
+from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel, SwapStateModel
 from swap_contracts.public.management import WebhookMessageModel
 from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapModel
 from swap_contracts.public.pay import PayLinkModel
@@ -73,6 +73,9 @@ class ManagedSwapEndpoints:
 
     async def list_all(self, request: Request, context: Context) -> Response:
         return await self._swaps.list_behind(request, await self._as_app(request, context))
+
+    async def list_states(self, request: Request, context: Context) -> Response:
+        return await self._swaps.list_states(request, await self._as_app(request, context))
 
     async def read_by_hash(self, request: Request, context: Context) -> Response:
         return await self._swaps.read_by_hash(request, await self._as_app(request, context))
@@ -146,6 +149,16 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             list[PreparedSwapModel],
             is_paged=True,
             query=ManagedListParameters,
+        ),
+        replace(
+            reading(
+                f"{APP}/swap_states",
+                swaps.list_states,
+                "List ids and statuses of an app's swaps; `Accept: text/event-stream` follows them",
+                list[SwapStateModel],
+                query=ManagedListParameters,
+            ),
+            is_live=True,
         ),
         doing(
             f"{APP}/swaps",

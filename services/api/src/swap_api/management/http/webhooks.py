@@ -12,7 +12,12 @@ from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.http.requests import Request
 from swap_api.management.decide.listing import Row
 from swap_api.management.http.organizations import actor_of, json_response, listed, read, window_of
-from swap_api.management.http.parameters import MessagesParameters, ReplayBody, WebhookBody
+from swap_api.management.http.parameters import (
+    MessagesParameters,
+    ReplayBody,
+    WebhookBody,
+    WebhookEventsBody,
+)
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
 from swap_api.model.refusals import NotFound
 
@@ -37,6 +42,10 @@ class WebhookEndpoints:
         body = await read(WebhookBody, request)
         added = await self._keep.add(app_id, body.model_dump(), actor=actor_of(context))
         return json_response(added, is_secret=True)
+
+    async def choose_events(self, request: Request, context: Context) -> Response:
+        body = await read(WebhookEventsBody, request)
+        return json_response(await self._order("events", request, context, body))
 
     async def rotate(self, request: Request, context: Context) -> Response:
         return json_response(await self._order("rotate", request, context), is_secret=True)

@@ -24,20 +24,15 @@ Filled = tuple[Statement, Mapping[str, Any]]
 
 def page_statement(wanted: SwapFilter) -> Filled:
     """Return one page of swaps and one row more, which shows whether another page follows."""
-    values = _values(wanted)
-    values |= {"offset": wanted.offset, "limit": wanted.page_size + 1}
-    values["reach"] = wanted.offset + wanted.page_size + 1
-    conditions = _conditions(wanted)
-    if wanted.starting_after is not None:
-        conditions.append(BEHIND)
-        values["starting_after"] = wanted.starting_after
-    ids = _matching(wanted, conditions, f"{NEWEST_FIRST} LIMIT :reach")
     # Ids first: the documents of the pages before are not touched.
-    statement = f"""
-SELECT {SHOWN} FROM swap WHERE id IN (
-  SELECT id FROM ({ids}) AS matching {NEWEST_FIRST} OFFSET :offset LIMIT :limit) {NEWEST_FIRST}
-"""
-    return sql(statement), values
+    statement = f"SELECT {SHOWN} FROM swap WHERE id IN ({_page_ids(wanted)}) {NEWEST_FIRST}"
+    return sql(statement), _page_values(wanted, wanted.page_size + 1)
+
+
+def states_statement(wanted: SwapFilter) -> Filled:
+    """Return the ids and statuses of one page of swaps."""
+    statement = f"SELECT id, status FROM swap WHERE id IN ({_page_ids(wanted)}) {NEWEST_FIRST}"
+    return sql(statement), _page_values(wanted, wanted.page_size)
 
 
 def count_statement(wanted: SwapFilter) -> Filled:
@@ -45,6 +40,22 @@ def count_statement(wanted: SwapFilter) -> Filled:
     ids = _matching(wanted, _conditions(wanted), "LIMIT :reach")
     statement = f"SELECT count(*) FROM (SELECT 1 FROM ({ids}) AS matching LIMIT :reach) AS counted"
     return sql(statement), {**_values(wanted), "reach": COUNTED_MAX}
+
+
+def _page_ids(wanted: SwapFilter) -> str:
+    conditions = _conditions(wanted)
+    if wanted.starting_after is not None:
+        conditions.append(BEHIND)
+    ids = _matching(wanted, conditions, f"{NEWEST_FIRST} LIMIT :reach")
+    return f"SELECT id FROM ({ids}) AS matching {NEWEST_FIRST} OFFSET :offset LIMIT :limit"
+
+
+def _page_values(wanted: SwapFilter, limit: int) -> dict[str, Any]:
+    values = _values(wanted)
+    values |= {"offset": wanted.offset, "limit": limit, "reach": wanted.offset + limit}
+    if wanted.starting_after is not None:
+        values["starting_after"] = wanted.starting_after
+    return values
 
 
 def _matching(wanted: SwapFilter, conditions: list[str], end: str) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from swap_api.call_batching import CallBatcher
 from swap_api.model.listing import SwapFilter
-from swap_api.read_model.store.listing import count_statement, page_statement
+from swap_api.read_model.store.listing import count_statement, page_statement, states_statement
 from swap_api.read_model.store.rows import (
     SHOWN,
     SWAP_ARRAYS,
@@ -18,7 +18,7 @@ from swap_api.read_model.store.rows import (
     to_compared,
     to_stored,
 )
-from swap_api.read_model.swaps import StoredSwap, SwapPage, SwapRow
+from swap_api.read_model.swaps import StoredSwap, SwapPage, SwapRow, SwapState
 from swap_runtime.messaging.inbox import mark_seen
 from swap_runtime.postgres.columns import columns
 from swap_runtime.postgres.database import Engine, reading, transaction
@@ -132,6 +132,15 @@ class PostgresSwaps:
             rows, [(total,)] = await connection.ask(*statements)
         shown = tuple(to_stored(row) for row in rows[: wanted.page_size])
         return SwapPage(shown, int(total), has_more=len(rows) > wanted.page_size)
+
+    async def list_states(self, wanted: SwapFilter) -> Sequence[SwapState]:
+        """Return the ids and statuses of one page.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(*states_statement(wanted))
+        return [SwapState(row.id, row.status) for row in rows]
 
     async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
         """Return how many swaps of the caller wait for money, counted up to a bound."""

@@ -9,11 +9,10 @@ from starlette.responses import Response
 from swap_api.http.endpoints import Context
 from swap_api.http.parameters import TransactionParameters, parse_query, swap_id_of
 from swap_api.http.requests import Request
-from swap_api.http.responses import EventStreamResponse, enveloped
+from swap_api.http.responses import LIVE, EventStreamResponse, enveloped
 from swap_api.swaps.usecases.read_history import ReadHistory
 from swap_api.swaps.usecases.read_transaction_status import ReadTransactionStatus
 
-LIVE: Final = "text/event-stream"
 DIGITS_MAX: Final = 18  # of any number that an event has
 
 

@@ -29,7 +29,7 @@ from swap_api.http.parameters import (
     swap_id_of,
 )
 from swap_api.http.requests import Request
-from swap_api.http.responses import JsonResponse, enveloped
+from swap_api.http.responses import LIVE, EventStreamResponse, JsonResponse, enveloped
 from swap_api.model.keys import forbidden
 from swap_api.model.listing import SwapFilter, to_statuses
 from swap_api.model.refusals import Invalid, NotFound
@@ -38,6 +38,7 @@ from swap_api.swaps.decide.transaction_hashes import is_transaction_hash
 from swap_api.swaps.usecases.create_swap import CreateSwap, Creation
 from swap_api.swaps.usecases.list_swaps import Listed, ListSwaps
 from swap_api.swaps.usecases.read_swap import ReadSwap
+from swap_api.swaps.usecases.read_swap_states import ReadSwapStates
 from swap_api.swaps.usecases.set_refund_address import SetRefundAddress
 from swap_api.swaps.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_domain.catalogue import Catalogue
@@ -56,6 +57,7 @@ class SwapEndpoints:
         create_swap: CreateSwap,
         read_swap: ReadSwap,
         list_swaps: ListSwaps,
+        read_swap_states: ReadSwapStates,
         set_refund_address: SetRefundAddress,
         speed_up_deposit: SpeedUpDeposit,
     ) -> None:
@@ -63,6 +65,7 @@ class SwapEndpoints:
         self._create_swap = create_swap
         self._read_swap = read_swap
         self._list_swaps = list_swaps
+        self._read_swap_states = read_swap_states
         self._set_refund_address = set_refund_address
         self._speed_up_deposit = speed_up_deposit
 
@@ -157,6 +160,17 @@ class SwapEndpoints:
             parameters, parameters.address, context, starting_after=parameters.starting_after
         )
         return _listed(await self._list_swaps(wanted), wanted, request)
+
+    async def list_states(self, request: Request, context: Context) -> Response:
+        """Answer the states of the list of members, live on request."""
+        parameters = parse_query(ManagedListParameters, request.query)
+        wanted = self._filter(
+            parameters, parameters.address, context, starting_after=parameters.starting_after
+        )
+        if LIVE not in (request.header("accept") or ""):
+            return enveloped(await self._read_swap_states(wanted))
+        last = request.header("last-event-id") or ""
+        return EventStreamResponse(self._read_swap_states.follow(wanted, after=last))
 
     async def list_by_addresses(self, request: Request, context: Context) -> Response:
         """Answer the alias that takes `addresses`, and nothing without one."""

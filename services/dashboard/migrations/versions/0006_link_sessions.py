@@ -1,0 +1,13 @@
+"""Who signed in by a link: such a session replaces a lost password, once."""
+
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    for table in ("session", "pending_sign_in"):
+        op.execute(f"ALTER TABLE {table} ADD COLUMN is_by_link boolean NOT NULL DEFAULT false")

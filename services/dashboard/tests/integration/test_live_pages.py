@@ -1,0 +1,323 @@
+"""Pages that change while a reader looks, in a real browser: without a reload, and in place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from pydantic import SecretStr
+
+from services.dashboard.tests.shop import RECEIVER, Api, Dashboard, a_swap, a_transaction
+from swap_contracts.swaps import SwapChanged
+from swap_runtime.http.asgi import AsgiServer
+from swap_runtime.postgres.database import create_engine
+from swap_runtime.postgres.sql import Statement, sql
+from tests.plugins.postgres import Database
+from tests.plugins.processes import free_port
+from tests.support.browser import Page, find_browser, opened
+from tests.support.screens import WIDE, look, show
+
+BROWSER = find_browser()
+NO_BROWSER = "there is no Chromium here: nobody has looked at the dashboard (.ci/run installs one)"
+pytestmark = [
+    pytest.mark.connected,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
+]
+SWAPS: Final = 30  # more than a page
+BLOCK: Final = 100
+# The settler and the watcher do not run here: their rows are what the api reads.
+NO_REFERENCES: Final = sql("SET LOCAL session_replication_role = replica")
+ADD_EVENT: Final = sql("""
+INSERT INTO settler.swap_transition (swap_id, sequence, from_status, to_status, at)
+VALUES (:swap_id, :sequence, :from_status, :to_status, :at)
+""")
+ADD_HEAD: Final = sql("""
+INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time, finalized_number,
+                                        start_number, checked_number)
+VALUES ('BASE_DEVNET', :number, '0x', '0x', now(), 0, 0, 0)
+ON CONFLICT (network) DO UPDATE SET number = excluded.number
+""")
+# A reload would lose it.
+MARK: Final = "window.isSamePage = true"
+ANNOUNCED: Final = "document.querySelector('[data-list-changes]').textContent"
+IS_SAME: Final = "window.isSamePage === true"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A dashboard that a browser reaches, with an app of someone who can sign in."""
+
+    url: str
+    app: str
+    email: str
+    link: str
+    api: Api
+    dashboard: Dashboard
+
+    @property
+    def swaps(self) -> str:
+        return f"{self.url}/apps/{self.app}/swaps"
+
+
+@pytest.fixture
+async def site(database: Database, api: Api) -> AsyncIterator[Site]:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    made = Dashboard(database, api, public_url=url)
+    server = AsgiServer(made.parts.site, "127.0.0.1", port)
+    await server.start()
+    organization = api.an_organization("Shop")
+    app, email = api.an_app(organization, "checkout"), f"{free_port()}@shop.example"
+    await made.browser().join(api.invite(organization), email)
+    link = await made.parts.make_sign_in_link(email)
+    assert link is not None
+    yield Site(url, app, email, link, api, made)
+    await server.stop()
+    await made.close()
+
+
+@asynccontextmanager
+async def signed_in(site: Site, folder: Path, path: str) -> AsyncIterator[Page]:
+    assert BROWSER is not None
+    async with opened(BROWSER, folder, site.link) as page:
+        await page.until("!!document.querySelector('button.primary')")
+        await page.value("document.querySelector('button.primary').click()")
+        await page.until("!!document.querySelector('.shell')")
+        await look(page, "light", WIDE)
+        await show(page, path)
+        await page.value(MARK)
+        yield page
+
+
+async def store_swaps(site: Site) -> list[SwapChanged]:
+    """Store more swaps than a page has, and return them, newest first."""
+    now = datetime.now(UTC)
+    swaps = [
+        a_swap(site.app, reference_id=f"order-{number}", created_at=now - timedelta(minutes=number))
+        for number in range(1, SWAPS + 1)
+    ]
+    await site.api.store(*swaps)
+    return swaps
+
+
+async def write(database: Database, *statements: tuple[Statement, dict[str, Any]]) -> None:
+    url = database.superuser_url.replace("postgresql://", "postgresql+psycopg://", 1)
+    engine = create_engine(SecretStr(url), application_name="test")
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(NO_REFERENCES)
+            for statement, values in statements:
+                await connection.execute(statement, values)
+    finally:
+        await engine.dispose()
+
+
+def with_status(swap: SwapChanged, status: str) -> SwapChanged:
+    changes = {"status": status, "sequence": swap.sequence + 1, "previous_status": swap.status}
+    return swap.model_copy(update=changes)
+
+
+def row(swap: SwapChanged) -> str:
+    return f"document.querySelector('tr[data-swap=\"{swap.swap_id}\"]')"
+
+
+def top_of(swap: SwapChanged) -> str:
+    return f"Math.round({row(swap)}.getBoundingClientRect().top)"
+
+
+def shows(swap: SwapChanged, words: str) -> str:
+    return f"!!{row(swap)} && {row(swap)}.textContent.includes('{words}')"
+
+
+def select_reference(swap: SwapChanged) -> str:
+    return f"getSelection().selectAllChildren({row(swap)}.querySelector('.reference'))"
+
+
+class TestList:
+    async def test_shows_new_swaps_and_new_statuses_in_place(
+        self, site: Site, tmp_path: Path
+    ) -> None:
+        swaps = await store_swaps(site)
+        async with signed_in(site, tmp_path, site.swaps) as page:
+            await page.value("scrollTo(0, 500)")
+            await page.until("scrollY > 0")
+            await page.value(select_reference(swaps[20]))
+            before = await page.value(top_of(swaps[20]))
+
+            await site.api.store(with_status(swaps[20], "completed"))
+            await page.until(shows(swaps[20], "Completed"))
+            announced = [
+                await page.until("document.querySelector('[data-list-changes]').textContent")
+            ]
+            new = a_swap(site.app, reference_id="order-new", created_at=datetime.now(UTC))
+            await site.api.store(new)
+            await page.until(shows(new, "order-new"))
+            announced.append(await page.until(f"{ANNOUNCED} !== '{announced[0]}' && {ANNOUNCED}"))
+            first = await page.value("document.querySelector('tr[data-swap]').dataset.swap")
+            rows = await page.value("document.querySelectorAll('tr[data-swap]').length")
+            selected = await page.value("getSelection().toString()")
+            after = await page.value(top_of(swaps[20]))
+            total = await page.until(
+                f"document.querySelector('[data-total]').textContent.includes('{SWAPS + 1}')"
+            )
+            is_same = await page.value(IS_SAME)
+            role = await page.value("document.querySelector('[data-list-changes]').role")
+            complaints = list(page.complaints)
+
+        assert announced == ["1 swap changed.", "1 new swap."]
+        assert role == "status"
+        assert first == str(new.swap_id)
+        assert rows == 25
+        assert selected.strip() == "order-21"
+        assert after == before
+        assert total
+        assert is_same
+        assert complaints == []
+
+    async def test_has_new_swaps_on_its_first_page_alone(self, site: Site, tmp_path: Path) -> None:
+        swaps = await store_swaps(site)
+        path = f"{site.swaps}?starting_after={swaps[4].swap_id}"
+        async with signed_in(site, tmp_path, path) as page:
+            new = a_swap(site.app, created_at=datetime.now(UTC))
+            await site.api.store(new, with_status(swaps[10], "failed"))
+            await page.until(shows(swaps[10], "Failed"))
+            has_new = await page.value(f"!!{row(new)}")
+            is_same = await page.value(IS_SAME)
+
+        assert not has_new
+        assert is_same
+
+    async def test_follows_the_swaps_of_its_filters(self, site: Site, tmp_path: Path) -> None:
+        swaps = await store_swaps(site)
+        async with signed_in(site, tmp_path, f"{site.swaps}?status=completed") as page:
+            await page.until("document.body.textContent.includes('Nothing matches')")
+            await site.api.store(with_status(swaps[3], "completed"))
+            await page.until(shows(swaps[3], "Completed"))
+            await site.api.store(with_status(with_status(swaps[3], "completed"), "refunded"))
+            await page.until(f"!{row(swaps[3])}")
+            is_same = await page.value(IS_SAME)
+
+        assert is_same
+
+    async def test_streams_of_one_member_are_limited(self, site: Site) -> None:
+        browser = site.dashboard.browser()
+        await browser.sign_in(site.email)
+        path = f"/apps/{site.app}/swaps/live"
+        streams = [asyncio.create_task(browser.get(path)) for _ in range(10)]
+        await asyncio.sleep(2)
+
+        refused = await browser.get(path)
+        for stream in streams:
+            stream.cancel()
+        await asyncio.gather(*streams, return_exceptions=True)
+
+        assert refused.status_code == 503
+        assert "retry-after" in refused.headers
+
+
+CONFIRMATIONS: Final = "document.querySelector('#transaction-1 progress').value"
+LISTENS: Final = "document.querySelector('[aria-labelledby=transactions]').matches('[data-poll]')"
+
+
+class TestSwap:
+    async def test_counts_confirmations_until_all_are_there(
+        self, database: Database, site: Site, tmp_path: Path
+    ) -> None:
+        payout = a_transaction("output", status="pending", block_number=BLOCK)
+        swap = a_swap(site.app, status="ls_transfer_pending", transactions=(payout,))
+        await site.api.store(swap)
+        await write(database, (ADD_HEAD, {"number": BLOCK}))
+        async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
+            await page.until(f"{CONFIRMATIONS} === 1")
+            await write(database, (ADD_HEAD, {"number": BLOCK + 1}))
+            await page.until(f"{CONFIRMATIONS} === 2")
+            final = payout.model_copy(update={"status": "completed"})
+            await site.api.store(
+                with_status(swap, "completed").model_copy(update={"transactions": (final,)})
+            )
+            await page.until(f"!{LISTENS}")
+            page.requests.clear()
+            await asyncio.sleep(4)
+            is_same = await page.value(IS_SAME)
+            later = [one for one in page.requests if one.endswith("/transactions")]
+
+        assert is_same
+        assert later == []
+
+    async def test_asks_nothing_while_its_tab_is_hidden(
+        self, database: Database, site: Site, tmp_path: Path
+    ) -> None:
+        payout = a_transaction("output", status="pending", block_number=BLOCK)
+        swap = a_swap(site.app, status="ls_transfer_pending", transactions=(payout,))
+        await site.api.store(swap)
+        await write(database, (ADD_HEAD, {"number": BLOCK}))
+        async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
+            await page.until("performance.getEntries().some(e => e.name.endsWith('/transactions'))")
+            await page.value("Object.defineProperty(document, 'hidden', { value: true }); 1")
+            await asyncio.sleep(1)
+            page.requests.clear()
+            await asyncio.sleep(7)
+            still = await page.value(LISTENS)
+            hidden = [one for one in page.requests if one.endswith("/transactions")]
+
+        assert still
+        assert hidden == []
+
+    async def test_shows_who_acted_how_long_it_took_and_what_figures_are_made_of(
+        self, database: Database, site: Site, tmp_path: Path
+    ) -> None:
+        paid = a_transaction("input"), a_transaction("output")
+        swap = a_swap(site.app, status="completed", reference_id="طلب-١٠٠٦", transactions=paid)
+        await site.api.store(swap)
+        at = datetime.now(UTC) - timedelta(hours=1)
+        steps = [
+            (None, "user_transfer_pending", 0),
+            ("user_transfer_pending", "ls_transfer_pending", 90),
+            ("ls_transfer_pending", "completed", 102),
+        ]
+        events = [
+            {
+                "swap_id": swap.swap_id,
+                "sequence": number,
+                "from_status": before,
+                "to_status": after,
+                "at": at + timedelta(seconds=seconds),
+            }
+            for number, (before, after, seconds) in enumerate(steps, start=1)
+        ]
+        await write(database, *((ADD_EVENT, event) for event in events))
+        async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
+            shown = await page.value(
+                "[...document.querySelectorAll('.timeline li')].map(li => li.textContent)"
+            )
+            lost = await page.value(
+                "[...document.querySelectorAll('main a[href^=\"#\"]')].map(a => a.hash)"
+                ".filter(hash => !document.querySelector(hash))"
+            )
+            delivered = await page.value(
+                "[...document.querySelectorAll('dt')].find(one => one.textContent === 'Delivered')"
+                ".nextElementSibling.querySelector('a').hash"
+            )
+            direction = await page.value(
+                "[...document.querySelectorAll('dd')].filter(one => one.textContent.includes("
+                f"'{swap.reference_id}')).map(one => getComputedStyle(one).direction)"
+            )
+            address = await page.value(
+                f"(code => [code.textContent, getComputedStyle(code.parentElement).direction])"
+                f"(document.querySelector('bdi code[title=\"{RECEIVER}\" i]'))"
+            )
+
+        assert ["the app" in shown[0], "1 min 30 s until the next" in shown[0]] == [True, True]
+        assert ["the user's deposit" in shown[1], "12.0 s until" in shown[1]] == [True, True]
+        assert ["the service's payout" in shown[2], "until" in shown[2]] == [True, False]
+        assert lost == []
+        assert delivered == "#transaction-2"
+        assert direction == ["rtl"]
+        assert address == [f"{RECEIVER[:10]}…{RECEIVER[-8:]}", "ltr"]

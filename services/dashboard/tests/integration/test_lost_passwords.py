@@ -1,0 +1,144 @@
+"""Who lost the password sets a new one after a sign-in link, within ten minutes and once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from services.dashboard.tests.integration.test_second_factor import enter, switch_on
+from services.dashboard.tests.shop import PASSWORD, Api, Browser, Dashboard
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
+ADA = "ada@shop.example"
+NEW = "another horse battery"
+WHERE = "/account/lost-password"
+
+
+@pytest.fixture
+async def ada(api: Api, dashboard: Dashboard) -> Browser:
+    browser = dashboard.browser()
+    await browser.join(api.invite(api.an_organization("Shop")), ADA)
+    return browser
+
+
+async def follow_link(dashboard: Dashboard, browser: Browser) -> str:
+    """Sign a browser in by a new link, and return its session's token."""
+    link = await dashboard.parts.make_sign_in_link(ADA)
+    assert link is not None
+    token = link.rpartition("=")[2]
+    page = f"/sign-in/link?token={token}"
+    answer = await browser.submit("/sign-in/link", {"token": token}, page=page)
+    assert answer.status_code == 303, answer.text
+    return session_of(browser)
+
+
+def session_of(browser: Browser) -> str:
+    [token] = [one.value for one in browser.client.cookies.jar if one.name == "swap_session"]
+    return str(token)
+
+
+async def replace(browser: Browser, wanted: str = NEW) -> int:
+    answer = await browser.submit(WHERE, {"wanted": wanted}, page="/account")
+    return answer.status_code
+
+
+async def opens(dashboard: Dashboard, password: str) -> bool:
+    return (await dashboard.browser().sign_in(ADA, password)).status_code == 303
+
+
+async def test_a_session_of_a_link_sets_a_new_password_once(
+    dashboard: Dashboard, ada: Browser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    browser = dashboard.browser()
+    await follow_link(dashboard, browser)
+    other_link = await dashboard.parts.make_sign_in_link(ADA)
+    assert other_link is not None
+    offered = (await browser.get("/account")).text
+
+    done = await browser.submit(WHERE, {"wanted": NEW}, page="/account")
+    again = await replace(browser, "a third horse battery")
+
+    assert WHERE in offered
+    assert done.status_code == 200
+    assert WHERE not in done.text
+    assert again == 422
+    assert [await opens(dashboard, one) for one in (PASSWORD, NEW)] == [False, True]
+    assert (await browser.get("/account")).status_code == 200
+    assert (await ada.get("/account")).status_code == 303  # every other session ended
+    link_path = other_link.removeprefix(dashboard.public_url)
+    assert (await browser.get(link_path)).status_code == 410
+    assert "lost password replaced" in capsys.readouterr().out
+
+
+async def test_an_ordinary_session_cannot(dashboard: Dashboard, ada: Browser) -> None:
+    by_password = dashboard.browser()
+    await by_password.sign_in(ADA)
+
+    assert [await replace(one) for one in (ada, by_password)] == [422, 422]
+    assert WHERE not in (await by_password.get("/account")).text
+    assert [await opens(dashboard, one) for one in (PASSWORD, NEW)] == [True, False]
+
+
+async def test_a_session_of_a_link_cannot_after_ten_minutes(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    browser = dashboard.browser()
+    await follow_link(dashboard, browser)
+    dashboard.ahead += timedelta(minutes=10, seconds=1)
+
+    assert WHERE not in (await browser.get("/account")).text
+    assert await replace(browser) == 422
+    assert not await opens(dashboard, NEW)
+
+
+async def test_a_session_from_before_the_link_gains_nothing(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    """A session that was planted in the browser is not the one that the link opens."""
+    planted = session_of(ada)
+    opened = await follow_link(dashboard, ada)
+    thief = dashboard.browser()
+    thief.client.cookies.set("swap_session", planted)
+
+    assert opened != planted
+    assert await replace(thief) == 303  # the planted session ended: it has to sign in
+    assert not await opens(dashboard, NEW)
+
+
+async def test_a_form_of_another_session_is_refused(dashboard: Dashboard, ada: Browser) -> None:
+    browser = dashboard.browser()
+    await follow_link(dashboard, browser)
+
+    answer = await browser.client.post(WHERE, data={"wanted": NEW, "form_token": "forged"})
+
+    assert answer.status_code == 403
+    assert not await opens(dashboard, NEW)
+
+
+async def test_a_second_factor_is_asked_first(dashboard: Dashboard, ada: Browser) -> None:
+    device, _ = await switch_on(dashboard, ada)
+    link = await dashboard.parts.make_sign_in_link(ADA)
+    assert link is not None
+    browser, token = dashboard.browser(), link.rpartition("=")[2]
+    where = f"/sign-in/link?token={token}"
+    page = await browser.submit("/sign-in/link", {"token": token}, page=where)
+
+    before = await browser.client.post(WHERE, data={"wanted": NEW})
+    entered = await enter(browser, page, device.code())
+    after = await replace(browser)
+
+    assert before.status_code == 303  # there is no session yet
+    assert entered.status_code == 303
+    assert after == 200
+
+
+@pytest.mark.parametrize("weak", ["short", "ada" * 5, "a" * 20])
+async def test_a_weak_password_is_refused_and_leaves_the_chance(
+    dashboard: Dashboard, ada: Browser, weak: str
+) -> None:
+    browser = dashboard.browser()
+    await follow_link(dashboard, browser)
+
+    assert await replace(browser, weak) == 422
+    assert await replace(browser) == 200
