@@ -106,6 +106,16 @@ class TestPartnerCommands:
         body = {"name": "demo"}
         assert port.requests == [("POST", f"{MANAGE}/organizations", body, "Bearer secret-token")]
 
+    def test_show_what_an_app_has_earned(self, port: Port, stack: Path) -> None:
+        sums = ("earned", "waiting", "pending", "paid_out")
+        units = {name: {"amount": 0.1, "amount_in_base_units": "100"} for name in sums}
+        rows = [{"network": "BASE_DEVNET", "token": "ETH", **units}]
+        port.answers["GET", f"{MANAGE}/apps/{APP_ID}/fees"] = (200, {"data": rows})
+
+        assert run(stack, "app", "fees", APP_ID) == rows
+        table = CliRunner().invoke(app, ["--stack", str(stack), "app", "fees", APP_ID])
+        assert table.output.split()[-6:] == ["BASE_DEVNET", "ETH", *["100"] * 4]
+
     def test_replace_the_sites_that_may_frame_pay_pages(self, port: Port, stack: Path) -> None:
         run(stack, "app", "frames", APP_ID, "https://shop.example", "https://shop.dev")
         run(stack, "app", "frames", APP_ID)

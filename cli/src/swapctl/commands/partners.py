@@ -55,6 +55,7 @@ KEY_COLUMNS = (
     "revoked_at",
     "allowed_origins",
 )
+FEE_SUMS = ("earned", "waiting", "pending", "paid_out")
 CHANGE_COLUMNS = ("at", "actor", "action", "subject_id", "details")
 
 
@@ -170,6 +171,15 @@ def set_fee(
     """Set the fee that an app charges on its swaps. Operators only."""
     body = {"fee_basis_points": basis_points}
     show(management(context).post(f"/apps/{app_id}/fee", body), as_json=as_json)
+
+
+@app.command("fees")
+def list_fees(context: typer.Context, app_id: UUID, *, as_json: Json = False) -> None:
+    """Show what an app has earned by its fee, in base units: waiting, pending and paid out."""
+    rows = management(context).get(f"/apps/{app_id}/fees")
+    amounts = [{name: row[name]["amount_in_base_units"] for name in FEE_SUMS} for row in rows]
+    shown = [{**row, **sums} for row, sums in zip(rows, amounts, strict=True)]
+    show_all(rows if as_json else shown, as_json=as_json)
 
 
 @app.command("frames")

@@ -139,9 +139,7 @@ def build_parts(
         idempotency=idempotency, transactions=transactions, errors=errors, providers=providers
     )
     pay = build_pay_links(service.engine, group, lookups, admission, funding=funding, swaps=swaps)
-    management = build_management(
-        service, group, catalogue, admission, swaps=lookups.swaps, new_id=uuid4
-    )
+    management = build_management(*of_all, admission, swaps=lookups.swaps, new_id=uuid4)
     routes = management.routes()
     declared = endpoints(
         swaps.swaps,

@@ -7,6 +7,7 @@ from swap_api.funding.http.authorizations import AuthorizationEndpoints
 from swap_api.funding.http.routes import of_attachments, of_authorizations
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.idempotent_requests import with_idempotency_key
+from swap_api.management.http.app_fees import AppFeeEndpoints
 from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
@@ -39,6 +40,7 @@ def endpoints(
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
     app_limits: AppLimitEndpoints,
+    app_fees: AppFeeEndpoints,
     request_log: RequestLogEndpoints,
     member_swaps: ManagedSwapEndpoints,
 ) -> list[Endpoint]:
@@ -51,6 +53,7 @@ def endpoints(
             webhooks=webhooks,
             figures=figures,
             app_limits=app_limits,
+            app_fees=app_fees,
             request_log=request_log,
         )
         if endpoint.scope is not Scope.OPERATOR

@@ -12,7 +12,8 @@ from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
 from swap_api.admission.store import callers, idempotency
 from swap_api.funding.store import sign_requests, unmatched_transfers
-from swap_api.management.store import figures
+from swap_api.management.decide.app_fees import FeeEntryKind, FeeFilter
+from swap_api.management.store import app_fees, figures
 from swap_api.model.listing import SwapFilter
 from swap_api.read_model.store import swaps
 from swap_api.read_model.store.listing import count_statement, page_statement
@@ -91,6 +92,21 @@ SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, n, 'key' || n, 
        {THE_REST}
 FROM generate_series(1, {SWAPS}) AS n
 """
+# Of two tokens, one of them rare; the account's balance is their sum.
+EARNED: Final = (
+    f"""
+INSERT INTO earned_partner_fee (transaction_id, app_id, network, token, swap_id, at, base_units)
+SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, 'ETHEREUM_DEVNET',
+       CASE n % 1000 WHEN 0 THEN 'rare' ELSE 'usual' END, lpad(to_hex(n), 32, '0')::uuid,
+       '2029-12-01Z'::timestamptz + n * interval '1 s', 1
+FROM generate_series(1, {SWAPS}) AS n
+""",
+    f"""
+INSERT INTO account (kind, network, token, app_id, balance)
+SELECT 'partner_fee', 'ETHEREUM_DEVNET', 'usual', lpad(to_hex(n), 32, '0')::uuid, -1
+FROM generate_series(1, {SWAPS}) AS n
+""",
+)
 APP: Final = UUID(int=1)
 NUMBERS: Final = (2000, 2001, 2500, 3001, 4998)
 IDS: Final = [UUID(int=n) for n in NUMBERS]
@@ -177,6 +193,10 @@ def counted(at_most: int = 100, **wanted: Any) -> Question:
     return Question(*count_statement(SwapFilter(**every)), at_most)
 
 
+def fees_listed(at_most: int = 100, **wanted: Any) -> Question:
+    return Question(*app_fees.page_statement(FeeFilter(APP, 10, **wanted)), at_most)
+
+
 QUESTIONS: Final = {
     "FIND_CALLERS": looked_up(callers.FIND_CALLERS, hashes=TABLE_HASHES),
     "NOTE_USE": looked_up(callers.NOTE_USE, at_most=150, id=IDS, at=[NOW] * 5),
@@ -247,6 +267,13 @@ QUESTIONS: Final = {
     "figures.BY_DAY": looked_up(
         figures.BY_DAY, app_id=APP, since=datetime(2029, 12, 1, 1, 23, 10, tzinfo=UTC)
     ),
+    "app_fees.BALANCES": looked_up(app_fees.BALANCES, app_id=APP),
+    **{
+        f"fees {kind} {asset} {after}": fees_listed(kind=kind, asset=asset, starting_after=after)
+        for kind in (None, *FeeEntryKind)
+        for asset in (None, ("ETHEREUM_DEVNET", "rare"))
+        for after in (None, UUID(int=2000))
+    },
     "figures.NEWEST": looked_up(figures.NEWEST, app_id=APP),
     "hints.ADD": looked_up(
         hints.ADD, swap_id=IDS[0], transaction_hash="another", most=10
@@ -270,6 +297,7 @@ QUESTIONS: Final = {
 async def test_every_statement_touches_what_it_asks_for_alone(
     readers: Readers, engine_of: Callable[[str], Engine]
 ) -> None:
-    settled = History(engine_of("settler"), "swap", (SETTLED_SWAPS,))
+    tables = "swap, account, earned_partner_fee"
+    settled = History(engine_of("settler"), tables, (SETTLED_SWAPS, *EARNED))
 
     assert await readers.among(QUESTIONS, History(engine_of("api"), TABLES, FILL), settled) == {}

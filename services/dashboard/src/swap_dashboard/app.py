@@ -28,6 +28,7 @@ from swap_dashboard.http.account import AccountPages
 from swap_dashboard.http.admin import AccountRoutes
 from swap_dashboard.http.bench import BenchPages
 from swap_dashboard.http.cookies import Cookies
+from swap_dashboard.http.fees import FeePages
 from swap_dashboard.http.forms import Forms
 from swap_dashboard.http.home import HomePages
 from swap_dashboard.http.keys import KeyPages
@@ -201,6 +202,7 @@ class DashboardBuilder:
             WebhookPages(layout, visitors, member_forms),
             KeyPages(layout, visitors, member_forms),
             RequestLogPages(layout, visitors),
+            FeePages(layout, visitors),
             LimitPages(layout, visitors),
             PayFramePages(layout, visitors, member_forms, public_url=self._group.public_url),
             OrganizationPages(layout, visitors, member_forms, public_url=self._group.public_url),

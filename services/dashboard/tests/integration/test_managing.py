@@ -224,6 +224,23 @@ class TestOrganization:
         assert "Eve" in (await shop.browser.get("/organization")).text
         assert "member.joined" in (await shop.browser.get("/organization/changes")).text
 
+    async def test_shows_what_an_app_has_and_renames_it(self, shop: Shop, api: Api) -> None:
+        settings = {"name": "web", "swap_lifetime_seconds": 900}
+        api.order(f"/apps/{shop.app}", settings)
+        api.order(f"/apps/{shop.app}/fee", {"fee_basis_points": 25})
+        api.order(f"/apps/{shop.app}/limits", {"creates_per_minute": 1500})
+        api.order(f"/apps/{shop.app}/frame_origins", {"origins": ["https://shop.example"]})
+
+        page = (await shop.browser.get("/organization")).text
+        renamed = await shop.submit(f"/organization/apps/{shop.app}", {"name": HOSTILE})
+
+        for text in ("0.25 %", "1,500", "https://shop.example", "900", "An operator"):
+            assert text in page
+        assert renamed.status_code == 303
+        app = api.operator_get(f"/apps/{shop.app}")
+        assert (app["name"], app["swap_lifetime_seconds"]) == (HOSTILE, 900)
+        assert HOSTILE not in (await shop.browser.get("/organization")).text
+
     async def test_an_app_is_made_and_leads_to_its_keys(self, shop: Shop) -> None:
         answer = await shop.submit("/organization/apps", {"name": HOSTILE, "environment": "test"})
         page = await shop.browser.get(answer.headers["location"])
@@ -288,6 +305,7 @@ async def test_what_a_role_may_not_do_is_refused_by_its_form(
     orders: list[tuple[str, dict[str, str]]] = [
         ("/organization/invitations", {"name": "Eve", "role": "owner"}),
         ("/organization", {"name": "Taken over"}),
+        (f"/organization/apps/{live}", {"name": "taken over"}),
         (f"/apps/{live}/keys", {"kind": "secret"}),
         (f"/apps/{live}/keys/{key}/origins", {"origins": "https://shop.example"}),
         (f"/apps/{live}/webhooks", {"url": "https://shop.example"}),
@@ -322,6 +340,7 @@ async def test_nothing_of_another_organization_is_changed(dashboard: Dashboard, 
         f"/apps/{other.app}/keys/{key}/rotate",
         f"/apps/{other.app}/keys/{key}/origins",
         f"/apps/{victim.app}/keys/{key}/origins",
+        f"/organization/apps/{victim.app}",
         f"/organization/members/{owner['id']}/remove",
         f"/organization/members/{owner['id']}/role",
     ]

@@ -14,11 +14,22 @@ from uuid import UUID
 
 import pytest
 
-from services.dashboard.tests.shop import RECEIVER, Api, Dashboard, a_bench, a_swap, a_transaction
+from services.dashboard.tests.shop import (
+    COIN,
+    E18,
+    RECEIVER,
+    Api,
+    Dashboard,
+    a_bench,
+    a_swap,
+    a_transaction,
+)
+from swap_domain.catalogue import NATIVE
 from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, find_browser, opened
+from tests.support.fees import Fees
 from tests.support.screens import AXE, LOOKS, WIDE, look, picture, show, violations
 
 BROWSER = find_browser()
@@ -63,6 +74,8 @@ class Site:
             "keys": f"/apps/{self.app}/keys",
             "requests": f"/apps/{self.app}/requests",
             "limits": f"/apps/{self.app}/limits",
+            "fees": f"/apps/{self.app}/fees",
+            "no fees": f"/apps/{self.app}/fees?kind=fee&network=BASE_DEVNET&token=ETH",
             "no requests": f"/apps/{self.app}/requests?request_id=none",
             "pay-page": f"/apps/{self.app}/pay-page",
             "bench": f"/apps/{self.app}/bench",
@@ -98,6 +111,7 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
     hook = api.order(f"/apps/{app}/webhooks", {"url": "http://127.0.0.1:9999/hooks"})["id"]
     api.order(f"/webhooks/{hook}/test", {})
     message = await api.store_message(hook, app, UUID(swap), HOSTILE)
+    _some_fees(api, app, swap)
     browser = made.browser()
     await browser.join(api.invite(organization), email)
     await browser.submit(f"/apps/{app}/bench/join", {}, page="/organization")
@@ -134,6 +148,21 @@ async def _swaps(api: Api, app: str) -> str:
         )
     await api.store(*swaps)
     return str(swaps[1].swap_id)
+
+
+def _some_fees(api: Api, app: str, swap: str) -> None:
+    """Book fees in two tokens, a payout that is final, and one on its way."""
+    api.order(f"/apps/{app}/fee", {"fee_basis_points": 25})
+    now, url = datetime.now(UTC), api.database.superuser_url
+    coin = Fees(url, app, network="ETHEREUM_DEVNET", token=NATIVE)
+    dollar = Fees(url, app, network="BASE_DEVNET", token=COIN)
+    for number in range(5):
+        at = now - timedelta(minutes=20 * number + 3)
+        coin.earn(E18 // 400 * (number + 1), at=at, swap_id=UUID(swap))
+    dollar.earn(7_512_345, at=now - timedelta(hours=1), swap_id=UUID(swap))
+    paid = {"to_address": RECEIVER, "transaction_hash": "0x" + "5f" * 32}
+    coin.pay(E18 // 100, at=now - timedelta(minutes=50), **paid)
+    coin.pay(E18 // 200, at=now - timedelta(minutes=1), to_address=RECEIVER, state="reserved")
 
 
 def _some_requests(api: Api, app: str, swap: str) -> None:
@@ -306,3 +335,22 @@ async def test_the_api_log_shows_requests(api: Api, site: Site, tmp_path: Path) 
         found += await violations(page)
 
     assert found == []
+
+
+async def test_fees_lead_to_the_ledger_of_their_swap(site: Site, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    async with opened(BROWSER, tmp_path, site.link) as page:
+        await sign_in(page, site)
+        await look(page, "light", WIDE)
+        await show(page, f"{site.url}/apps/{site.app}/fees")
+        await _guide(page, "fees", height=800)
+        await page.value("document.querySelector('#sums ~ .scroll tbody a').click()")
+        await page.until("location.search.includes('kind=fee')")
+        kinds = await page.value(
+            "[...document.querySelectorAll('#entries ~ .scroll tbody td:nth-child(2)')]"
+            ".map((one) => one.textContent.trim()).join()"
+        )
+        await page.value("document.querySelector('#entries ~ .scroll tbody a').click()")
+        await page.until("location.hash.startsWith('#entry-') && !!document.querySelector('h1')")
+
+    assert set(kinds.split(",")) == {"Fee of a swap"}

@@ -14,10 +14,10 @@ from tests.plugins.postgres import Database, emptying
 __all__ = ["here", "node"]  # fixtures
 
 TABLES = """
-swap, deposit, intent, account, ledger_transaction, posting, inventory, ledger_cursor,
-balance_snapshot, signer, nonce_slot, attempt, receipt, signer_transaction, inbox, outbox,
-watermark, parked, lease, payout_stop, swept, sweep_due, withdrawal, outflow_cap, blocked_address,
-network_silence, source_stop, network_closure, rescued_token, recovery
+swap, deposit, intent, account, ledger_transaction, posting, earned_partner_fee, inventory,
+ledger_cursor, balance_snapshot, signer, nonce_slot, attempt, receipt, signer_transaction, inbox,
+outbox, watermark, parked, lease, payout_stop, swept, sweep_due, withdrawal, outflow_cap,
+blocked_address, network_silence, source_stop, network_closure, rescued_token, recovery
 """
 WATCHED_TABLES = "watch_cursor, past_halt, deposit_target, outbox"
 

@@ -18,9 +18,9 @@ from tests.plugins.postgres import emptying
 
 EMPTY = sql(
     emptying(
-        "swap, deposit, account, ledger_transaction, posting, inventory, intent, signer, "
-        "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, "
-        "withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, "
+        "swap, deposit, account, ledger_transaction, posting, earned_partner_fee, inventory, "
+        "intent, signer, nonce_slot, attempt, receipt, signer_transaction, inbox, lease, "
+        "payout_stop, withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, "
         "network_silence, network_closure, parked, sweep_due, ledger_cursor, recovery, "
         "retained_hold"
     )

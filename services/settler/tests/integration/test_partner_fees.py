@@ -46,6 +46,10 @@ SELECT account.kind, -account.balance AS units FROM account
 WHERE account.app_id IS NOT NULL AND account.balance <> 0 ORDER BY account.kind
 """
 
+LISTED = "SELECT * FROM partner_fee_earned ORDER BY at, id"
+BALANCE = "SELECT waiting, pending, completed FROM partner_fee_balance"
+PAYOUTS = "SELECT state, base_units, to_address, transaction_hash FROM partner_fee_payout"
+
 
 class Worlds:
     """Where swaps are paid out, and where their fees are, on one database."""
@@ -155,6 +159,40 @@ async def test_is_shown_among_the_postings_of_its_swap(worlds: Worlds) -> None:
     ]
 
 
+async def test_is_listed_for_its_app_with_its_swap_and_its_posting(worlds: Worlds) -> None:
+    await worlds.earned(1)
+    await worlds.earned(2)
+
+    listed = await worlds.here.rows(LISTED)
+
+    assert [(row.swap_id, int(row.base_units)) for row in listed] == [
+        (a_request(number).body.swap_id, FEE) for number in (1, 2)
+    ]
+    assert {(row.app_id, row.network, row.token) for row in listed} == {(IDS, SOURCE, NATIVE)}
+    booked = await worlds.here.rows(
+        "SELECT id, at FROM ledger_transaction WHERE kind = 'partner_fee_earned' ORDER BY at, id"
+    )
+    assert [(row.id, row.at) for row in listed] == [(row.id, row.at) for row in booked]
+
+
+async def test_the_shown_balance_waits_is_on_its_way_and_is_paid(worlds: Worlds) -> None:
+    async def shown() -> list[int]:
+        [row] = await worlds.here.rows(BALANCE)
+        return [int(row.waiting), int(row.pending), int(row.completed)]
+
+    await worlds.earned(1)
+    assert await shown() == [FEE, 0, 0]
+    await worlds.ordered()
+    await worlds.earned(2)
+    assert await shown() == [FEE, FEE, 0]
+    await worlds.paid()
+    assert await shown() == [FEE, 0, FEE]
+
+    [payout] = await worlds.here.rows(PAYOUTS)
+    assert (payout.state, int(payout.base_units), payout.to_address) == ("confirmed", FEE, PARTNER)
+    assert payout.transaction_hash == await worlds.last_hash("partner_fee")
+
+
 async def test_is_paid_in_full_and_booked_and_the_next_one_has_another_id(worlds: Worlds) -> None:
     await worlds.earned(1)
     first = await worlds.ordered()
@@ -223,6 +261,8 @@ async def test_is_owed_again_when_its_recipient_refuses_and_keeps_its_id(worlds:
     for _ in range(2):
         await worlds.here.send_everything()
     assert await worlds.owed() == [("partner_fee", FEE)]
+    [shown] = await worlds.here.rows(BALANCE)
+    assert [int(units) for units in shown] == [FEE, 0, 0]
 
     again = await worlds.ordered(to=a_recipient(78), later=timedelta(seconds=1))
 

@@ -9,6 +9,7 @@ from typing import TypedDict
 from swap_api.admission.build import AdmissionParts
 from swap_api.management.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.management.decide.bounds import Bounds
+from swap_api.management.http.app_fees import AppFeeEndpoints
 from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
@@ -16,6 +17,7 @@ from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.swaps import ManagedSwapEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
+from swap_api.management.store.app_fees import PostgresAppFees
 from swap_api.management.store.figures import PostgresFigures
 from swap_api.management.store.keys import PostgresKeys
 from swap_api.management.store.members import PostgresMembers
@@ -26,6 +28,7 @@ from swap_api.management.usecases.manage_keys import ManageKeys
 from swap_api.management.usecases.manage_members import ManageMembers
 from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.management.usecases.manage_webhooks import ManageWebhooks
+from swap_api.management.usecases.read_app_fees import ReadAppFees
 from swap_api.management.usecases.read_app_limits import Maxima, ReadAppLimits
 from swap_api.management.usecases.read_figures import ReadFigures
 from swap_api.pay_links.http.pay import PayEndpoints
@@ -35,6 +38,7 @@ from swap_api.read_model.swaps import NewId
 from swap_api.request_log.store.records import PostgresRequestRecords
 from swap_api.settings import ApiGroup
 from swap_api.swaps.build import Swaps
+from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue
 from swap_runtime.process.service import Service
 
@@ -45,6 +49,7 @@ class ManagementRoutes(TypedDict):
     webhooks: WebhookEndpoints
     figures: FigureEndpoints
     app_limits: AppLimitEndpoints
+    app_fees: AppFeeEndpoints
     request_log: RequestLogEndpoints
 
 
@@ -58,6 +63,7 @@ class Management:
     read_figures: ReadFigures
     read_app_limits: ReadAppLimits
     list_requests: ListRequests
+    app_fees: AppFeeEndpoints
 
     def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
@@ -67,6 +73,7 @@ class Management:
             "webhooks": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),
             "app_limits": AppLimitEndpoints(self.read_app_limits),
+            "app_fees": self.app_fees,
             "request_log": RequestLogEndpoints(self.list_requests),
         }
 
@@ -87,6 +94,7 @@ def build(
     service: Service,
     group: ApiGroup,
     catalogue: Catalogue,
+    public: PublicCatalogue,
     admission: AdmissionParts,
     *,
     swaps: PostgresSwaps,
@@ -137,4 +145,7 @@ def build(
             ],
         ),
         list_requests=ListRequests(PostgresRequestRecords(service.engine), partners),
+        app_fees=AppFeeEndpoints(
+            ReadAppFees(PostgresAppFees(service.engine), partners), catalogue, public
+        ),
     )

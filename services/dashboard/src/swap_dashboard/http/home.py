@@ -14,11 +14,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
-from swap_dashboard.http.rendering import duration
+from swap_dashboard.http.rendering import amount, duration
 from swap_dashboard.http.visitors import Member, Visitors
 from swap_dashboard.ports import ApiAway
 
 KEYS: Final = 50
+EXACT: Final = 18  # digits of an amount
 COMPLETED: Final = "completed"
 # An unpaid swap is no failure of a payment.
 SUCCESS_OF: Final = (COMPLETED, "failed", "refunded")
@@ -70,10 +71,11 @@ class HomePages:
         member = await self._visitors.member(request)
         app = member.app_of(request)
         path = f"/apps/{app['id']}"
-        figures, days, keys, hooks = await asyncio.gather(
+        figures, days, keys, fees, hooks = await asyncio.gather(
             member.api.get(f"{path}/figures"),
             member.api.get(f"{path}/figures/days"),
             member.api.get(f"{path}/keys", {"page_size": KEYS}),
+            member.api.get(f"{path}/fees"),
             _webhooks_of(member, path),
         )
         steps = steps_of(app, figures.data, keys.data, hooks)
@@ -86,6 +88,7 @@ class HomePages:
                 for name, title in (("day", "Last 24 hours"), ("week", "Last 7 days"))
             ],
             "days": [day_of(path, day) for day in days.data],
+            "fees": [fees_of(path, one) for one in fees.data],
             "hooks": hooks,
         }
         return self._layout.of_member(
@@ -94,6 +97,18 @@ class HomePages:
 
     async def robots(self, _: Request) -> Response:
         return PlainTextResponse("User-agent: *\nDisallow: /\n")
+
+
+def fees_of(path: str, sums: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the app has earned in one token, and the list of its fees."""
+    asset = {"network": sums["network"], "token": sums["token"], "kind": "fee"}
+    return {
+        **asset,
+        "earned": Figure(
+            f"{amount(sums['earned']['amount'], EXACT)} {sums['token']}",
+            f"{path}/fees?{urlencode(asset)}#entries",
+        ),
+    }
 
 
 def rows_of(path: str, period: Mapping[str, Any], title: str) -> dict[str, Any]:

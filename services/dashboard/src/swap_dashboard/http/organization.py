@@ -21,6 +21,20 @@ CHANGES: Final = 50
 ENVIRONMENTS: Final = ("test", "live")
 
 
+LIMITS: Final = {
+    "reads_per_minute": "reads a minute",
+    "prices_per_minute": "quotes a minute",
+    "creates_per_minute": "new swaps a minute",
+    "ceiling_factor": "clients at full rate",
+    "pending_swaps_max": "unpaid swaps",
+}
+
+
+def limits_of(app: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return the limits that an operator has set for the app; others are the deployment's."""
+    return [(text, app[name]) for name, text in LIMITS.items() if app[name] is not None]
+
+
 class OrganizationPages:
     def __init__(
         self, layout: Layout, visitors: Visitors, member_forms: MemberForms, *, public_url: str
@@ -40,6 +54,7 @@ class OrganizationPages:
             Route(base, self.rename, methods=["POST"]),
             Route(f"{base}/changes", self.changes),
             Route(f"{base}/apps", self.add_app, methods=["POST"]),
+            Route(f"{base}/apps/{{app_id}}", self.rename_app, methods=["POST"]),
             Route(f"{base}/invitations", self.invite, methods=["POST"]),
             Route(f"{base}/invitations/{{id}}/revoke", self.uninvite, methods=["POST"]),
             Route(f"{base}/members/{{id}}/role", self.change_role, methods=["POST"]),
@@ -66,6 +81,16 @@ class OrganizationPages:
         except ApiRefused as error:
             return await self._page(member, problem=error.message)
         return RedirectResponse(f"/apps/{made.data['id']}/keys", status_code=303)
+
+    async def rename_app(self, request: Request) -> Response:
+        member, fields = await self._forms.read(request)
+        app = member.app_of(request)
+        # Both settings are replaced together.
+        body = {
+            "name": fields.get("name", ""),
+            "swap_lifetime_seconds": app["swap_lifetime_seconds"],
+        }
+        return await self._order(member, f"/apps/{app['id']}", body)
 
     async def invite(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -129,6 +154,7 @@ class OrganizationPages:
         values = {
             "members": listed.data,
             "invitations": invitations,
+            "limits_of": limits_of,
             "roles": [role for role in reversed(RANKS) if role != "owner" or member.may("owner")],
             "problem": problem,
             "link": link,

@@ -82,12 +82,18 @@ def explorer_link(transaction: Mapping[str, Any]) -> str | None:
 
     A development chain has no explorer: its catalogue names one under a reserved domain.
     """
-    template, name = transaction["network"]["transaction_explorer_template"], "transaction_hash"
-    if not transaction[name] or not template.startswith(("https://", "http://")):
+    template, hash = (
+        transaction["network"]["transaction_explorer_template"],
+        transaction["transaction_hash"],
+    )
+    return public_link(str(template).replace("{0}", hash)) if hash else None
+
+
+def public_link(url: str) -> str | None:
+    """Return an address of the web as it is; None for any other, and for a reserved domain."""
+    if not url.startswith(("https://", "http://")):
         return None
-    if (urlsplit(template).hostname or "").endswith(RESERVED):
-        return None
-    return str(template).replace("{0}", transaction[name])
+    return None if (urlsplit(url).hostname or "").endswith(RESERVED) else url
 
 
 def qr_code(text: str) -> Markup:

@@ -11,6 +11,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, StringConstraints
 
 from swap_api.http.parameters import Moment, PageParameters, Parameters, Text, printable
+from swap_api.management.decide.app_fees import FeeEntryKind
 from swap_api.model.keys import Allowances, Environment, KeyKind
 from swap_api.model.listing import PAGE_SIZE_MAX
 from swap_api.model.members import Role
@@ -238,6 +239,22 @@ class RequestsParameters(Parameters):
     since: Moment | None = Field(default=None, description="Only those answered since then")
     starting_after: UUID | None = Field(
         default=None, description="A record of the list: the page begins behind it"
+    )
+    page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
+
+
+class FeeEntriesParameters(Parameters):
+    kind: FeeEntryKind | None = Field(
+        default=None, description="Only fees of swaps, or only payouts"
+    )
+    network: Text | None = Field(
+        default=None, description="Name, or chain id; with `token`", examples=["ETHEREUM_DEVNET"]
+    )
+    token: Text | None = Field(
+        default=None, description="Symbol, or contract address; with `network`", examples=["ETH"]
+    )
+    starting_after: UUID | None = Field(
+        default=None, description="An entry of the list: the page begins behind it"
     )
     page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
 

@@ -15,6 +15,7 @@ from swap_api.management.http.addresses import (
     doing,
     reading,
 )
+from swap_api.management.http.app_fees import AppFeeEndpoints
 from swap_api.management.http.app_limits import AppLimitEndpoints
 from swap_api.management.http.figures import FigureEndpoints
 from swap_api.management.http.members import MemberEndpoints
@@ -25,6 +26,7 @@ from swap_api.management.http.parameters import (
     DaysParameters,
     ExpiryBody,
     FeeBody,
+    FeeEntriesParameters,
     FrameOriginsBody,
     InvitationBody,
     KeyBody,
@@ -44,6 +46,7 @@ from swap_api.management.http.parameters import (
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.model.keys import Scope
+from swap_contracts.public.app_fees import AppFeesModel, FeeEntryModel
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.figures import AppFiguresModel, DayFiguresModel, WebhookFiguresModel
 from swap_contracts.public.management import (
@@ -86,6 +89,7 @@ def management(
     webhooks: WebhookEndpoints,
     figures: FigureEndpoints,
     app_limits: AppLimitEndpoints,
+    app_fees: AppFeeEndpoints,
     request_log: RequestLogEndpoints,
 ) -> list[Endpoint]:
     """Return every address that manages something, those of operators included."""
@@ -99,6 +103,20 @@ def management(
             "Read what an app may, and how much waits for money",
             AppLimitsModel,
             weight=LIMITS_WEIGHT,
+        ),
+        reading(
+            f"{APP}/fees",
+            app_fees.fees,
+            "Read what an app has earned by its own fee: paid out, on its way, waiting",
+            list[AppFeesModel],
+        ),
+        reading(
+            f"{APP}/fees/entries",
+            app_fees.entries,
+            "List the fees that an app's swaps earned and their payouts, newest first",
+            list[FeeEntryModel],
+            query=FeeEntriesParameters,
+            headers=LINKED,
         ),
         reading(
             f"{APP}/requests",
