@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -66,10 +66,10 @@ def with_links(path: str, sums: Mapping[str, Any]) -> dict[str, Any]:
     return {**sums, "all": f"{path}?{urlencode(asset)}#entries", **lists}
 
 
-async def _entries(asked: Any) -> Answered:
+async def _entries(asked: Awaitable[Answered]) -> Answered:
     """Return a page of the list; nothing where the address was written by hand."""
     try:
-        return await asked  # type: ignore[no-any-return]
+        return await asked
     except ApiRefused as error:
         if error.status != HTTPStatus.BAD_REQUEST:
             raise
