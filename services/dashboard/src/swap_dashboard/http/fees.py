@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -37,10 +37,10 @@ class FeePages:
         app = member.app_of(request)
         filters = _read_filters(request)
         path = f"/apps/{app['id']}/fees"
-        asked = {name: value for name, value in filters.items() if value}
+        named = {name: value for name, value in filters.items() if value}
         sums, answered = await asyncio.gather(
             member.api.get(path),
-            _entries(member.api.get(f"{path}/entries", {"page_size": PAGE_SIZE, **asked})),
+            _entries(member.api.get(f"{path}/entries", {"page_size": PAGE_SIZE, **named})),
         )
         entries = answered.data
         values = {
@@ -66,10 +66,10 @@ def with_links(path: str, sums: Mapping[str, Any]) -> dict[str, Any]:
     return {**sums, "all": f"{path}?{urlencode(asset)}#entries", **lists}
 
 
-async def _entries(asked: Any) -> Answered:
+async def _entries(page: Awaitable[Answered]) -> Answered:
     """Return a page of the list; nothing where the address was written by hand."""
     try:
-        return await asked  # type: ignore[no-any-return]
+        return await page
     except ApiRefused as error:
         if error.status != HTTPStatus.BAD_REQUEST:
             raise
