@@ -536,3 +536,43 @@ def moment(text: str) -> datetime:
 async def opens(api: Harness, key: str) -> bool:
     answer = await api.client.get("/api/v2/health", headers={"X-SVC-APIKEY": key})
     return bool(answer.status_code == 200)
+
+
+class TestPartsBehindARow:
+    """Lists that grow: the part behind a row, and not behind so many rows."""
+
+    async def test_of_the_log_go_on_where_they_were(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        for _ in range(5):
+            await owner.an_app()
+        path = f"/organizations/{owner.organization_id}/changes"
+        everything = [one["id"] for one in (await owner.get(path)).json()["data"]]
+
+        first = await owner.get(path, params={"page_size": 2})
+        await owner.an_app()  # a new entry moves no later part
+        parts, behind = [first.json()["data"]], first.json()["data"][-1]["id"]
+        while len(parts[-1]) == 2:
+            query = {"page_size": 2, "starting_after": behind}
+            parts.append((await owner.get(path, params=query)).json()["data"])
+            behind = parts[-1][-1]["id"] if parts[-1] else behind
+
+        assert [one["id"] for part in parts for one in part] == everything
+
+    async def test_of_keys_go_on_where_they_were(self, api: Harness) -> None:
+        owner = await an_owner(api)
+        app, other = await owner.an_app(), await owner.an_app()
+        path = f"/apps/{app}/keys"
+        for _ in range(5):
+            await owner.done(path, {})
+        of_other = (await owner.done(f"/apps/{other}/keys", {}))["id"]
+        everything = [one["id"] for one in (await owner.get(path)).json()["data"]]
+
+        page = await owner.get(path, params={"page_size": 2, "starting_after": everything[1]})
+        last = await owner.get(path, params={"page_size": 2, "starting_after": everything[3]})
+        none = await owner.get(path, params={"starting_after": of_other})
+
+        assert [one["id"] for one in page.json()["data"]] == everything[2:4]
+        assert f"starting_after={everything[3]}" in page.headers["link"]
+        assert "link" not in last.headers
+        assert page.headers["x-total-count"] == "5"
+        assert none.json()["data"] == []

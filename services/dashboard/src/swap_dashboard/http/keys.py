@@ -13,11 +13,12 @@ from starlette.routing import BaseRoute, Route
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
 from swap_dashboard.http.origins import origins_of
-from swap_dashboard.http.paging import Page, page_of
+from swap_dashboard.http.paging import Page
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import ApiRefused
 
 KINDS: Final = ("secret", "publishable")
+KEYS: Final = 50
 OVERLAPS: Final = {"0": 0, "hour": 3600, "day": 86400, "week": 7 * 86400}
 
 
@@ -46,7 +47,10 @@ class KeyPages:
 
     async def show(self, request: Request) -> Response:
         member = await self._visitors.member(request)
-        return await self._page(member, member.app_of(request), number=page_of(request))
+        after = request.query_params.get("starting_after", "")
+        return await self._page(
+            member, member.app_of(request), after=to_uuid(after) if after else ""
+        )
 
     async def add(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -109,7 +113,7 @@ class KeyPages:
         member: Member,
         app: Mapping[str, Any],
         *,
-        number: int = 1,
+        after: str = "",
         key: str | None = None,
         problem: str | None = None,
         refused: RefusedOrigins | None = None,
@@ -119,10 +123,10 @@ class KeyPages:
         :param new_origins: what was entered for a key that was not made.
         """
         path = f"/apps/{app['id']}/keys"
-        listed = await member.api.get(path, {"page": number, "page_size": 50})
+        listed = await member.api.get(path, {"starting_after": after, "page_size": KEYS})
         values = {
             "keys": listed.data,
-            "pager": Page.of(path, number, listed),
+            "pager": Page.behind(path, after, listed),
             "key": key,
             "problem": problem,
             "refused": refused,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,12 +13,13 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
-from swap_dashboard.http.paging import Page, page_of
+from swap_dashboard.http.paging import Page
 from swap_dashboard.http.visitors import RANKS, Member, Visitors, to_uuid
 from swap_dashboard.ports import ApiRefused
 
 LISTED: Final = 100
 CHANGES: Final = 50
+ENTRY_ID: Final = re.compile(r"[1-9]\d{0,17}", re.ASCII)
 ENVIRONMENTS: Final = ("test", "live")
 
 
@@ -121,12 +123,12 @@ class OrganizationPages:
         return await self._order(member, path, {})
 
     async def changes(self, request: Request) -> Response:
-        member, number = await self._visitors.member(request), page_of(request)
+        member, after = await self._visitors.member(request), entry_of(request)
         path = f"/organizations/{member.organization_id}/changes"
-        listed = await member.api.get(path, {"page": number, "page_size": CHANGES})
+        listed = await member.api.get(path, {"starting_after": after, "page_size": CHANGES})
         values = {
             "changes": listed.data,
-            "pager": Page.of("/organization/changes", number, listed),
+            "pager": Page.behind("/organization/changes", after, listed),
         }
         return self._layout.of_member(
             "changes.html", values, member=member, title="Log of changes", section="changes"
@@ -166,3 +168,9 @@ class OrganizationPages:
             title="Organization",
             section="organization",
         )
+
+
+def entry_of(request: Request) -> str:
+    """Return the entry that a page begins behind; empty for the first page."""
+    text = request.query_params.get("starting_after", "")
+    return text if ENTRY_ID.fullmatch(text) else ""

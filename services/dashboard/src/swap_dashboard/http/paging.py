@@ -20,6 +20,7 @@ class Page:
 
     before: str | None
     after: str | None
+    before_text: str = "Newer"
 
     @classmethod
     def of(
@@ -40,6 +41,17 @@ class Page:
             link(number - 1) if number > 1 else None,
             link(number + 1) if answered.has_more else None,
         )
+
+    @classmethod
+    def behind(cls, path: str, after: str, listed: Answered) -> Page:
+        """Return the pages around one of a list whose pages begin behind a row.
+
+        :param after: the row that this page begins behind; empty on the first one.
+        """
+        following = None
+        if listed.has_more:
+            following = f"{path}?{urlencode({'starting_after': listed.data[-1]['id']})}"
+        return cls(path if after else None, following, "Newest")
 
 
 def page_of(request: Request) -> int:

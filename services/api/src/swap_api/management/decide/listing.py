@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 Row = Mapping[str, Any]  # one thing as it is shown, by member
 
@@ -15,6 +16,7 @@ class Window:
 
     limit: int
     offset: int
+    starting_after: UUID | int | None = None  # a row of the list; it begins behind it
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
 
 import orjson
 from starlette.responses import Response
@@ -16,11 +18,13 @@ from swap_api.http.responses import NO_STORE, enveloped
 from swap_api.management.decide.listing import Part, Window
 from swap_api.management.http.parameters import (
     AppBody,
+    ChangesParameters,
     ExpiryBody,
     FeeBody,
     FrameOriginsBody,
     KeyBody,
     KeyOriginsBody,
+    KeysParameters,
     LimitsBody,
     OrganizationBody,
     RotationBody,
@@ -31,6 +35,8 @@ from swap_api.management.usecases.manage_partners import ManagePartners
 from swap_api.model.members import Actor
 
 # A secret is shown once: nothing on the way keeps it.
+
+PLACES: Final = ("page", "starting_after")
 
 
 class ManagementEndpoints:
@@ -65,10 +71,10 @@ class ManagementEndpoints:
 
     async def changes(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
-        part = await self._partners.list_changes(
-            organization_id, window_of(request), actor=actor_of(context)
-        )
-        return listed(request, part)
+        parameters = parse_query(ChangesParameters, request.query)
+        window = window_behind(parameters, parameters.starting_after)
+        part = await self._partners.list_changes(organization_id, window, actor=actor_of(context))
+        return listed_behind(request, part, window)
 
     async def apps(self, request: Request, context: Context) -> Response:
         organization_id = id_of(request, "organizationId")
@@ -127,8 +133,10 @@ class ManagementEndpoints:
 
     async def keys(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
-        part = await self._keys.list_all(app_id, window_of(request), actor=actor_of(context))
-        return listed(request, part)
+        parameters = parse_query(KeysParameters, request.query)
+        window = window_behind(parameters, parameters.starting_after)
+        part = await self._keys.list_all(app_id, window, actor=actor_of(context))
+        return listed_behind(request, part, window)
 
     async def add_key(self, request: Request, context: Context) -> Response:
         app_id = id_of(request, "appId")
@@ -202,8 +210,25 @@ def window_of(request: Request) -> Window:
     """
     :raises Invalid: when it is no part of a list.
     """
-    parameters = parse_query(PageParameters, request.query)
-    return Window(parameters.page_size, (parameters.page - 1) * parameters.page_size)
+    return window_behind(parse_query(PageParameters, request.query))
+
+
+def window_behind(parameters: PageParameters, starting_after: UUID | int | None = None) -> Window:
+    """Return the part of a list behind a row; the page that is named, without one."""
+    offset = (parameters.page - 1) * parameters.page_size
+    return Window(parameters.page_size, offset, starting_after)
+
+
+def listed_behind(request: Request, part: Part, window: Window) -> Response:
+    """Answer a part of a list; one behind a row links to the part behind its own last row."""
+    if window.starting_after is None:
+        return listed(request, part)
+    headers = {"x-total-count": str(part.total)}
+    if part.has_more:
+        query = [(name, value) for name, value in request.query if name not in PLACES]
+        behind = urlencode([*query, ("starting_after", str(part.rows[-1]["id"]))])
+        headers["link"] = f'<{request.path}?{behind}>; rel="next"'
+    return enveloped(orjson.dumps(list(part.rows)), headers)
 
 
 def _issued(issued: IssuedKey) -> Response:

@@ -224,6 +224,22 @@ class ReplayBody(Parameters):
     undelivered_only: bool = Field(default=False, description="Only what never got through")
 
 
+class KeysParameters(PageParameters):
+    starting_after: UUID | None = Field(
+        default=None,
+        description="A key of the list: the page begins behind it. Takes the place of `page`",
+    )
+
+
+class ChangesParameters(PageParameters):
+    starting_after: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**63 - 1,
+        description="An entry of the log: the page begins behind it. Takes the place of `page`",
+    )
+
+
 class RequestsParameters(Parameters):
     request_id: Text | None = Field(
         default=None, description="Of the header X-Request-Id, or an error's metadata"

@@ -23,6 +23,7 @@ from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.parameters import (
     AcceptBody,
     AppBody,
+    ChangesParameters,
     DaysParameters,
     ExpiryBody,
     FeeBody,
@@ -31,6 +32,7 @@ from swap_api.management.http.parameters import (
     InvitationBody,
     KeyBody,
     KeyOriginsBody,
+    KeysParameters,
     LimitsBody,
     MessagesParameters,
     OrganizationBody,
@@ -165,6 +167,7 @@ def _organizations(partners: ManagementEndpoints) -> list[Endpoint]:
             "List what was changed, by whom and when, newest first",
             list[AuditEntryModel],
             is_paged=True,
+            query=ChangesParameters,
             refuses=(ErrorCode.ROLE_TOO_LOW,),
         ),
     ]
@@ -240,6 +243,7 @@ def _keys(partners: ManagementEndpoints) -> list[Endpoint]:
             "List an app's API keys, newest first",
             list[KeyModel],
             is_paged=True,
+            query=KeysParameters,
         ),
         doing(
             f"{APP}/keys",

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import and_, bindparam, exists, or_, select
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from swap_api.management.decide.bounds import Bound
@@ -95,10 +96,23 @@ RETURNING {KEY}, app.partner_id
 """,
 )
 _KEYS: Final = select(*columns_of(KeyFacts, ApiKeyTable))
+# A row of no key of the app leaves the part behind it empty.
+_START: Final = aliased(ApiKeyTable, name="start")
 KEYS: Final = Listing.of(
     KeyFacts,
     _KEYS.where(col(ApiKeyTable.app_id) == bindparam("app_id")).order_by(
         col(ApiKeyTable.created_at).desc(), col(ApiKeyTable.id)
+    ),
+    behind=exists().where(
+        col(_START.id) == bindparam("starting_after"),
+        col(_START.app_id) == bindparam("app_id"),
+        or_(
+            col(ApiKeyTable.created_at) < col(_START.created_at),
+            and_(
+                col(ApiKeyTable.created_at) == col(_START.created_at),
+                col(ApiKeyTable.id) > col(_START.id),
+            ),
+        ),
     ),
 )
 ALL_KEYS: Final = Listing.of(
