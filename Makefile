@@ -14,7 +14,7 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 MONEY := libs/domain/src libs/contracts/src $(foreach service,$(wildcard services/*/src/*),$(or \
 	$(wildcard $(service)/domain $(service)/model $(service)/*/decide),$(service)/domain))
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_monitoring swap_sdk tests.e2e tests.plugins tests.soak tests.support
+	swap_chain_watcher swap_settler swap_notifier swap_dashboard swapctl swap_stack swap_compose swap_k8s swap_cluster swap_monitoring swap_sdk tests.e2e tests.observability tests.plugins tests.soak tests.support
 MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml deploy/embedded/pyproject.toml sdk/python/pyproject.toml))
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
@@ -70,7 +70,7 @@ cluster-down: install-python  ## End it and remove its data; binaries and images
 ##@ Test
 # Each stage is a target of its own. What takes long, or needs the second broker, is in test-all.
 STAGES := check lint-openapi test-evm test-unit test-integration test-sdk test-e2e test-faults
-SLOW_STAGES := test-stack test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
+SLOW_STAGES := test-stack test-observability test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
 
 test: install install-sdk install-node-tools  ## Every stage that CI demands, with its time
 	@MAKE="$(MAKE)" tools/stages $(STAGES)
@@ -112,6 +112,10 @@ test-faults: install  ## The whole system while parts of it die, at each step of
 
 test-stack: install  ## make up and make down, from nothing, again, interrupted, after something died
 	$(PYTEST) deploy/embedded -m e2e
+
+test-observability: install  ## Break a stack: alerts fire and end in a real Prometheus, dashboards have data (20 minutes)
+	@tools/install_monitoring
+	$(PYTEST) -rs tests/observability
 
 test-cluster: install  ## Overlays on a real API server, upgrades, drains and kills in pods (root; Go once)
 	$(PYTEST) -rPs --durations=0 --durations-min=1 deploy/cluster/tests/cluster
@@ -246,4 +250,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock
+.PHONY: help sdk demo test-growth up down env swap clean cluster-up cluster-demo cluster-down test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-cluster test-observability test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore drill-rotate drill-upgrade test-model soak mutate test-evm test-fuzz bench bench-api bench-scale check lint types layers dependencies words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi check-crds test-sdk sbom licences audit lock

@@ -28,6 +28,7 @@ from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
 from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 
@@ -58,15 +59,23 @@ class FinalBlocksOfTwo(FakeReader):
             raise FinalBlocksDiffer(NETWORK, 1, ("one.example", "two.example"))
 
 
+def contradictions() -> float:
+    """Return what the alert NodesContradict is about."""
+    counted = REGISTRY.get_sample_value("swap_watch_contradictions_total", {"network": NETWORK})
+    return counted or 0
+
+
 class TestFollowNetwork:
     @pytest.mark.fault("W27")
     async def test_halts_when_two_providers_call_different_blocks_final(self, world: World) -> None:
+        before = contradictions()
         async with world.followed(FinalBlocksOfTwo(world.chain)):
             world.chain.mine(9)
 
             reason = await world.is_halted()
 
         assert "one.example and two.example differ on final block 1" in reason
+        assert contradictions() == before + 1
 
     async def test_sees_a_deposit_and_confirms_it(self, world: World) -> None:
         async with world.followed():

@@ -90,6 +90,8 @@ class FollowNetwork:
             try:
                 await self._follow(beat, epoch=epoch)
             except (ReorgBeyondFinality, ChainBehind, FinalBlocksDiffer) as error:
+                if isinstance(error, FinalBlocksDiffer):
+                    observe.nodes_differed(network, error)
                 await self._watches.halt(Halt(network, str(error), self._clock()))
                 observe.network_halted(network, str(error))
             except NetworkHalted:

@@ -1,0 +1,1 @@
+"""Alerts and dashboards with a real Prometheus and Alertmanager beside a whole stack."""
