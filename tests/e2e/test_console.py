@@ -50,6 +50,11 @@ SELECT key, payload FROM chain_watcher.outbox
 WHERE topic = 'deposit.changed.v1' ORDER BY id LIMIT 1
 """
 
+HALT: Final = """
+UPDATE chain_watcher.watch_cursor SET halt_reason = %s, halted_at = now()
+WHERE network = 'ARBITRUM_DEVNET'
+"""
+
 
 class Operator:
     """Somebody at a browser, who reads what stands there and presses what is offered."""
@@ -146,6 +151,7 @@ async def test_two_operators_need_browsers_alone(
     await pay_claimable(stack, outside, first, second)
     await lift_stop(stack, first, second)
     await release_parked(stack, first)
+    await resume_network(stack, first, second)
     await read_log(first)
 
     assert first.faults + second.faults == []
@@ -253,10 +259,27 @@ async def release_parked(stack: Stack, first: Operator) -> None:
     await until(is_released, what="the message is applied")
 
 
+async def resume_network(stack: Stack, first: Operator, second: Operator) -> None:
+    """Let a network go on that was halted, now that its node agrees with what was published."""
+    with psycopg.connect(stack.superuser_url, autocommit=True) as connection:
+        connection.execute(HALT, ["a block was replaced that was final"])
+    await first.go("/stops")
+    await first.follow("ARBITRUM_DEVNET")
+    assert "a block was replaced that was final" in await first.text()
+    page = await first.order("/resume", "Resume …", reason="the provider was replaced")
+    assert "A different operator approves it" in page
+    await approve(second, "Resume a network", "ARBITRUM_DEVNET")
+    networks = (await stack.admin("chain_watcher", "/networks"))["networks"]
+    assert [one["network"] for one in networks if one["halted"]] == []
+
+
 async def read_log(first: Operator) -> None:
     await first.go("/log")
     page = await first.text()
-    for words in ("POST /claimable/{id}/pay", REASON, "POST /payouts/go", "the lock is gone"):
+    for words in (
+        *("POST /claimable/{id}/pay", REASON, "POST /payouts/go", "the lock is gone"),
+        *("POST /networks/{network}/resume", "the provider was replaced"),
+    ):
         assert words in page, words
     await first.picture("log")
     await first.go("/")

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,20 @@ class Page:
 
     async def send(self, method: str, **params: Any) -> Any:
         """Return the answer to one command; what happens meanwhile is noted."""
-        self._number += 1
-        number = self._number
-        await self._socket.send_json({"id": number, "method": method, "params": params})
+        [answer] = await self.send_each(method, [params])
+        return answer
+
+    async def send_each(self, method: str, each: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Send commands of a kind at once, and return their answers."""
+        numbers = []
+        for params in each:
+            self._number += 1
+            numbers.append(self._number)
+            command = {"id": self._number, "method": method, "params": params}
+            await self._socket.send_json(command)
+        return [await self._answer(number) for number in numbers]
+
+    async def _answer(self, number: int) -> Any:
         while True:
             message = await self._socket.receive_json(timeout=WITHIN_SECONDS)
             if message.get("id") == number:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,14 @@ def store(name: str, content: bytes) -> None:
     (folder / name).write_bytes(content)
 
 
-async def violations(page: Page) -> list[Any]:
-    """Return what axe finds; it is put in over the protocol, for the page allows no script."""
-    await page.value(AXE.read_text() + ";true")
-    run = f"axe.run({json.dumps({'runOnly': RULES})})"
+async def violations(page: Page, rules: Sequence[str] = RULES) -> list[Any]:
+    """Return what axe finds; it is put in over the protocol, for the page allows no script.
+
+    :param rules: tags, or names of single rules.
+    """
+    if not await page.value("!!window.axe"):
+        await page.value(AXE.read_text() + ";true")
+    run = f"axe.run({json.dumps({'runOnly': rules})})"
     await page.value(f"window.found = null; {run}.then(r => {{ window.found = r.violations }}); 1")
     await page.until("!!window.found")
     found = await page.value(

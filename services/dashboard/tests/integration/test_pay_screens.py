@@ -8,29 +8,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from services.dashboard.tests.integration.test_screens import (
     AXE,
     BROWSER,
-    BYTES_MAX,
-    LOOKS,
     NO_AXE,
     NO_BROWSER,
-    REQUESTS_MAX,
-    look,
-    picture,
     show,
-    violations,
 )
 from services.dashboard.tests.payer import Link, a_link
+from services.dashboard.tests.screens import PAY
 from services.dashboard.tests.shop import Api, Dashboard, a_transaction
 from swap_runtime.http.asgi import AsgiServer
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import Page, opened
+from tests.support.walks import Walk, is_status
 
 pytestmark = [
     pytest.mark.connected,
@@ -72,15 +67,14 @@ class Pages:
     paying: Link
     done: Link
 
-    def all(self) -> dict[str, str]:
+    def ids(self) -> dict[str, dict[str, str]]:
+        links = {"wallet": self.wallet, "address": self.address, "paying": self.paying}
         return {
-            "pay-wallet": self.wallet.path(),
-            "pay-address": self.address.path(),
-            "pay-address-de": self.address.path(lang="de"),
-            "pay-paying": self.paying.path(),
-            "pay-done": self.done.path(),
-            "pay-start": "/pay",
-            "pay-unknown": self.done.path().replace(self.done.token, "x"),
+            "": {},
+            **{
+                name: {"swap_id": str(link.swap.swap_id), "token": link.token}
+                for name, link in {**links, "done": self.done}.items()
+            },
         }
 
 
@@ -103,33 +97,14 @@ async def pages(database: Database, api: Api) -> AsyncIterator[Pages]:
     await made.close()
 
 
-async def test_every_look_is_readable(pages: Pages, tmp_path: Path) -> None:
+async def test_every_screen_is_for_every_reader(pages: Pages, tmp_path: Path) -> None:
     assert BROWSER is not None
-    found, wide = [], []
     async with opened(BROWSER, tmp_path, "about:blank") as page:
-        for name, path in pages.all().items():
-            page.requests.clear()
-            await show(page, pages.url + path)
-            sizes = await page.value(
-                "JSON.stringify(performance.getEntries().filter(e => e.encodedBodySize)"
-                ".map(e => e.encodedBodySize))"
-            )
-            assert sum(json.loads(sizes)) <= BYTES_MAX, name
-            assert len(page.requests) <= REQUESTS_MAX, name
-            for scheme, width in LOOKS:
-                await look(page, scheme, width)
-                found += [(name, scheme, width, one) for one in await violations(page)]
-                # Not `innerWidth`: on a phone it grows with what does not fit.
-                if await page.value(f"document.documentElement.scrollWidth > {width}"):
-                    wide.append((name, width))
-                await picture(page, f"{name}-{scheme}-{width}")
-            hosts = {urlsplit(url).netloc for url in page.requests if url.startswith("http")}
-            assert hosts == {urlsplit(pages.url).netloc}
-            assert "object at 0x" not in await page.value("document.body.textContent")
-        complaints = [one for one in page.complaints if "404" not in one]
+        walk = Walk(page, pages.url, ids=pages.ids())
+        await walk.over(PAY)
+        complaints = [one for one in page.complaints if not is_status(one)]
 
-    assert found == []
-    assert wide == []
+    assert not walk.faults, walk.report
     assert complaints == []
 
 

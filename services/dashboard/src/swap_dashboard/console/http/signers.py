@@ -132,9 +132,14 @@ def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
     ]
 
 
+def _halt(halted: Mapping[str, Any]) -> str:
+    """Return a halt as the settler names it: the same reason may halt a signer again."""
+    return f"{halted['reason']} (since {halted['at']})"
+
+
 def _resuming(one: Mapping[str, Any]) -> OrderForm:
     fields = [
         Field("used_by", USED_BY, kind="area", is_required=False, placeholder="0x…"),
-        Field("halt", "", value=str(one["halted"]["reason"]), kind="hidden"),
+        Field("halt", "", value=_halt(one["halted"]), kind="hidden"),
     ]
     return OrderForm(f"{_path(one)}/resume", "Resume", fields, question="Why is it right to go on")
