@@ -97,7 +97,9 @@ NOT_PAGES: Final[Mapping[str, str]] = {
     "/robots.txt": "a text for robots",
     "/static": "files",
     f"{APP}/swaps.csv": "a table for download",
+    f"{APP}/swaps/live": "an event stream",
     f"{APP}/swaps/{{swap_id}}/live": "an event stream",
+    f"{APP}/swaps/{{swap_id}}/transactions": "a part of the swap's page",
     "/pay/{swap_id}/data": "JSON for the page's script",
     "/pay/{swap_id}/events": "an event stream",
 }

@@ -53,6 +53,7 @@ class MemberForm:
 
 MEMBER_FORMS: Final = (
     MemberForm(f"{APP}/webhooks", "developer", {"url": URL}),
+    MemberForm(f"{HOOK}/events", "developer", {"event": "swap.status_changed"}),
     MemberForm(f"{HOOK}/rotate", "developer"),
     MemberForm(f"{HOOK}/replay", "developer", {"since": "2026-01-01T00:00"}),
     MemberForm(f"{HOOK}/messages/{{message_id}}/replay", "developer"),
@@ -69,6 +70,7 @@ MEMBER_FORMS: Final = (
     MemberForm(f"{APP}/bench/join", "developer"),
     MemberForm("/organization", "admin", {"name": "Taken over"}),
     MemberForm("/organization/apps", "developer", {"name": "more"}),
+    MemberForm("/organization/apps/{app_id}", "developer", {"name": "Taken over"}),
     MemberForm("/organization/invitations", "admin", {"name": "Eve", "role": "viewer"}),
     MemberForm("/organization/invitations/{id}/revoke", "admin", params={"id": "invitation_id"}),
     MemberForm("/organization/members/{id}/role", "admin", {"role": "viewer"}, {"id": "member_id"}),
@@ -78,6 +80,7 @@ MEMBER_FORMS: Final = (
 ACCOUNT_FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     "/account/password": {"known": PASSWORD, "wanted": "another long password"},
     "/account/first-password": {"wanted": "another long password"},
+    "/account/lost-password": {"wanted": "another long password"},
     "/account/sessions/{session_id}/end": {},
     "/account/organization": {"membership": "{membership_id}"},
     f"{FACTOR}/begin": {"password": PASSWORD},
