@@ -10,7 +10,7 @@ from swap_api.http.parameters import Parameters
 
 
 def query_of(model: type[Parameters]) -> list[dict[str, Any]]:
-    schema = model.model_json_schema()
+    schema = _inlined(model.model_json_schema())
     _accept_empty(schema)
     required = set(schema.get("required", ()))
     return [
