@@ -53,7 +53,7 @@ class MemberForm:
 
 MEMBER_FORMS: Final = (
     MemberForm(f"{APP}/webhooks", "developer", {"url": URL}),
-    MemberForm(f"{HOOK}/events", "developer", {"event": "swap.status_changed"}),
+    MemberForm(f"{HOOK}/events", "developer", {"wants_updates": "on"}),
     MemberForm(f"{HOOK}/rotate", "developer"),
     MemberForm(f"{HOOK}/replay", "developer", {"since": "2026-01-01T00:00"}),
     MemberForm(f"{HOOK}/messages/{{message_id}}/replay", "developer"),

@@ -212,8 +212,10 @@ class WebhookBody(Parameters):
 class WebhookEventsBody(Parameters):
     """What is sent to an endpoint beside every new status of a swap."""
 
-    wants_updates: bool = Field(description="Progress within a status too")
-    wants_notices: bool = Field(description="When another endpoint of the app is disabled")
+    wants_updates: bool = Field(description="Progress within a status too", examples=[True])
+    wants_notices: bool = Field(
+        description="When another endpoint of the app is disabled", examples=[False]
+    )
 
 
 class ReplayBody(Parameters):
