@@ -25,6 +25,7 @@ from swap_chains.evm.follower import Pace
 from swap_chains.evm.memos import encode_memo, memo_number
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Node, Rpc
+from tests.support.waiting import PATIENCE_SECONDS
 
 DEPOSITORY = codec.checksum_address("0x" + "d1" * 20)
 TREASURY = codec.checksum_address("0x" + "7e" * 20)
@@ -44,7 +45,7 @@ def block(chain, number):
 async def follow_until(reader, is_enough, *, after, recent=()):
     seen = []
     async with (
-        asyncio.timeout(5),
+        asyncio.timeout(PATIENCE_SECONDS),
         aclosing(reader.follow(after=after, recent=recent)) as events,
     ):
         async for event in events:
@@ -94,7 +95,7 @@ class TestNodesThatAreBehind:
                 return await anext(aiter(events))
 
         seen = None
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while seen is None:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(0.3):
@@ -346,7 +347,7 @@ class TestFinality:
                     elif event.block.number > 6:
                         node.chain.grow(1)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await run()
         assert received == [4]
 
