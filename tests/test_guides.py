@@ -42,7 +42,7 @@ class TestGuide:
         assert languages <= {"mermaid", "", *LANGUAGES}
 
 
-@pytest.mark.parametrize("ending", ["Refunds", "Requotes", "Refuel", "Expiry"])
+@pytest.mark.parametrize("ending", ["Refunds", "Requotes", "Refuels", "Expiry"])
 def test_each_ending_has_its_own_diagram_and_code_that_is_run(ending: str, tmp_path: Path) -> None:
     [section] = [one for one in SECTION.split(page_of("endings").read_text()) if is_of(one, ending)]
     page = tmp_path / "section.md"
