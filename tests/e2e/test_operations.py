@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,36 +12,12 @@ import pytest
 from swapctl.auditor import open_auditor
 from swapctl.draining import count_open_swaps
 from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.swapctl_commands import of, swapctl
 from tests.plugins.stack import Stack
 from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 ELSEWHERE = Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1")
-PATIENCE_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    output: Any
-    error: str
-
-
-async def swapctl(stack: Stack, *arguments: str) -> Ended:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "swapctl", "--stack", str(stack.places.stack_file)),
-        *(*arguments, "--json"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        output, error = await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, json.loads(output or "null"), error.decode())
-
-
-def of(ended: Ended, part: str) -> list[dict[str, str]]:
-    return [row for row in ended.output if row["part"].startswith(part)]
 
 
 class TestTheDoctor:
