@@ -26,7 +26,7 @@ from swap_stack.files import read_json
 from swap_stack.processes import Registry, send
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside, Route, call_data, new_address
-from tests.e2e.test_operations import swapctl
+from tests.e2e.swapctl_commands import swapctl
 from tests.e2e.test_reorgs import AT_ONCE, deposit_in_a_block, has_no_balances, shows_inputs
 from tests.observability.coverage import CAUSED, PENDING
 from tests.observability.monitoring import Monitoring

@@ -201,6 +201,7 @@ class TestJoining:
             has_leaders=has_leaders,
         )
         watchdog.excuse(seconds=-AN_HOUR_AGO)
+        await watchdog()
 
         with pytest.raises(ConsumerStuck):
             await watchdog()

@@ -319,7 +319,7 @@ class DashboardBuilder:
                 self._accounts, self._passwords, self._sessions, clock=self._clock
             ),
             replace_lost_password=ReplaceLostPassword(
-                self._accounts, self._passwords, self._sessions, clock=self._clock
+                self._accounts, self._passwords, clock=self._clock
             ),
             provider_name=self._group.oidc_name if self._provider else "",
         )

@@ -190,7 +190,7 @@ class Accounts(Protocol):
     ) -> bool:
         """Set it by a session that a link opened since a time: True once.
 
-        The account's sign-in links and the sign-ins that wait for a code end.
+        The account's other sessions, its sign-in links and the sign-ins that wait for a code end.
         """
         ...
 

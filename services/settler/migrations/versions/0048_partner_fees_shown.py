@@ -1,4 +1,4 @@
-"""What apps earn by their own fees and are paid, as views that the api reads."""
+"""A list of the fees that apps earn, kept by a trigger from here on."""
 
 from alembic import op
 
@@ -37,7 +37,8 @@ BEGIN
   SELECT NEW.id, account.app_id, account.network, account.token, NEW.swap_id, NEW.at,
          -posting.base_units
   FROM posting JOIN account ON account.id = posting.account_id
-  WHERE posting.transaction_id = NEW.id AND account.kind = 'partner_fee';
+  WHERE posting.transaction_id = NEW.id AND account.kind = 'partner_fee'
+  ON CONFLICT (transaction_id) DO NOTHING;
   RETURN NULL;
 END $$
 """,
@@ -46,45 +47,9 @@ CREATE CONSTRAINT TRIGGER list_earned_partner_fee AFTER INSERT ON ledger_transac
 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.kind = 'partner_fee_earned')
 EXECUTE FUNCTION list_earned_partner_fee()
 """,
-    # Fees from before the trigger, which excludes writers until this migration commits.
-    """
-INSERT INTO earned_partner_fee (transaction_id, app_id, network, token, swap_id, at, base_units)
-SELECT entry.id, account.app_id, account.network, account.token, entry.swap_id, entry.at,
-       -posting.base_units
-FROM account JOIN posting ON posting.account_id = account.id
-JOIN ledger_transaction AS entry ON entry.id = posting.transaction_id
-WHERE account.kind = 'partner_fee' AND entry.kind = 'partner_fee_earned'
-""",
-)
-# What was earned is never summed: it waits, is on its way, or was paid.
-VIEWS = (
-    """
-CREATE VIEW partner_fee_earned AS
-SELECT transaction_id AS id, app_id, network, token, swap_id, at, base_units
-FROM earned_partner_fee
-""",
-    """
-CREATE VIEW partner_fee_payout AS
-SELECT id, app_id, network, token, created_at AS at, base_units, to_address, transaction_hash, state
-FROM intent WHERE kind = 'partner_fee'
-""",
-    """
-CREATE VIEW partner_fee_balance AS
-SELECT account.app_id, account.network, account.token, -account.balance AS waiting,
-       paid.pending, paid.completed
-FROM account CROSS JOIN LATERAL (
-  SELECT coalesce(sum(base_units) FILTER (WHERE state <> 'confirmed'), 0) AS pending,
-         coalesce(sum(base_units) FILTER (WHERE state = 'confirmed'), 0) AS completed
-  FROM intent WHERE intent.kind = 'partner_fee' AND intent.state <> 'dead'
-    AND intent.app_id = account.app_id AND intent.network = account.network
-    AND intent.token = account.token
-) AS paid
-WHERE account.kind = 'partner_fee'
-""",
-    "GRANT SELECT ON partner_fee_earned, partner_fee_payout, partner_fee_balance TO api",
 )
 
 
 def upgrade() -> None:
-    for statement in (*EARNED, *VIEWS):
+    for statement in EARNED:
         op.execute(statement)

@@ -105,8 +105,9 @@ class Watchdog:
             if watched.consumer.has_stopped:
                 raise ConsumerStuck(f"{watched.topic}: one message after the other failed")
             watched.look()
-            if watched.is_silent_for(self._stuck_after):
-                await self._judge(watched)
+        silent = [one for one in self._watched if one.is_silent_for(self._stuck_after)]
+        if silent:
+            await self._judge(silent[0])  # the next round judges the next one: a lookup takes long
         return False
 
     async def _judge(self, watched: _Watched) -> None:

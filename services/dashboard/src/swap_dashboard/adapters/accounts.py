@@ -58,7 +58,7 @@ class PostgresAccounts:
     async def replace_lost_password(
         self, session: Session, password_hash: str, at: datetime, *, since: datetime
     ) -> bool:
-        """Set it by a session that a link opened since a time: True once."""
+        """Set it by a session that a link opened since a time, and end the others: True once."""
         values = {
             "id": session.account_id,
             "session_id": session.id,
@@ -71,6 +71,7 @@ class PostgresAccounts:
             rows = await connection.execute(statements.REPLACE_LOST_PASSWORD, values)
             if not rows.changed:
                 return False
+            connection.post(statements.END_ALL, {**owned, "but": session.id})
             connection.post(statements.END_LINKS, owned)
             connection.post(statements.END_PENDING, owned)
         return True

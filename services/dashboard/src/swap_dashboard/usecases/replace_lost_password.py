@@ -7,7 +7,7 @@ from swap_dashboard.domain.accounts import (
     Session,
     check_password,
 )
-from swap_dashboard.ports import Accounts, Clock, Passwords, Sessions
+from swap_dashboard.ports import Accounts, Clock, Passwords
 
 TOO_LATE = "Ask for another sign-in link: a new password is set within ten minutes, and once."
 
@@ -19,12 +19,9 @@ class ReplaceLostPassword:
     and the sign-ins that wait for a code end with it.
     """
 
-    def __init__(
-        self, accounts: Accounts, passwords: Passwords, sessions: Sessions, *, clock: Clock
-    ) -> None:
+    def __init__(self, accounts: Accounts, passwords: Passwords, *, clock: Clock) -> None:
         self._accounts = accounts
         self._passwords = passwords
-        self._sessions = sessions
         self._clock = clock
 
     def is_offered(self, session: Session) -> bool:
@@ -46,5 +43,3 @@ class ReplaceLostPassword:
         ):
             raise AccountRefused(TOO_LATE)
         observe.lost_password_replaced(session.account_id)
-        ended = await self._sessions.end_all(session.account_id, but=session.id)
-        observe.sessions_ended(session.account_id, ended)

@@ -15,7 +15,7 @@ from swap_runtime.errors import Unavailable
 
 LOOKS: Final = 100  # at most, then the client connects again
 LOOK_INTERVAL: Final = timedelta(milliseconds=250)
-ALIVE_EVERY: Final = 40  # lookups without news until a keep-alive line
+ALIVE_EVERY: Final = 20  # lookups without news until a keep-alive line
 ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"
 

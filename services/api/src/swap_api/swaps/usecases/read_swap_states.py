@@ -15,7 +15,7 @@ from swap_runtime.errors import Unavailable
 LOOKS: Final = 25  # at most, then the client connects again
 LOOK_INTERVAL: Final = timedelta(seconds=1)
 PAUSE_FACTOR: Final = 10  # a filter that reads many rows is looked up less often
-ALIVE_EVERY: Final = 10  # lookups without a change until a keep-alive line
+ALIVE_EVERY: Final = 5  # lookups without a change until a keep-alive line
 ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"
 
