@@ -42,7 +42,7 @@ HOSTILE = "order-1002" if GUIDE else CODE
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A dashboard that a browser reaches, with somebody in it."""
+    """A dashboard that a browser reaches, with a signed-in member."""
 
     url: str
     app: str
