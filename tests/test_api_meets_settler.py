@@ -1,4 +1,4 @@
-"""What the api accepts, the settler takes: nobody is answered with a swap that cannot exist."""
+"""What the api accepts, the settler takes: no answer contains a swap that cannot exist."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ async def test_the_settler_takes_whatever_the_api_accepts(
 
     body = await requested(a_body(**order, **members))
 
-    # The source is a coin, which nobody signs for.
+    # The source is a coin, which has no signatures.
     is_offered = not any(order[flag] for flag in FLAGS if flag not in OFFERED)
     is_conflict = order["use_depository"] and order["use_deposit_address"]
     assert (body is not None) == (is_offered and not is_conflict)

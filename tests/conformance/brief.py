@@ -42,7 +42,7 @@ class Brief:
 
     @cached_property
     def waiting(self) -> Mapping[str, Any]:
-        """Return a swap that nobody pays, as it was created.
+        """Return an unpaid swap, as it was created.
 
         :raises Lacking: where no swap ends soon.
         """
@@ -69,7 +69,7 @@ class Brief:
 
     @cached_property
     def expired(self) -> Mapping[str, Any]:
-        """Return the swap that nobody paid, once its time is over."""
+        """Return the unpaid swap, after its expiry."""
         return self._ended(str(self.waiting["swap"]["id"]))
 
     @cached_property
@@ -77,7 +77,7 @@ class Brief:
         return self._ended(str(self.signed.created["swap"]["id"]))
 
     def listed(self, **query: Any) -> list[str]:
-        """Return the ids of the swaps to the recipient of the one that nobody paid."""
+        """Return the ids of the swaps to the recipient of the unpaid one."""
         request = {"address": self._recipient, **query}
         swaps = self.target.get("/api/v2/swaps", "[PreparedSwapResponse]", key=KEY, **request)
         return [str(one["swap"]["id"]) for one in swaps]

@@ -38,7 +38,7 @@ class Operator:
     # Keys and apps
 
     def with_keys(self, settings: Settings) -> Settings:
-        """Return the settings with keys of the kinds that nobody has given."""
+        """Return the settings with keys of the kinds that were not given."""
         if "api" not in self._urls:
             return settings
         owner = self._manage("/organizations", {"name": "conformance"})["id"]

@@ -226,7 +226,7 @@ class Paid:
         return self._begin_refused()
 
     def _begin_refused(self, **fields: str) -> Journey:
-        """Pay a coin to somebody who takes none."""
+        """Pay a coin to a recipient that refuses coins."""
         world = self._world
         world.needs_depository()
         route = world.native_route

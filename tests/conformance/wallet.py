@@ -24,7 +24,7 @@ class Chain:
 
     @classmethod
     def of(cls, network: Mapping[str, Any]) -> Chain:
-        """Return a network's chain, at the node that everybody is told.
+        """Return a network's chain, at its public node.
 
         :raises Lacking: where no node is configured.
         """

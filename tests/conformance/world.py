@@ -17,7 +17,7 @@ GASLESS_WITHIN_SECONDS: Final = 15  # a deployment that just began asks its chai
 POLL_SECONDS: Final = 0.5
 TIMES_MINIMUM: Final = 4
 OK: Final = 200
-# Swaps that nobody pays, by how they could be.
+# Unpaid swaps, by funding method.
 WAYS: Final = (
     *("swap", "token_swap", "direct_swap", "direct_token_swap"),
     *("deposit_address_swap", "gasless_swap"),
@@ -237,7 +237,7 @@ class World:
 
     @cached_property
     def swap(self) -> Mapping[str, Any]:
-        """Return a swap that nobody pays, as its creation told it."""
+        """Return an unpaid swap, as its creation returned it."""
         fields = {"destination_address": self.recipient, "reference_id": "conformance"}
         return self.target.create(self.order(**fields))
 

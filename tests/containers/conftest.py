@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def redis_url() -> Iterator[str]:
-    from tests.containers.parts import valkey_url  # noqa: PLC0415  # elsewhere nobody needs Docker
+    from tests.containers.parts import valkey_url  # noqa: PLC0415  # other tests do not need Docker
 
     with valkey_url() as url:
         yield url

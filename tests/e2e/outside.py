@@ -36,7 +36,7 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a user wants; the amount is whole coins or tokens, as a person writes it."""
+    """What a user wants; the amount is whole coins or tokens, as users write it."""
 
     source_network: str
     source_token: str
@@ -81,7 +81,7 @@ class Finished:
 
     @property
     def statuses(self) -> list[str]:
-        """Return the statuses in the order in which they were told, each change once."""
+        """Return the statuses in the order in which they were reported, each change once."""
         statuses = [answer["swap"]["status"] for answer in (self.prepared, *self.seen)]
         return [s for n, s in enumerate(statuses) if n == 0 or statuses[n - 1] != s]
 
@@ -340,7 +340,7 @@ class Outside:
         every: float = POLL_SECONDS,
         **more: object,
     ) -> Finished:
-        """Create a swap, fund it as told, and follow it to its end."""
+        """Create a swap, fund it as its actions require, and follow it to its end."""
         recipient = new_address()
         prepared = await self.partner().create(route, recipient, **more)
         sent = await self.fund(prepared, route, user=user)

@@ -89,7 +89,7 @@ async def play_and_record(
 
 
 async def _record(partner: Partner, received: Path, case: Case, played: Played) -> Any:
-    """Return what is told about one swap that has ended."""
+    """Return the public data of one swap that has ended."""
     path = f"/swaps/{played.last['id']}"
     events = await partner.get(f"{path}/events")
     moves = [event["type"] for event in events if event["type"] != "swap.updated"]

@@ -25,7 +25,7 @@ async def speed_up(outside: Outside, swap_id: str, transaction_id: str) -> None:
 
 
 async def hinted(stack: Stack) -> set[str]:
-    """Return what the watcher was told to look for."""
+    """Return the transactions that the watcher was told to look up."""
     async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
         rows = await connection.execute("SELECT transaction_hash FROM chain_watcher.hint")
         return {str(row[0]) for row in await rows.fetchall()}

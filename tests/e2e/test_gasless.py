@@ -181,7 +181,7 @@ async def test_viem_signs_what_is_returned_as_it_is(outside: Outside, standard: 
 
 
 async def test_a_wallet_with_code_signs_as_its_key_does(outside: Outside) -> None:
-    """Circle's token asks the wallet (EIP-1271); a stranger's signature is refused at once."""
+    """Circle's token calls the wallet (EIP-1271); a signature of another key is refused."""
     swap_id, user = await a_swap(outside, USDC)
     token = outside.token(USDC.source_network, USDC.source_token)["contract"]
     wallet = replace(user, address=await a_wallet_that_signs(user))
@@ -268,6 +268,6 @@ def units(outside: Outside, route: Route) -> int:
 
 
 def replace_key(user: User) -> User:
-    """Return somebody who owns nothing."""
+    """Return an account without funds."""
     made: Any = Account.create()
     return replace(user, address=made.address, private_key=made.key.to_0x_hex())

@@ -29,7 +29,7 @@ class TestTheDoctor:
 
         failed = [row for row in found.output if row["level"] == "failed"]
         assert (found.code, failed) == (0, [])
-        assert {row["text"] for row in of(found, "topics")} == {"all 7 are there"}
+        assert {row["text"] for row in of(found, "topics")} == {"all 7 exist"}
         assert {row["level"] for row in of(found, "treasury")} == {"ok"}
         assert of(found, "service dashboard") != []
 

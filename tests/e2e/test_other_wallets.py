@@ -109,7 +109,7 @@ def sent(stack: Stack) -> Mapping[tuple[str, str], Sent | BaseException]:
 
     async def all_of_them() -> list[Sent | BaseException]:
         async with Outside(stack.description, patience=PATIENCE) as outside:
-            # Each case of a network is another user's: nobody else takes its next nonce.
+            # Each case of a network is another user's: no other sender takes its next nonce.
             numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
             networks = [WAYS[way][1].source_network for way, _ in cases]
             users = [outside.user(network, next(numbers[network])) for network in networks]

@@ -1,4 +1,4 @@
-"""A recipient that takes no money: its swap is refunded, and nobody waits for it."""
+"""A recipient that takes no money: its swap is refunded, and no other swap waits for it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Broker:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     if os.environ.get("STACK") == "containers":
-        from tests.containers.parts import kafka_container  # noqa: PLC0415  # nobody else has Docker
+        from tests.containers.parts import kafka_container  # noqa: PLC0415  # other machines do not have Docker
 
         with kafka_container() as (settings, contained):
             yield Broker(settings, contained, forgets=False)

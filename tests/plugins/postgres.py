@@ -214,7 +214,7 @@ def _programs() -> Path:
 
 
 def _contained() -> Iterator[PostgresServer]:
-    from tests.containers.parts import postgres_container  # noqa: PLC0415  # nobody else has Docker
+    from tests.containers.parts import postgres_container  # noqa: PLC0415  # other machines do not have Docker
 
     with postgres_container() as container:
         host, port = container.get_container_host_ip(), container.get_exposed_port(container.port)

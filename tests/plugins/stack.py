@@ -180,7 +180,7 @@ class Stack:
         return None if pid is None else int(pid)
 
     def has_crashed(self, service: str, point: str) -> bool:
-        """Tell whether the service has come to the point at which it was told to die."""
+        """Return whether the service has reached its crash point."""
         log = self._crash_log(service)
         return log.exists() and point in log.read_text().splitlines()
 
@@ -374,7 +374,7 @@ def _clear(var: Path, *, keep_logs: bool) -> None:
 
 
 def _end_abandoned() -> None:
-    """End what runs that were killed have left, and let go of the oldest logs."""
+    """End the processes of killed runs, and delete the oldest logs."""
     ended = []
     for var in (path for path in FOLDER.iterdir() if path.is_dir()):
         with _lock_of(var).open("w") as lock:

@@ -88,7 +88,7 @@ WANTED: Final = (
 )  # fmt: skip
 SHARE: Final = {Wanted.LESS: 7 * 10**15, Wanted.MORE: 13 * 10**15}  # of COIN's ten
 EXCESS: Final = 3 * 10**15
-# How a swap may end. A price that nobody gives in time sends a deposit back.
+# How a swap may end. A deposit without a price in time is refunded.
 ENDINGS: Final[Mapping[Wanted, tuple[str, ...]]] = {
     Wanted.PAID: ("completed",),
     Wanted.REFUEL: ("completed",),

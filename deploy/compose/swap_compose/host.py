@@ -64,7 +64,7 @@ def prepare_host_files() -> None:
 
 
 async def keep_stack_file(ports: HostPorts) -> None:
-    """Write var/stack.json once everything is ready; take it away when told to stop.
+    """Write var/stack.json once everything is ready; remove it when stopped.
 
     :raises StackError: when something is not ready in time.
     """

@@ -1,4 +1,4 @@
-"""Become a service, told its secrets: `python -m swap_compose.run settler`.
+"""Become a service, with its secrets: `python -m swap_compose.run settler`.
 
 Nothing but the standard library, so that a service that was restarted is back at once.
 """

@@ -1,4 +1,4 @@
-"""Everything nobody else may know, made once and kept in volumes."""
+"""Secrets of the stack, created once and stored in volumes."""
 
 from __future__ import annotations
 

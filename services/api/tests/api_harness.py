@@ -261,7 +261,7 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
 
 
 class ReadList(BlockList):
-    """An operators' list that was read before, and had nobody on it."""
+    """An empty list of blocked addresses that was read before."""
 
     def _verdict(self, party: Party) -> Verdict:
         verdict = super()._verdict(party)

@@ -1,4 +1,4 @@
-"""A quoter that asks nobody. `test_pricing_contract.py` holds it to what the real client does."""
+"""A quoter without I/O. `test_pricing_contract.py` holds it to what the real client does."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ async def a_colleague(person: Person, role: Role) -> Person:
 
 
 async def join(api: Harness, organization_id: str, role: Role) -> Person:
-    """Have the operator invite somebody."""
+    """Have the operator invite a member."""
     issued = await api.parts.management.manage_members.invite(
         organization_id,  # type: ignore[arg-type]
         name=role.value,

@@ -85,7 +85,7 @@ def inventing(*movements: Movement, at: int = 1) -> Change:
 
 
 def sent_by(address: str) -> Change:
-    """Return what says that somebody else sent the deposits."""
+    """Return a node that reports another sender of the deposits."""
 
     def change(added: BlockAdded) -> BlockAdded:
         changed = [

@@ -235,7 +235,7 @@ def a_watch(at: Block | None = None) -> Watch:
 
 @dataclass
 class Watcher:
-    """A watch that is moved in memory, and remembers what it told, as the database does."""
+    """A watch in memory that stores the published state, as the database does."""
 
     policy: Policy = field(default_factory=a_policy)
     watch: Watch = field(default_factory=a_watch)

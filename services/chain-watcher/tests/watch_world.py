@@ -70,7 +70,7 @@ async def checked() -> None:
 
 
 class World:
-    """A chain, somebody who deposits on it, and the watcher's database."""
+    """A chain, a depositor, and the watcher's database."""
 
     def __init__(self, engine: Engine, epoch: int) -> None:
         self.engine = engine
@@ -87,7 +87,7 @@ class World:
         self.explains_rises = False  # a message more for each rise of coins
 
     def ticking(self) -> datetime:
-        """Return a time that no call was told before."""
+        """Return a time that no earlier call returned."""
         self._ticks += 1
         return NOW + timedelta(microseconds=self._ticks)
 

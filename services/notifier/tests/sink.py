@@ -32,7 +32,7 @@ class Sink:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def at(self, path: str, behave: Behave | None = None) -> str:
-        """Return an address of the sink, and how it behaves there; 204 if not told."""
+        """Return an address of the sink, and how it behaves there; 204 by default."""
         if behave:
             self.behaviours[path] = behave
         return f"{self.url}{path}"
@@ -68,7 +68,7 @@ def answering(status: int, **headers: str) -> Behave:
 
 
 async def hang_up(request: web.Request) -> web.StreamResponse:
-    """Take the request and close the connection without a word."""
+    """Read the request and close the connection without an answer."""
     assert request.transport is not None
     request.transport.close()
     return web.Response()

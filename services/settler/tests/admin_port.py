@@ -1,4 +1,4 @@
-"""Orders over HTTP without the internal port: the operator is whoever a test says."""
+"""Orders over HTTP without the internal port: a test sets the operator."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ async def forgotten(
     owner: UUID | None = None,
     to_address: str | None = None,
 ) -> SignedTransaction:
-    """Pay for a swap by what the database has forgotten; it waits in the pool.
+    """Pay for a swap by a transaction that the database lacks; it waits in the pool.
 
     :param owner: a deposit without a swap, instead of the swap.
     """

@@ -1,4 +1,4 @@
-"""The settler's use cases around one unit of work, at a time that the test says."""
+"""The settler's use cases around one unit of work, at a time that the test sets."""
 
 from __future__ import annotations
 

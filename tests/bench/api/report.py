@@ -1,4 +1,4 @@
-"""The ratios of a run, and the first mark for them. Absolute times are only told."""
+"""The ratios of a run, and the first mark for them. Absolute times are only reported."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def test_ports_are_the_same_for_the_jobs_and_for_docker() -> None:
 
 
 def test_the_images_have_a_numeric_user_other_than_root() -> None:
-    """`runAsNonRoot` refuses a name: nobody outside of the image knows whose it is."""
+    """`runAsNonRoot` refuses a name: outside of the image its owner is unknown."""
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
 
 

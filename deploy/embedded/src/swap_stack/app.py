@@ -156,7 +156,7 @@ async def _cancelled_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def main() -> None:
-    # What the runtime logs for operators is told here in the report's own words.
+    # The report shows in its own words what the runtime logs for operators.
     warnings_only = structlog.make_filtering_bound_logger(logging.WARNING)
     structlog.configure(wrapper_class=warnings_only)
     app()

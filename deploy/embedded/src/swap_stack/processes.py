@@ -13,7 +13,7 @@ from typing import Any
 
 from swap_stack.files import change_json, read_json
 
-ENDED_STATES = frozenset("ZXx")  # a zombie has ended; only its parent has not heard yet
+ENDED_STATES = frozenset("ZXx")  # a zombie has ended; only its parent has not collected it yet
 POLL_SECONDS = 0.02
 
 

@@ -1,4 +1,4 @@
-"""The services of a stack: what runs them, where they listen, what they are told."""
+"""The services of a stack: their commands, addresses and settings."""
 
 from __future__ import annotations
 

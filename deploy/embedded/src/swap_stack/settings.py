@@ -1,4 +1,4 @@
-"""What the services are told: one environment for all of them, each reads its own part."""
+"""Settings of the services: one environment for all of them, each reads its own part."""
 
 from __future__ import annotations
 

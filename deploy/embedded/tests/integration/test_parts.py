@@ -1,4 +1,4 @@
-"""Each part starts, answers, stops, and keeps what it promises to keep."""
+"""Each part starts, answers, stops, and keeps its persistent data."""
 
 from __future__ import annotations
 

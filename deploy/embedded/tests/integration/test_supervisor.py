@@ -1,4 +1,4 @@
-"""The supervisor restarts what dies within a second, and the files follow."""
+"""The supervisor restarts an ended process within a second, and the files follow."""
 
 from __future__ import annotations
 

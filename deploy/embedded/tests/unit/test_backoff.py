@@ -1,4 +1,4 @@
-"""A service that dies is back at once; one that keeps dying waits longer and longer."""
+"""A service that ends is restarted immediately; one that keeps dying waits longer and longer."""
 
 from __future__ import annotations
 

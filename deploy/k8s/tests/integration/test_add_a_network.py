@@ -224,7 +224,7 @@ async def test_a_record_that_cannot_be_trusted_sends_nothing(
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What somebody could have done to the contracts of a verified entry."""
+    """Manipulations of the contracts of a verified entry."""
 
     rehearsal: Rehearsal
     treasury: str

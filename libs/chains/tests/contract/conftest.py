@@ -312,7 +312,7 @@ async def _copy_code(url: str, from_address: str, to_address: str) -> None:
 
 @pytest.fixture(scope="session")
 def copied_depository(anvil_url: str, contracts: Addresses) -> str:
-    """Somebody else's Depository that pays our Treasury."""
+    """A foreign Depository that pays our Treasury."""
     return asyncio.run(_deploy_copy(anvil_url, contracts[1]))
 
 

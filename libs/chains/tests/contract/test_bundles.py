@@ -146,7 +146,7 @@ async def test_w21_the_memo_of_an_operation_that_fails_takes_no_transfer_of_anot
 
 
 async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo(anvil, wallets):
-    """Words that a stranger's contract carries say nothing about what it pulls."""
+    """Memos in a foreign contract's call data prove nothing about the tokens that it pulls."""
     wallet, _ = wallets
     allowed = Call(anvil.token, 0, codec.encode_approve(wallet, 5), 100_000)
     await anvil.send_and_mine(anvil.user, allowed)
@@ -158,7 +158,7 @@ async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo
 
 
 async def test_a_bundle_within_an_unknown_contract_has_no_sender(anvil, wallets, ask):
-    """It could carry a wallet's real operation where nobody sees it, and another's memo here."""
+    """It could hide a wallet's real operation elsewhere, and have another one's memo here."""
     _, owner = wallets
     real = bundle(through(owner, anvil.transfer(anvil.treasury, 5, THEIRS)))
     unexecuted_bundle = bundle(through(owner, anvil.transfer(anvil.treasury, 5, MINE)))

@@ -1,4 +1,4 @@
-"""Whether a Depository takes deposits now, as a real node tells it."""
+"""Whether a Depository accepts deposits now, as a real node reports it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNREACHABLE_URL = "http://127.0.0.1:1"
 
 @dataclass
 class World:
-    """A Depository of its own, whose owner sends what a test says."""
+    """A separate Depository; its owner sends what a test requires."""
 
     rpc: Rpc
     ask: Any

@@ -127,7 +127,7 @@ class TestThroughAWallet:
 
     @pytest.mark.fault("W16")
     async def test_w16_a_deposit_beside_them_claims_only_what_it_caused(self, chain):
-        """The amounts are equal, and each movement is told for one of the two alone."""
+        """The amounts are equal, and each movement is published for one of the two only."""
         calls = (
             chain.transfer(chain.treasury, 5, MEMO),
             chain.approve_depository(5),

@@ -1,4 +1,4 @@
-"""What is read of a rollup's gas price oracle, on a real chain."""
+"""Reading of a rollup's gas price oracle, on a real chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of a price feed on chain."""
+"""Reading of an on-chain price feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who owns and operates the contracts, asked of a real node."""
+"""Owners and operators of the contracts, read from a real node."""
 
 from __future__ import annotations
 

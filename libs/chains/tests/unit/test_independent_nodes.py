@@ -31,7 +31,7 @@ class TestSecondLook:
         """The other node has no such block: that is the finding."""
         liar, honest = await serve(), await serve()
         liar.chain.grow(3, salt="forged")
-        liar.chain.add_transfer(1, 10**9)  # nobody ever paid this
+        liar.chain.add_transfer(1, 10**9)  # a payment that was never made
         honest.chain.grow(3)
         failures = []
         last = block(liar, 3)

@@ -132,7 +132,7 @@ async def test_a_token_that_no_node_asks_now_is_not_a_signer_without_money(sessi
 
 
 class TestRefusals:
-    """A node that refuses to tell has not told that there is nothing."""
+    """A refusal of a node does not report that there is nothing."""
 
     @pytest.fixture
     async def nodes(self, serve):

@@ -1,4 +1,4 @@
-"""What each node says about a transaction, when they differ, lag or are away."""
+"""The report of each node about a transaction, when they differ, lag or are unavailable."""
 
 from __future__ import annotations
 

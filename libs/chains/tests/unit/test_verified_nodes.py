@@ -1,4 +1,4 @@
-"""No answer of a node counts before it has said that it serves the right chain."""
+"""No answer of a node counts before it has reported the right chain id."""
 
 from __future__ import annotations
 

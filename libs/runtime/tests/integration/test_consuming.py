@@ -430,7 +430,7 @@ async def _has_committed(subscriptions: Subscriptions, number: int) -> bool:
 
 
 async def _has_leaders_again(kafka: KafkaSettings, topic: str) -> bool:
-    """Tell whether a broker that was started again takes topics; the embedded one forgot them."""
+    """Return whether a restarted broker creates topics; the embedded one does not store them."""
     try:
         await ensure_topics(kafka, [topic])
     except Exception:

@@ -1,4 +1,4 @@
-"""What sends, hears, parks and sweeps looks at no more as outboxes and inboxes grow."""
+"""Relay, consumers, parking and sweeps read no more rows as outboxes and inboxes grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the roles and the first migration promise."""
+"""Guarantees of the roles and of the first migration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where nobody has the keys, nobody is paid in live."""
+"""Addresses without a known key are not paid in live."""
 
 from __future__ import annotations
 

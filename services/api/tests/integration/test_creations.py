@@ -1,4 +1,4 @@
-"""Swaps that come together are one statement, and each is told what became of it."""
+"""Concurrent creations share one statement, and each gets its own result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def a_claim(api: Harness, key: str, *, is_lost: bool = False) -> Claim:
 
 
 async def add(api: Harness, *batch: NewSwap) -> list[BaseException | None]:
-    """Let them come together, and return what each is told."""
+    """Create them concurrently, and return the result of each."""
     creations = PostgresCreations(api.service.engine)
     return await asyncio.gather(*(creations.add(new) for new in batch), return_exceptions=True)
 

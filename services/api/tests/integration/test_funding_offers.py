@@ -36,7 +36,7 @@ NO, YES = f"0x{0:064x}", f"0x{1:064x}"
 
 @asynccontextmanager
 async def a_node(result: Callable[[Mapping[str, Any]], str]) -> AsyncIterator[str]:
-    """A node that answers each question as it is told."""
+    """A node with configured answers."""
 
     async def answer(request: web.Request) -> web.Response:
         questions = await request.json()

@@ -71,7 +71,7 @@ async def status(api: Harness, app: App, swap_id: str) -> Any:
 
 
 async def the_settler_says(api: Harness, data: Any, **members: Any) -> None:
-    """Let the read model hear of an authorization."""
+    """Apply a message about an authorization to the read model."""
     swap = data["swap"]
     [row] = await api.rows("SELECT id, app_id, sequence_number, sequence FROM swap")
     quote = data["quote"]

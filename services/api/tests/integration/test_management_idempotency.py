@@ -261,7 +261,7 @@ async def test_an_operators_order_is_done_once_too(api: Harness) -> None:
 def lose_the_answer(
     patch: pytest.MonkeyPatch, adapter: type, method: str, *, is_done: bool = True
 ) -> None:
-    """Let something be done, or not, and nobody hear of it."""
+    """Carry out an order, or not, and lose the answer."""
     done = getattr(adapter, method)
 
     async def lost(*args: Any, **options: Any) -> Any:

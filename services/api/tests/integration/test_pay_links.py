@@ -30,7 +30,7 @@ async def stored(api: Harness, app: App, **members: object) -> SwapChanged:
 
 
 async def a_link(api: Harness, app: App, swap_id: UUID | str, query: str = "") -> dict[str, str]:
-    """Return the headers of whoever has the link."""
+    """Return the headers of a holder of the link."""
     answer = await api.get(app, f"/swaps/{swap_id}/pay_link{query}")
     assert answer.status_code == 200, answer.text
     return {"Authorization": f"Bearer {answer.json()['data']['read_token']}"}

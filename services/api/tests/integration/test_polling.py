@@ -170,7 +170,7 @@ async def test_a_slow_client_does_not_block_others(api: Harness) -> None:
         half, deaf, others = pollers[:5], pollers[5:10], pollers[10:]
         for poller in half:
             poller.begin()
-        for poller in deaf:  # far more than a socket holds, and nobody reads
+        for poller in deaf:  # far more than a socket buffer holds, and it is not read
             for _ in range(2000):
                 poller.send()
         for _ in range(ROUNDS):

@@ -147,7 +147,7 @@ class BlackHole:
         self.connections += 1
         with suppress(ConnectionError):
             while await reader.read(1000):
-                pass  # until whoever asked hangs up
+                pass  # until the client closes the connection
         writer.close()
 
 

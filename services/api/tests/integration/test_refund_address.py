@@ -1,4 +1,4 @@
-"""Where money may go back to is said once, by its owner, and told to the settler."""
+"""A refund address is set once, by the swap's owner, and sent to the settler."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ QUERIES: dict[str, list[str]] = {
     f"{V2}/detailed_quote": [PRICED],
 }
 ENDS_THINGS = ("/revoke", "/remove", "/expire", "/rotate")
-# Nobody was asked to sign, nobody is invited, and no transfer is without a swap.
+# There is no signature request, no invitation, and no transfer without a swap.
 UNPREPARED = ("/authorize", "/accept", "/attach_deposit")
 REFUSED_TO_ALL = {400, 401, 403, 404, 500, 503}
 

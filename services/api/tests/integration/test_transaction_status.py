@@ -175,7 +175,7 @@ class TestWhileNoNodeAnswers:
         assert (found.status, found.is_found) == ("pending", False)
 
     async def test_what_has_no_hint_is_unknown_for_now(self, api: Harness, app: App) -> None:
-        """A 404 would say that there is no such transaction, and nobody knows."""
+        """A 404 would claim that the transaction does not exist, which is unknown."""
         api.transactions.is_away = True
 
         answer = await look_up(api, app)
@@ -199,7 +199,7 @@ class TestOfAnotherTenants:
     async def test_a1_swap_or_hint_is_answered_like_an_unknown_transaction(
         self, api: Harness, app: App, located: LocatedTransaction | None, *, is_away: bool
     ) -> None:
-        """A deposit, a payout and a hint of theirs, beside a hash that is nobody's."""
+        """A deposit, a payout and a hint of theirs, and an unknown hash."""
         theirs, unknown = await api.an_app(), "0x" + uuid4().hex * 2
         hinted = "0x" + "ee" * 32
         swap = a_swap(app_id=theirs.id, transactions=(an_input(),))

@@ -1,4 +1,4 @@
-"""Which address a request is counted under, told by proxies of every habit."""
+"""The client address of a request, with proxies of every kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def nothing() -> Any:
 
 
 def a_request(*forwarded: str, peer: str = "10.0.0.1") -> Request:
-    """Return one whose proxies told of it in these lines."""
+    """Return a request with these header lines of proxies."""
     headers = [(b"x-forwarded-for", line.encode()) for line in forwarded]
     return Request({"type": "http", "path": "/", "headers": headers, "client": (peer, 1)}, nothing)
 

@@ -241,7 +241,7 @@ class TestSweeps:
                 await world.sends_tokens(address, 40)
             world.chain.mine()
             await world.is_at_head()
-            await world.sweeps(521, token)  # by somebody who is not us
+            await world.sweeps(521, token)  # by an external account
             world.chain.mine(8)
             await world.is_at_head()
 

@@ -129,7 +129,7 @@ class TestHints:
     async def test_are_braked_for_one_network_and_leave_its_blocks_alone(
         self, world: World
     ) -> None:
-        """A follower that may heed no hint for an hour takes every block as it comes."""
+        """A follower without hints for an hour still reads every block."""
         patience = replace(IMPATIENT, between_hints=timedelta(hours=1))
         async with world.followed(patience=patience):
             world.hinted.set()

@@ -191,7 +191,7 @@ async def test_an_order_does_not_lift_a_halt_that_began_after_it(
 async def test_a_watermark_that_is_not_readable_keeps_the_halt(
     world: World, settler: Engine
 ) -> None:
-    """What a role may not see must not look like what nobody has to read."""
+    """Rows that a role may not read must not look like read messages."""
     await halted_by_a_lie(world)
     await world.taking_back(two_honest(world))([TRANSACTION])
     await has_read(settler)

@@ -35,7 +35,7 @@ async def shown(world: World, statement: str) -> list[Any]:
 
 
 class Hiding(FakeReader):
-    """A node that forgets every log when it is followed, and remembers when it is asked again."""
+    """A node that omits every log when it is followed, and returns it in the second look."""
 
     async def follow_batches(self, **place: Any) -> Any:
         async for batch in super().follow_batches(**place):
@@ -46,7 +46,7 @@ class Hiding(FakeReader):
 
 
 class Inventing(FakeReader):
-    """A node that makes up a deposit in block 1 when it is followed, and denies it when asked."""
+    """A node that invents a deposit in block 1, and denies it in the second look."""
 
     async def follow_batches(self, **place: Any) -> Any:
         async for batch in super().follow_batches(**place):

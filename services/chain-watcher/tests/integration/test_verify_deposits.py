@@ -239,7 +239,7 @@ class TestWithTwoProviders:
     async def test_what_moves_our_own_money_is_no_deposit_that_waits(
         self, world: World, made_up: Movement
     ) -> None:
-        """It neither weighs on one nor counts as one that is withheld."""
+        """It is not part of the sum, and does not count as withheld."""
 
         def moving(added: BlockAdded) -> tuple[Movement, ...]:
             return (*added.movements, made_up) if added.block.number == 1 else added.movements

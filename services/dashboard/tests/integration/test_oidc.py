@@ -72,7 +72,7 @@ async def dashboard(database: Database, api: Api, issuer: str) -> AsyncIterator[
 
 
 async def _way_back(url: str, login: str) -> str:
-    """Sign in at the provider as a person does, and return where it sends the browser."""
+    """Sign in at the provider as a user does, and return the redirect of the browser."""
     async with httpx.AsyncClient(trust_env=False) as person:
         answer = await person.get(url)
         for _ in range(12):

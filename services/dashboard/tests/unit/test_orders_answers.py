@@ -1,4 +1,4 @@
-"""What an operator is told of an order that was carried out, by the service's answer."""
+"""The text for an operator about an executed order, by the service's answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every type of message that leaves is one that partners are told of, and in that shape."""
+"""Every type of sent message is documented, in the documented shape."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class TestAgree:
             [ether(3000, age=2 * MINUTE)], BOUNDS, now=NOW, single_provider_feeds=[feed, feed]
         )
 
-        assert agreed.prices == ether(3000, age=2 * MINUTE)  # too old for whoever asks
+        assert agreed.prices == ether(3000, age=2 * MINUTE)  # too old for the caller
         assert agreed.disputed == {}
 
     @pytest.mark.fault("A19")

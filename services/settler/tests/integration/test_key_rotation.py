@@ -88,7 +88,7 @@ async def test_m13_a_retired_signer_takes_nothing_new_and_another_starts_at_its_
 async def test_m13_a_retired_signer_signs_for_the_nonces_that_it_has(
     old: World, new: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its process died between a nonce and its bytes, and came back with the setting."""
+    """Its process ended between nonce and bytes, and restarted with the setting."""
     await old.confirmed_swaps(1)
     with monkeypatch.context() as patch:
         expect_other_nonces(patch)

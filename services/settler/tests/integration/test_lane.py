@@ -374,7 +374,7 @@ class TestADeathProof:
 
 
 def _otherwise(report: NodeReceipt, succeeded: bool) -> NodeReceipt:
-    """Return another node's word: it succeeded, or failed in another block."""
+    """Return the report of another node: it succeeded, or failed in another block."""
     receipt = report.receipt
     assert receipt is not None
     block = receipt.block if succeeded else replace(receipt.block, hash="0x" + "ee" * 32)

@@ -1,4 +1,4 @@
-"""A database that forgot payments is noticed, and nothing older is paid meanwhile."""
+"""A database without its latest payments is detected, and older payments are held meanwhile."""
 
 from __future__ import annotations
 

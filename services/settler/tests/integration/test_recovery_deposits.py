@@ -186,7 +186,7 @@ async def late_coins_of_a_restore(world: World, here: World) -> Envelope[Any]:
 async def test_p6_late_coins_that_are_split_otherwise_stay_held(
     world: World, here: World, watcher: Engine
 ) -> None:
-    """Their refund was forgotten, and has the id of a deposit that is not read again."""
+    """Their refund was lost, and has the id of a deposit that is not read again."""
     late = await late_coins_of_a_restore(world, here)
 
     assert not await proven(watcher, world, here)  # more coins may be there

@@ -1,4 +1,4 @@
-"""A recovery ends by itself once each older payment is proven made, or not made."""
+"""A recovery ends automatically once each older payment is proven made, or not made."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class TestEnds:
 
     @pytest.mark.fault("P6")
     async def test_p6_another_restore_begins_another(self, world: World, watcher: Engine) -> None:
-        """What the first one proved, and what came since, is forgotten again."""
+        """The proofs of the first one, and later changes, are lost again."""
         await world.confirmed_swaps(1)
         await restored(world)
         await fence(world)
@@ -410,7 +410,7 @@ class TestForgotten:
     async def test_the_ledger_is_brought_to_where_the_chain_is(
         self, world: World, watcher: Engine
     ) -> None:
-        """Nonces that forgotten transactions used are no gap, and their gas is a loss."""
+        """Nonces that lost transactions used are not a gap, and their gas is a loss."""
         await world.confirmed_swaps(1)
         for nonce in range(3):
             call = Call(SIGNER, 0, b"", 21_000)

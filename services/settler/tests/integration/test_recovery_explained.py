@@ -1,4 +1,4 @@
-"""An operator explains a forgotten payment without an intent in the restored ledger."""
+"""An operator explains a payment without an intent in the restored ledger."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BACK = REQUESTED - 10**13  # a refund bears its gas
 OWNER = a_recipient(88)  # who proved that a claimable balance is theirs
 SECOND = uuid5(IDS, "deposit/1/second")
 
-# What was paid beside the swap's right is explained by an operator, not by the ledger.
+# A payment that the swap does not allow is explained by an operator, not by the ledger.
 BEYOND = pytest.mark.breaks_invariants("I-27")
 
 
@@ -65,7 +65,7 @@ async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[Wo
 
 
 async def recovered(watcher: Engine, *worlds: World) -> None:
-    """Restore the database, and let the recovery end by itself."""
+    """Restore the database, and let the recovery end automatically."""
     for side in worlds:
         side.chain.mine(4)
     await restored(worlds[0])
@@ -284,7 +284,7 @@ class TestClaim:
     async def test_of_a_swap_ends_it_as_failed_and_paid(
         self, world: World, here: World, watcher: Engine
     ) -> None:
-        """Its output was abandoned in the forgotten time, and an operator paid its owner."""
+        """Its output was abandoned in the lost period, and an operator paid its owner."""
         await requested(world, can_refund=False)
         await world.settle(a_deposit(1))
         leg = f"main/{SOURCE}/{NATIVE}"

@@ -214,7 +214,7 @@ class Restore:
 KINDS: Final = ("output", "refund")
 
 
-@pytest.mark.breaks_invariants("I-14", "I-27")  # what was forgotten waits for an operator
+@pytest.mark.breaks_invariants("I-14", "I-27")  # a lost payment waits for an operator
 @pytest.mark.parametrize("seed", range(SEED, SEED + RESTORES))
 @pytest.mark.fault("P6")
 async def test_p6_each_leg_is_paid_once(

@@ -58,7 +58,7 @@ def order(*addresses: str, network: str | None = None) -> BlockOrder:
 
 
 class Service:
-    """A screening service that answers what a test says."""
+    """A screening service with configured answers."""
 
     def __init__(self) -> None:
         self.blocked: set[tuple[str, str]] = set()

@@ -209,7 +209,7 @@ class TestANonce:
 async def test_s8_a_death_proven_by_an_old_holder_is_not_published_twice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It slept while the next holder told of it, and had the payment on another nonce."""
+    """It was suspended while the next holder published it and paid with another nonce."""
     await world.confirmed_swaps(1)
     await world.send_everything()
     world.chain.refuse(a_recipient(1))

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.connected
 STATUSES = "SELECT status FROM swap ORDER BY sequence_number"
 SWEEPS = "SELECT state, failures FROM intent WHERE kind = 'sweep' ORDER BY created_at, id"
 FORGED = "0x00000000000000000000000000000000000F0F0F"
-WATCHED = 90  # the last final block that the watcher has told everything of
+WATCHED = 90  # the last final block with all messages of the watcher published
 CUSTODY = "SELECT holder, address, balance FROM account WHERE kind = 'custody' AND balance <> 0"
 
 
@@ -137,7 +137,7 @@ class TestASweep:
 
         assert await world.rows(SWEEPS) == [("broadcast", 0)]
         [sequence] = await world.rows("SELECT max(sequence) AS n FROM swap_transition")
-        assert sequence.n == 2  # requested, credited: of a sweep nobody is told
+        assert sequence.n == 2  # requested, credited: a sweep publishes no message
 
     async def test_is_not_to_be_paid_out_before_it_is_final(self, world: World) -> None:
         await funded(world, 1)

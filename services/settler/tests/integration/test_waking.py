@@ -1,4 +1,4 @@
-"""What the settler's commits wake, and that nothing it writes notifies by itself."""
+"""Workers that the settler's commits wake; no write notifies without a commit."""
 
 from __future__ import annotations
 

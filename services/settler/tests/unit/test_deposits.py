@@ -107,8 +107,8 @@ class TestSeen:
     @pytest.mark.parametrize(
         ("block_time", "received_at", "is_locked"),
         [
-            (QUOTED_UNTIL, LATER, True),  # mined on time, heard late
-            (LATER, QUOTED_UNTIL, True),  # heard before, mined with a later clock
+            (QUOTED_UNTIL, LATER, True),  # mined on time, reported late
+            (LATER, QUOTED_UNTIL, True),  # reported before, mined with a later clock
             (LATER, LATER, False),
         ],
     )

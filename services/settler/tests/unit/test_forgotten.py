@@ -1,4 +1,4 @@
-"""A payment that a restored ledger has forgotten: ordered again as the swap allows it."""
+"""A payment that a restored ledger lacks: ordered again as the swap allows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a refund: it starts, is final, dies, or loses its deposit to a reorg."""
+"""Refunds: they start, are final, are proven dead, or lose their deposit to a reorg."""
 
 from __future__ import annotations
 

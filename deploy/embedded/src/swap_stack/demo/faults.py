@@ -9,7 +9,7 @@ from swap_stack.demo.follow import Outcome
 
 
 def list_faults(outcomes: Sequence[Outcome], sums: Sequence[AssetSum]) -> tuple[str, ...]:
-    """Return what should not be; nothing when all went as told."""
+    """Return what should not be; nothing without a deviation."""
     faults = [
         f"{outcome.journey.title}: {fault}"
         for outcome in outcomes

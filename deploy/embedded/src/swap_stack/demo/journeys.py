@@ -27,7 +27,7 @@ class Pays(StrEnum):
 class Journey:
     """One swap that a user wants, and what is to become of it.
 
-    The amount is whole coins or tokens, as a person writes it.
+    The amount is whole coins or tokens, as users write it.
     """
 
     source_network: str

@@ -1,4 +1,4 @@
-"""What the services told each other about one swap, read from their outboxes as the auditor."""
+"""The messages between services about one swap, read from their outboxes as the auditor."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TrailMessage:
 
     @property
     def says(self) -> str:
-        """Say in a few words what is new in it."""
+        """Summarize its new content."""
         body = self.body
         if "status" in body:
             sent = (f"{t['type']} {t['status']}" for t in body["transactions"])

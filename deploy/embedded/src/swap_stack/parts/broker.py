@@ -48,7 +48,7 @@ class BrokerChoice:
 
 def choose_broker(wanted: str, places: Places, security: str = "none") -> BrokerChoice:
     """
-    :raises StackError: for an unknown word, or when what is asked for cannot run.
+    :raises StackError: for an unknown value, or when the requested broker cannot run.
     """
     if security not in SECURITY_CHOICES:
         raise StackError(f"KAFKA_SECURITY={security} is not one of {', '.join(SECURITY_CHOICES)}.")

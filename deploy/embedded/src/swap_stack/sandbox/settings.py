@@ -1,4 +1,4 @@
-"""What the sandbox is told: the environment of one stack, and never a live one."""
+"""Settings of the sandbox: the environment of one stack, and never a live one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEVELOPMENT_CHAINS = {chain.network: chain.chain_id for chain in CHAINS}
 
 
 class NotASandbox(RuntimeError):
-    """It was told to play where real money could be; the text says what is wrong."""
+    """It was configured for a deployment where real money could be; the text says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
