@@ -10,22 +10,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 import httpx
-import psycopg
 from pydantic import SecretStr
 
 from services.dashboard.tests.shop import SEALING_KEY, a_catalogue
 from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.integration.test_loss_budget import lost, paid_for
-from services.settler.tests.integration.test_partner_fees import Worlds
-from services.settler.tests.lane_harness import DESTINATION, SOURCE, World, a_deposit, a_request
-from swap_contracts.topics import SWAP_REQUESTS
+from services.settler.tests.integration.test_loss_budget import lost
+from services.settler.tests.lane_harness import DESTINATION, SOURCE, World, a_deposit
 from swap_dashboard.console.adapters.operator_api import HttpServices
 from swap_dashboard.console.app import build_parts
 from swap_dashboard.console.ports import ServiceName
@@ -53,22 +49,6 @@ RETURNING id
 """)
 HALT: Final = sql("""
 UPDATE signer SET halted_reason = :reason, halted_at = now() WHERE network = :network
-""")
-IS_REGISTERED: Final = """
-SELECT database_id = (SELECT oid::bigint FROM pg_database WHERE datname = current_database())
-FROM settler.incarnation ORDER BY id DESC LIMIT 1
-"""
-HALT_NETWORK: Final = sql("""
-INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
-                          checked_number, halt_reason, halted_at)
-VALUES (:network, 9, '0x01', '0x00', now(), 9, 0, 9, :reason, now())
-""")
-RECOVER: Final = sql("""
-INSERT INTO recovery (cause, reason) VALUES ('restored', :reason) RETURNING id
-""")
-RETAIN: Final = sql("""
-INSERT INTO retained_hold (recovery_id, deposit_id, kind, network)
-SELECT :recovery, id, 'unknown', network FROM deposit WHERE swap_id IS NULL LIMIT 1 RETURNING id
 """)
 ACCOUNT: Final = sql("""
 INSERT INTO account (id, email, password_hash, created_at) VALUES (:id, :email, 'none', now())
@@ -159,50 +139,6 @@ class Services:
     async def suspend(self, world: World, number: int) -> None:
         await world.settle(a_deposit(number, base_units="1234567890123456789", **SUSPEND))
 
-    async def seed_payments(self) -> dict[str, str]:
-        """Seed, with a fee that is owed and a payment that a cap holds; return their ids."""
-        cap = {"network": DESTINATION, "token": "ETH", "units": "1", "seconds": 86400}
-        async with opened_world(self.database.url("settler"), DESTINATION) as world:
-            await Worlds(world, world).earned(96)  # alone: one transaction pays what waits
-            await world.confirmed_swaps(2, first=10)
-            await paid_for(world, 1)
-            self.ask("ann", "/caps", {**cap, "reason": "nothing is to leave"})
-            await world.confirmed_swaps(1, first=97)
-            await world.send_everything()
-            # Last: the settler stops what is paid for a network that lost a deposit.
-            await world.settle(a_deposit(1, version=3, state="reverted"))
-            await self.suspend(world, 90)
-        [fee] = self.ask("vic", "/fees")["fees"]
-        [queued] = self.ask("vic", "/payouts/queue")["waiting"]
-        return {"fee": str(fee["id"]), "queued": str(queued["intent_id"])}
-
-    async def await_deposit(self, number: int) -> str:
-        """Request a swap that waits for its deposit, and return its id."""
-        now = datetime.now(UTC)
-        expiring = {
-            "expires_at": now + timedelta(hours=6),
-            "quote_expires_at": now + timedelta(hours=1),
-        }
-        body = a_request(number).body.model_copy(update={"created_at": now, **expiring})
-        url = self.database.url("settler")
-        async with opened_world(url, DESTINATION, beside_another=True) as world:
-            sealed = SWAP_REQUESTS.seal(body, version="requested", occurred_at=now, trace_id="t")
-            await world.requesting()([sealed])
-        return str(body.swap_id)
-
-    async def halt_network(self, reason: str) -> None:
-        """Stop what is paid for a network, as the chain-watcher does with a contradiction."""
-        values = {"reason": reason, "network": DESTINATION}
-        await self._scalar(HALT_NETWORK, values, schema="chain_watcher")
-
-    async def begin_recovery(self) -> int:
-        """Begin what a restored database begins; without a node it is never proven."""
-        return int(await self._scalar(RECOVER, {"reason": f"another server {HOSTILE}"}))
-
-    async def retain_hold(self, recovery: int) -> str:
-        """Hold a deposit for which a forgotten swap may have been paid."""
-        return str(await self._scalar(RETAIN, {"recovery": recovery}))
-
     async def suspended(self, number: int) -> str:
         """Receive money without a swap, and return the id of its balance."""
         before = {row["id"] for row in self.ask("vic", "/claimable")["claimable"]}
@@ -244,12 +180,7 @@ def operated(database: Database, folder: Path) -> Iterator[Services]:
     shared.pop("SWAP_OPERATOR__TOKEN", None)
     ports = {name: free_port() for name in ("settler", "chain_watcher", "api", "dashboard")}
     programs = [
-        Program(
-            [sys.executable, "-m", f"swap_{name}"],
-            log=folder / f"{name}.log",
-            ready=partial(_is_ready, name, port, database),
-            environment={**shared, **_own(name, port, database)},
-        )
+        _program(name, port, {**shared, **_own(name, port, database)}, folder)
         for name, port in ports.items()
     ]
     urls = dict.fromkeys(ServiceName, AWAY)
@@ -263,17 +194,13 @@ def operated(database: Database, folder: Path) -> Iterator[Services]:
             program.stop()
 
 
-def _is_ready(name: str, port: int, database: Database) -> bool:
-    """Whether a service answers. The settler holds payments of swaps that are older than its
-    registration of this database, so what a test seeds comes after it.
-    """
-    if not accepts(port):
-        return False
-    if name != "settler":
-        return True
-    with psycopg.connect(database.superuser_url) as connection:
-        row = connection.execute(IS_REGISTERED).fetchone()
-    return row is not None and bool(row[0])
+def _program(name: str, port: int, environment: Mapping[str, str], folder: Path) -> Program:
+    return Program(
+        [sys.executable, "-m", f"swap_{name}"],
+        log=folder / f"{name}.log",
+        ready=lambda: accepts(port),
+        environment=environment,
+    )
 
 
 def _own(name: str, port: int, database: Database) -> dict[str, str]:
