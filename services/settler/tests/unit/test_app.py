@@ -101,10 +101,11 @@ async def test_refuses_a_budget_of_a_network_that_is_in_no_catalogue(service: Se
     group = settings.settler.model_copy(update={"loss_budgets_usd": {"ETHERUM_DEVNET": 1}})
     wrong = settings.model_copy(update={"settler": group})
 
+    refused = Service("settler", wrong, group)
     with pytest.raises(ValueError, match="ETHERUM_DEVNET"):
-        await build(Service("settler", wrong, group))
+        await build(refused)
 
-    for close in service.closers:
+    for close in (*refused.closers, *service.closers):
         await close()
 
 
@@ -114,10 +115,11 @@ async def test_refuses_a_retired_signer_that_is_in_no_catalogue(service: Service
     group = settings.settler.model_copy(update={"retired_signers": frozenset({unknown})})
     wrong = settings.model_copy(update={"settler": group})
 
+    refused = Service("settler", wrong, group)
     with pytest.raises(ValueError, match=f"no signer of the catalogue: {unknown}"):
-        await build(Service("settler", wrong, group))
+        await build(refused)
 
-    for close in service.closers:
+    for close in (*refused.closers, *service.closers):
         await close()
 
 
