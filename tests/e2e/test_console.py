@@ -52,7 +52,7 @@ WHERE topic = 'deposit.changed.v1' ORDER BY id LIMIT 1
 
 HALT: Final = """
 UPDATE chain_watcher.watch_cursor SET halt_reason = %s, halted_at = now()
-WHERE network = 'ARBITRUM_DEVNET'
+WHERE network = 'POLYGON_DEVNET'
 """
 
 
@@ -126,9 +126,10 @@ def found(tag: str, text: str) -> str:
 
 @pytest.fixture
 async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operator, Operator]]:
-    """Two operators, at a stack where every amount needs both."""
+    """Two operators, at a stack where every amount needs both, and every halt."""
     assert BROWSER is not None
     await stack.restart("settler", SWAP_SETTLER__SECOND_OPERATOR_ABOVE_USD="0")
+    await stack.restart("chain_watcher", SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO="true")
     url = str(stack.description["console"]["url"])
     async with AsyncExitStack() as browsers:
         made = []
@@ -140,6 +141,7 @@ async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operato
             made.append(operator)
         first, second = made
         yield first, second
+    await stack.restart("chain_watcher")
     await stack.restart("settler")
 
 
@@ -262,13 +264,14 @@ async def release_parked(stack: Stack, first: Operator) -> None:
 async def resume_network(stack: Stack, first: Operator, second: Operator) -> None:
     """Let a network go on that was halted, now that its node agrees with what was published."""
     with psycopg.connect(stack.superuser_url, autocommit=True) as connection:
-        connection.execute(HALT, ["a block was replaced that was final"])
+        halted = connection.execute(HALT, ["a block was replaced that was final"])
+        assert halted.rowcount == 1
     await first.go("/stops")
-    await first.follow("ARBITRUM_DEVNET")
+    await first.follow("POLYGON_DEVNET")
     assert "a block was replaced that was final" in await first.text()
     page = await first.order("/resume", "Resume …", reason="the provider was replaced")
     assert "A different operator approves it" in page
-    await approve(second, "Resume a network", "ARBITRUM_DEVNET")
+    await approve(second, "Resume a network", "POLYGON_DEVNET")
     networks = (await stack.admin("chain_watcher", "/networks"))["networks"]
     assert [one["network"] for one in networks if one["halted"]] == []
 
