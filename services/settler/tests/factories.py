@@ -163,7 +163,7 @@ def an_attachment(
     nth: int = 0,
     **overrides: Any,
 ) -> Envelope[SwapRequest]:
-    """What the api says of a signature by the user's key; `overrides` replace its fields."""
+    """The api's message about a signature by the user's key; `overrides` replace its fields."""
     text = a_text(transfer.body, number=number, refund_address=refund_address)
     signature = USERS_KEY.sign_recoverable(personal_digest(text), hasher=None)
     body = DepositAttached.model_validate(
@@ -302,7 +302,7 @@ def a_payout(state: str = "confirmed", **more: Any) -> PayoutFact:
 
 
 def signed(intent: Intent, *hashes: str, state: IntentState = IntentState.BROADCAST) -> Intent:
-    """Return the intent as the sender lane leaves it with signed attempts on an open slot."""
+    """Return the intent after the sender lane stored signed attempts on an open slot."""
     return replace(
         intent,
         state=state,

@@ -46,7 +46,7 @@ DAY = timedelta(days=1)
 
 
 class Refused(Exception):
-    """What Postgres would refuse by a constraint."""
+    """An operation that a constraint of Postgres would refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +335,7 @@ class FakeUnitOfWork:
         ]
 
     def wait(self, duration: timedelta) -> None:
-        """Let time pass for what is due."""
+        """Advance the clock of due work."""
         self.elapsed += duration
 
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
@@ -448,7 +448,7 @@ class FakeUnitOfWork:
             raise Refused(f"{account} is at {balance}")
 
     def sign(self, intent_id: UUID, transaction_hash: str) -> None:
-        """Do what the sender lane does: a slot, and signed bytes for it."""
+        """Assign a slot and store a signed attempt, as the sender lane does."""
         intent = self.intents[intent_id]
         attempts = intent.attempts | {transaction_hash}
         state = IntentState.ASSIGNED if intent.state is IntentState.RESERVED else intent.state
@@ -461,7 +461,7 @@ class FakeUnitOfWork:
         )
 
     def close(self, intent_id: UUID) -> None:
-        """Do what the lane does when a final block shows that nothing signed paid an intent."""
+        """Close the slot, as the lane does when a final block proves that no attempt paid."""
         self.intents[intent_id] = replace(self.intents[intent_id], has_open_attempt=False)
 
     def swap(self, id: UUID) -> Swap:
@@ -471,7 +471,7 @@ class FakeUnitOfWork:
         return replace(self.swaps[id], deposits=deposits, intents=intents)
 
     def balance(self, kind: AccountKind, **identity: object) -> int:
-        """Return the sum over the accounts of a kind, of those with the given members."""
+        """Return the sum over the accounts of a kind that have the given members."""
         return sum(
             balance
             for account, balance in self.balances.items()
@@ -481,7 +481,7 @@ class FakeUnitOfWork:
 
 
 class FakeRequotes:
-    """The swaps that a unit of work in memory keeps as due."""
+    """The due requotes of a unit of work in memory."""
 
     def __init__(self, work: FakeUnitOfWork) -> None:
         self._work = work
@@ -494,7 +494,7 @@ class FakeRequotes:
 
 
 class FixedPrices:
-    """Prices in dollars × 10^18 for one whole token; empty, as while the quoter is away."""
+    """Prices in dollars × 10^18 for one whole token; empty, as while the quoter is unavailable."""
 
     def __init__(self, prices: Mapping[AssetKey, int] | None = None) -> None:
         self._prices = prices or {}
@@ -507,7 +507,7 @@ Fact = TypeVar("Fact", SweptFact, Withdrawal, Deposit, Intent)
 
 
 def _with_news(known: Fact, new: Fact) -> Fact:
-    """Return a row with what a newer message may change of it."""
+    """Return a row with the fields that a newer message may change."""
     return replace(
         known,
         version=new.version,

@@ -115,7 +115,7 @@ def a_catalogue() -> Catalogue:
 
 
 def expect_other_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every lane expect a nonce that it does not get, so that it signs after it has its own."""
+    """Make every lane expect a wrong nonce, so that it signs after the assignment."""
     due = PostgresLaneStore.due
 
     async def mistaken(store: PostgresLaneStore, *, limit: int) -> Due:
@@ -200,7 +200,7 @@ class World:
         dwell: timedelta = timedelta(hours=1),
         fee_cap: int = FEE_CAP,
     ) -> ReplaceStuck:
-        """Return what looks after nonces that do not get mined."""
+        """Return the use case that replaces nonces which are not mined."""
         return ReplaceStuck(
             chain=self.reader,
             sender=self.sender,
@@ -234,7 +234,7 @@ class World:
         )()
 
     async def sweep(self) -> None:
-        """Order what is due and send it, as often as there is something."""
+        """Order due sweeps and send them, until none is left."""
         await self.order_sweeps()
         send = self.new_sweeper()
         while await send(epoch=self.epoch):
@@ -256,7 +256,7 @@ class World:
         )
 
     async def addressed(self, *numbers: int, refund: bool = False) -> None:
-        """Begin swaps with deposit addresses."""
+        """Request swaps with deposit addresses."""
         requests = [
             a_request(
                 n, method="deposit_address", refund_address=a_recipient(n) if refund else None
@@ -268,7 +268,7 @@ class World:
     async def arrives(
         self, number: int, units: int = REQUESTED, *, nth: int = 0, is_reported: bool = True
     ) -> None:
-        """Put coins at a deposit address, and publish to the settler that they are final there."""
+        """Add coins to a deposit address, and publish to the settler that they are final."""
         self.chain.give(address_of(number), NATIVE, units)
         if is_reported:
             await self.settle(a_rise(number, units, nth=nth))
@@ -293,7 +293,7 @@ class World:
         await self.closing()(epoch=self.epoch)
 
     def closing(self, gas_alarm: GasAlarm | None = None) -> CloseSlots:
-        """Return the store of the final blocks it has seen."""
+        """Return the use case that closes slots of final blocks."""
         return CloseSlots(
             chain=self.reader,
             signer=self.signer,
@@ -333,7 +333,7 @@ class World:
     async def confirmed_swaps(
         self, count: int, *, first: int = 1, to_address: str | None = None
     ) -> None:
-        """Bring swaps to where their payouts wait for the lane."""
+        """Request swaps and confirm their deposits, so that their payouts wait for the lane."""
         numbers = range(first, first + count)
         request = self.requesting()
         await request([a_request(n, to_address=to_address) for n in numbers])
@@ -350,7 +350,7 @@ class World:
         await self.requesting()([is_reported])
 
     async def due_refunds(self, count: int) -> None:
-        """Bring swaps to where their refunds are due: nothing is there to pay them out."""
+        """Create swaps with due refunds, because there is no inventory to pay them out."""
         numbers = range(1, count + 1)
         request = self.requesting()
         await request([a_request(n, refund_address=a_recipient(n)) for n in numbers])
@@ -419,7 +419,7 @@ class World:
         return PostgresUnitOfWork(self.engine, consumer="settler")
 
     async def finish_recovery(self) -> None:
-        """End what a chain's evidence began, as an operator does."""
+        """End the recovery that a chain's evidence started, as an operator does."""
         finish = FinishRecovery(PostgresRecoveries(self.engine))
         found = await finish.find()
         assert found is not None
@@ -441,7 +441,7 @@ def address_of(number: int) -> str:
 
 
 def a_rise(number: int, units: int = REQUESTED, *, nth: int = 0, **changes: Any) -> Envelope[Any]:
-    """Return that coins came to a deposit address."""
+    """Return the message that coins arrived at a deposit address."""
     values = {
         "deposit_id": uuid5(IDS, f"rise/{number}/{nth}"),
         "kind": "balance_rose",
@@ -458,7 +458,7 @@ def a_rise(number: int, units: int = REQUESTED, *, nth: int = 0, **changes: Any)
 def a_sweep(
     number: int, units: int = REQUESTED, *, transaction_hash: str, **changes: Any
 ) -> Envelope[Any]:
-    """Return that an address was swept, finally."""
+    """Return the message that an address was swept in a final block."""
     values = {
         "deposit_id": uuid5(IDS, f"sweep/{number}/{transaction_hash}"),
         "kind": "swept",

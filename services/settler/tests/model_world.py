@@ -1,7 +1,7 @@
 """The settler under test for a model: two lanes with their chains, users, faults and operators.
 
 The use cases, the statements and PostgreSQL are the real ones; the chains are in memory. What
-users sent is recorded here, apart from the ledger, so that the end can be compared with it.
+users sent is recorded here, separately from the ledger, to compare it with the end.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ FROM swap ORDER BY number
 
 
 class Prices:
-    """Offers nine tenths of what came, or gives no answer for a while."""
+    """Offers nine tenths of the deposit, or does not answer for a while."""
 
     def __init__(self) -> None:
         self.is_away = False
@@ -162,7 +162,7 @@ class Sent:
 
 @dataclass
 class Model:
-    """What the rules act on."""
+    """The state that the rules of the machine change."""
 
     there: World
     here: World
@@ -189,7 +189,7 @@ class Model:
     async def begin(self, *, funded: int) -> None:
         """Put inventory on the destination, and gas money on both networks.
 
-        The source's Treasury holds on its chain what its ledger has, and pays claims of it before
+        The source's Treasury holds the ledger's balance on chain, and pays claims from it before
         a deposit address is swept.
         """
         async with self.watcher.begin() as connection:
@@ -222,7 +222,7 @@ class Model:
         await self.here.refund_address(number, a_recipient(number))
 
     async def send(self, number: int, units: int, *, is_late: bool = False, **wrong: Any) -> None:
-        """Let a user send money; the chain has it at once, the settler receives it later."""
+        """Send money as a user; it is on the chain at once, and the settler receives it later."""
         nth = sum(one.swap == number for one in self.sent)
         time = max(NOW + LATE if is_late else NOW, self.now)
         if self.methods.get(number) == "deposit_address" and not wrong:
@@ -236,7 +236,7 @@ class Model:
         await self.observe(len(self.sent) - 1, "confirmed")
 
     async def observe(self, index: int, state: str) -> None:
-        """Let the watcher have something new to say about a deposit."""
+        """Publish a new state of a deposit, as the chain-watcher does."""
         one = self.sent[index]
         one.version, one.state = one.version + 1, state
         one.was_reverted |= state == "reverted"
@@ -249,7 +249,7 @@ class Model:
     # Delivery
 
     async def deliver(self, chosen: list[Envelope[DepositChanged]]) -> None:
-        """Deliver a batch; a message that is refused is parked alone, as the consumer does it."""
+        """Deliver a batch; a refused message is parked alone, as by the consumer."""
         try:
             await self.here.settle(*chosen)
         except NotReversible:
@@ -292,7 +292,7 @@ class Model:
                 await self.switch.lift(network, **BY)  # type: ignore[arg-type]
 
     async def explain(self, network: str) -> None:
-        """Name what used the nonces of a halted signer, and resume it."""
+        """Name the transactions that used a halted signer's nonces, and resume it."""
         world = self.sides[network].world
         with suppress(OrderRefused, Unavailable, ChainError):
             named = [one for one in self.external.get(network, []) if world.chain.find(one)]
@@ -319,7 +319,7 @@ class Model:
         await expire()
 
     async def pass_deadline(self) -> None:
-        """Let the watcher's blocks, and all clocks, be beyond every swap's deadline."""
+        """Advance the chain-watcher's blocks, and all clocks, beyond every swap's deadline."""
         self.now = NOW + TOO_LATE
         async with self.watcher.begin() as connection:
             await connection.execute(WATCHED, {"network": SOURCE, "time": self.now})
@@ -354,7 +354,7 @@ class Model:
     # Faults
 
     async def use_nonce_elsewhere(self, network: str) -> None:
-        """Send a transfer with the signer's key, beside the lane."""
+        """Send a transfer with the signer's key, outside the lane."""
         world = self.sides[network].world
         nonce = world.chain.world.nonces.get(world.signer, 0)
         # The fake chain's transactions carry no chain id: another value makes another hash.
@@ -368,7 +368,7 @@ class Model:
         self.external.setdefault(network, []).append(external.transaction_hash)
 
     async def act_as_zombie(self, network: str) -> None:
-        """Let a process go on sending whose lease another one holds by now."""
+        """Keep a process sending after another one has taken its lease."""
         side = self.sides[network]
         with suppress(ChainError, LeaseLost):
             assert await side.world.new_process()(epoch=side.world.epoch - 1) == 0
@@ -389,7 +389,7 @@ class Model:
 
     async def come_to_rest(self) -> None:
         """
-        :raises AssertionError: naming what is due for ever.
+        :raises AssertionError: naming the work that stays due.
         """
         for _ in range(ROUNDS_MAX):
             for statement in BECOME_DUE:
@@ -407,7 +407,7 @@ class Model:
         raise AssertionError(f"due for ever: {await self.here.rows(DUE)}")
 
     async def work(self) -> None:
-        """Let everything that is under way go one round on, with what users sent."""
+        """Run every part once, with the deposits that users sent."""
         facts, self.waiting = self.waiting, []
         await self.deliver(facts)
         await self.requote()
@@ -424,7 +424,7 @@ class Model:
             await self.recover()
 
     async def recover(self) -> None:
-        """Do a step towards the end of a recovery that a nonce without an explanation began.
+        """Take a step towards the end of a recovery that an unexplained nonce started.
 
         It ends by its proofs alone, as the service ends it.
         """
@@ -437,7 +437,7 @@ class Model:
         await proving(*worlds)()
 
     async def _resume(self, network: str) -> None:
-        """Let the lane find a nonce that was used elsewhere, and explain it."""
+        """Run the lane until it detects an external nonce, and name its transaction."""
         world = self.sides[network].world
         mined = {sent for sent in self.external.get(network, []) if world.chain.find(sent)}
         named = {row.transaction_hash for row in await world.rows(NAMED)}
@@ -449,7 +449,7 @@ class Model:
         await self.explain(network)
 
     async def check(self) -> Counter[str]:
-        """Compare the end with what users sent; return how swaps ended.
+        """Compare the end with the users' deposits; return how swaps ended.
 
         :raises AssertionError: naming a swap whose money is nowhere, or was paid twice.
         """
@@ -479,9 +479,9 @@ class Model:
         return ends
 
     def _may_expire(self, number: int, *, stayed: int, returned: int) -> bool:
-        """Whether nothing came in time, or only after a deposit that a reorg took later.
+        """Whether no deposit came in time, or only after one that a reorg removed later.
 
-        What comes after an accepted deposit goes back by itself, whatever becomes of that one.
+        A deposit after an accepted one is refunded separately, even if a reorg removes the first.
         """
         return not self._came_in_time(number) or (self._lost_one(number) and returned == stayed)
 
@@ -489,7 +489,7 @@ class Model:
         return any(one.was_reverted for one in self.sent if one.swap == number)
 
     def _came_in_time(self, number: int) -> bool:
-        """Whether a deposit was there before the deadline, and stayed."""
+        """Whether a deposit arrived before the deadline, and was never reverted."""
         deadline = NOW + TOO_LATE
         mine = [one for one in self.sent if one.swap == number and self._is_right(one)]
         return any(not one.was_reverted and one.body.block_time < deadline for one in mine)
@@ -498,7 +498,7 @@ class Model:
         return one.body.network == SOURCE and one.body.token == NATIVE
 
     def _doubtful(self) -> set[int]:
-        """Return the swaps of which a parked message says more than was settled."""
+        """Return the swaps with a parked message."""
         return {one.swap for one in self.sent if one.body.deposit_id in self.parked}
 
     def now_is(self, at: datetime) -> None:
@@ -506,7 +506,7 @@ class Model:
 
 
 def _sums(logs: Iterable[PayoutChanged]) -> Counter[str]:
-    """Return what a Treasury paid to each address."""
+    """Return the sum that a Treasury paid to each address."""
     sums: Counter[str] = Counter()
     for log in logs:
         sums[log.to_address] += int(log.base_units)

@@ -1,4 +1,4 @@
-"""Plays a row of what may come for a swap, on books in memory or on Postgres."""
+"""Runs a row of `money_rows` on books in memory or on Postgres."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ROUNDS_MAX: Final = 10
 
 
 class Books(Protocol):
-    """What a row is played on."""
+    """The books on which a row is run."""
 
     async def swap(self) -> Swap: ...
 
     async def balance(self, kind: AccountKind, leg: Leg) -> int:
-        """Return what an account of the swap's source asset owes."""
+        """Return the liability of an account of the swap's source asset."""
         ...
 
     async def suspended(self) -> int:
@@ -42,17 +42,17 @@ class Books(Protocol):
         ...
 
     async def sums(self) -> Mapping[tuple[str, str], int]:
-        """Return the sum of everything that was ever booked, per asset."""
+        """Return the sum of all bookings, per asset."""
         ...
 
     async def sign(self, intent: Intent, transaction_hash: str) -> None: ...
 
     async def close(self, intent: Intent) -> None:
-        """Let the payment's nonces be consumed by something that did not pay: it is dead."""
+        """Have other transactions consume the payment's nonces, so that it is dead."""
         ...
 
     async def watched(self, at: datetime) -> None:
-        """Advance the watcher to a time, with all its messages received."""
+        """Advance the chain-watcher to a time, with all its messages received."""
         ...
 
     async def wait_for_the_quoter(self, duration: timedelta) -> None: ...
@@ -125,7 +125,7 @@ class MoneyRowRunner:
         await self._settler.expire_swaps()
 
     async def come_to_rest(self) -> None:
-        """Work out what is due and pay it, until nothing is left to do."""
+        """Process and pay due work, until none is left."""
         for _ in range(ROUNDS_MAX):
             await self._settler.start_refunds()
             swap = await self._books.swap()
@@ -168,7 +168,7 @@ def _hash(intent: Intent) -> str:
 
 
 async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None:
-    """Compare where all of the money is with the row, to the base unit."""
+    """Compare all balances with the row, to the base unit."""
     swap = await books.swap()
     assert (swap.status, swap.fail_reason) == _end(row, has_address=has_address)
     assert (swap.quote.revision, swap.quote.last_requoted_at is not None) == (

@@ -1,6 +1,6 @@
-"""What may come for a swap, row by row, and what has to become of every base unit of it.
+"""Sequences of deposits for a swap, row by row, with the required place of every base unit.
 
-The rows are those of docs/money.md. They are data: unit tests play them in memory, integration
+The rows are those of docs/money.md. They are data: unit tests run them in memory, integration
 tests on Postgres, and each of them for every funding method.
 """
 
@@ -63,7 +63,7 @@ NO_CONTRACT: Final = "the user's transfer is the deposit: there is no contract b
 
 @dataclass(frozen=True)
 class Comes:
-    """A deposit becomes final, or a moment passes in which one was seen, or taken."""
+    """One deposit fact: seen, confirmed or reverted."""
 
     units: int = REQUESTED
     at: datetime = NOON + MINUTE
@@ -75,7 +75,7 @@ class Comes:
 
 @dataclass(frozen=True)
 class Row:
-    """Where the money is when all is done, with a refund address and without."""
+    """The facts of a swap, and the place of the money at the end."""
 
     name: str
     comes: tuple[Comes, ...]

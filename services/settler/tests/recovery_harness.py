@@ -1,4 +1,4 @@
-"""What a restored database's recovery takes, on chains in memory."""
+"""Parts and steps of a recovery, on chains in memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def watching(
 
 
 async def change_newest(world: World, assignment: str) -> None:
-    """Let the newest incarnation differ from the server's."""
+    """Make the newest incarnation differ from the server's."""
     await world.rows(
         f"UPDATE incarnation SET {assignment} WHERE id = (SELECT max(id) FROM incarnation) "
         "RETURNING 1"
@@ -57,13 +57,13 @@ async def change_newest(world: World, assignment: str) -> None:
 
 
 async def restored(world: World) -> None:
-    """Let the database be another copy than was registered, and have that noticed."""
+    """Make the database differ from the registered one, and have the restore detected."""
     await change_newest(world, "timeline = 99, booted_at = booted_at - interval '1 hour'")
     await watching(world)()
 
 
 async def has_read(watcher: Engine, *worlds: World) -> None:
-    """Let the chain-watcher be where the chains call blocks final."""
+    """Advance the chain-watcher to the final blocks of the chains."""
     async with watcher.begin() as connection:
         for world in worlds:
             values = {"network": world.network, "number": world.chain.finalized_number}
@@ -121,7 +121,7 @@ async def forgotten(
     owner: UUID | None = None,
     to_address: str | None = None,
 ) -> SignedTransaction:
-    """Pay for a swap by a transaction that the database lacks; it waits in the pool.
+    """Pay for a swap with a transaction that the database lacks; it is in the pool.
 
     :param owner: a deposit without a swap, instead of the swap.
     """

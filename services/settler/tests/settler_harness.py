@@ -50,14 +50,14 @@ QUOTED_MIN: Final = 100
 
 
 class NoRefunds:
-    """For tests in which nothing is sent back."""
+    """For tests without refunds."""
 
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
         return ()
 
 
 class NoRequotes:
-    """For tests in which every deposit is the requested sum."""
+    """For tests with deposits of exactly the requested sum."""
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
         return ()
@@ -152,7 +152,7 @@ class Settler:
             await work.flush([change], self.swap_messages.outgoing([change], at=self.now))
 
     async def paid_for(self, *numbers: int) -> None:
-        """Bring swaps to where their payouts are reserved."""
+        """Request swaps and confirm their deposits, so that their payouts are reserved."""
         await self.deposits(funding())
         await self.requests(*(a_request(number) for number in numbers or (7,)))
         await self.deposits(*(a_deposit_message(number=number) for number in numbers or (7,)))

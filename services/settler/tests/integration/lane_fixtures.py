@@ -1,4 +1,4 @@
-"""A lane's world on an empty database."""
+"""Fixtures of a lane on an empty database."""
 
 from __future__ import annotations
 

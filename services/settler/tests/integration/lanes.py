@@ -1,4 +1,4 @@
-"""What the sender lane does to an intent: a slot, and signed bytes for it."""
+"""Gives an intent a slot and a signed attempt, as the sender lane does."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A settler's tables after a long time: thousands of swaps that are over, and a few that are not.
+"""A settler's tables after a long time: thousands of ended swaps, and a few open ones.
 
-Everything is of one network, one token and one signer, as it is where most of the money moves.
+All rows are of one network, one token and one signer, as on the network with most payments.
 """
 
 from __future__ import annotations
@@ -320,23 +320,23 @@ PAST: Final = (*SWAPS, *INTENTS, *LANE, *SWEEPS, *LEDGER, *OPERATORS, *MESSAGES)
 
 
 def ids(kind: str, numbers: Sequence[int]) -> list[UUID]:
-    """Return what the statements above name the rows of a kind."""
+    """Return the ids that the statements above give the rows of a kind."""
     names = (f"{kind} {n}".encode() for n in numbers)
     return [UUID(md5(name, usedforsecurity=False).hexdigest()) for name in names]
 
 
 def what_is_open() -> Sequence[str]:
-    """Return what writes it, into empty tables."""
+    """Return the statements that write the open swaps into empty tables."""
     return (*BEGINNING, *_of(PAST, OPEN), *_of(DUE, OPEN))
 
 
 def history(engine: Engine) -> History:
-    """Return what is open, and what is over."""
+    """Return the open and the ended swaps."""
     return History(engine, TABLES, (*what_is_open(), *_of(PAST, OVER)))
 
 
 def watched(watcher: Engine) -> History:
-    """Return the watcher's rows about it that the settler reads."""
+    """Return the chain-watcher's rows about them that the settler reads."""
     return History(watcher, WATCHED_TABLES, (*_of(WATCHED, OPEN), *_of(WATCHED, OVER)))
 
 

@@ -42,7 +42,7 @@ class OnAnvil:
         await self.ask("anvil_mine", hex(count))
 
     async def robbed(self, call: Call) -> str:
-        """Let a transaction of our key take the nonce of a payment that waits in the pool."""
+        """Mine a transaction of our signer's key with the nonce of a payment in the pool."""
         world = self.world
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
         await self.ask("anvil_dropTransaction", ours.transaction_hash)
@@ -61,7 +61,7 @@ class OnAnvil:
 
     @property
     def catalogue(self) -> Catalogue:
-        """Return the world's, with the Treasury that is here."""
+        """Return the catalogue of the world, with the Treasury on this node."""
         known = self.world.catalogue
         network = known.network(DESTINATION)
         contracts = replace(network.contracts, treasury=self.world.treasury)

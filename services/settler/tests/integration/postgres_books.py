@@ -1,4 +1,4 @@
-"""The settler's books on Postgres, as a row of what may come is played on them."""
+"""The settler's books on Postgres, for the rows of `money_rows`."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class PostgresBooks:
             await connection.execute(sql(SIGN), {**slot, "hash": transaction_hash})
 
     async def close(self, intent: Intent) -> None:
-        """Let the payment's nonces be consumed by something that did not pay: it is dead."""
+        """Have other transactions consume the payment's nonces, so that it is dead."""
         async with self._engine.begin() as connection:
             for statement in CONSUMED:
                 await connection.execute(statement, {"id": intent.id})

@@ -1,4 +1,4 @@
-"""Payments of the Treasury by external transactions: reported, and explained."""
+"""Payments of the Treasury by external transactions: reported, and reconciled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OTHER: Final = a_recipient(77)  # another operator of the Treasury
 
 @asynccontextmanager
 async def opened_beside_other(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    """Yield a destination whose Treasury obeys another operator too."""
+    """Yield a destination with a second operator of its Treasury."""
     migrated("chain_watcher")
     async with opened_world(migrated("settler"), DESTINATION) as world:
         world.chain.give(SIGNER, NATIVE, 10**18)
@@ -58,7 +58,7 @@ async def record_external_payment(
     *,
     paid_id: int | None = None,
 ) -> None:
-    """Publish the watcher's facts once it is final, of the only payment by default."""
+    """Publish the chain-watcher's facts of a final payment; by default of the only one."""
     if paid_id is None:
         [row] = await world.rows("SELECT paid_id FROM intent")
         paid_id = int(row.paid_id)

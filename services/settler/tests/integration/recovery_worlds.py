@@ -26,7 +26,7 @@ async def opened_destination(migrated: Callable[[str], str]) -> AsyncIterator[Wo
 
 @asynccontextmanager
 async def opened_source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    """Yield the source, beside the destination."""
+    """Yield the source, with the same database as the destination."""
     async with opened_world(
         migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
     ) as here:

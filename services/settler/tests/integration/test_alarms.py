@@ -62,7 +62,7 @@ def payments_left(world: World) -> float | None:
 
 
 def waiting_payments() -> tuple[float | None, float | None]:
-    """Return how many payments wait for a cap, and for how long the first of them does."""
+    """Return the number of payments that wait for a cap, and the wait of the first one."""
     names = "swap_settler_payments_waiting", "swap_settler_payments_waiting_oldest_seconds"
     count, oldest = (REGISTRY.get_sample_value(name, {"network": DESTINATION}) for name in names)
     return count, oldest
@@ -177,7 +177,7 @@ class TestTheLineOfACap:
 
 
 async def has_waited(world: World, duration: timedelta) -> None:
-    """Let all that waits for a cap do so for longer: the database's clock cannot be moved."""
+    """Move the start of all waits for a cap back, because the database's clock cannot be moved."""
     older = "UPDATE outflow_queue SET since = since - CAST(:duration AS interval)"
     async with world.engine.begin() as connection:
         await connection.execute(sql(older), {"duration": duration})

@@ -1,4 +1,4 @@
-"""Deposits that name no swap, on Postgres: given to the swap that their sender signs for, once."""
+"""Deposits that name no swap, on Postgres: attached once, to the swap that their sender signs."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class TestATransferThatNamesNoSwap:
     async def test_comes_when_it_is_attached_and_not_when_it_was_mined(
         self, run: Settler, engine: Engine
     ) -> None:
-        """A sender whose transfer is on the chain cannot wait for the best of many quotes."""
+        """A sender with a mined transfer must not wait for the best of many quotes."""
         await run.deposits(a_transfer(block_time=NOON - MINUTE))
         run.now = LATER  # the quote has expired, the swap has not
         run.quoter.share_ppm = 995_000

@@ -1,4 +1,4 @@
-"""What operators read of balances, losses and invariants."""
+"""Balances, losses and invariants in the operators' API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caps on what may leave: what goes beyond waits, visibly and in order, on a real Postgres."""
+"""Outflow caps on a real Postgres: payments above a cap wait, visibly and in order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def cap(world: World, payouts: int, name: CapName = OF_TOKEN, span: timede
 
 
 async def pass_time(world: World, duration: timedelta) -> None:
-    """Let what left be older: the database's clock cannot be moved."""
+    """Move past outflow back in time, because the database's clock cannot be moved."""
     async with world.engine.begin() as connection:
         values = {"duration": duration}
         older = "UPDATE outflow_spent SET until = until - CAST(:duration AS interval)"
@@ -78,7 +78,7 @@ async def pass_time(world: World, duration: timedelta) -> None:
 
 
 async def left(world: World) -> list[int]:
-    """Return the numbers of the swaps whose payouts left, in the order of their nonces."""
+    """Return the numbers of the swaps with a sent payout, in the order of their nonces."""
     query = """
         SELECT sequence_number FROM slot_intent JOIN intent ON intent.id = intent_id
         JOIN swap ON swap.id = swap_id ORDER BY nonce, intent.created_at, intent.id
@@ -87,7 +87,7 @@ async def left(world: World) -> list[int]:
 
 
 async def made_one_after_the_other(world: World, *numbers: int) -> None:
-    """Give payouts of one moment an order."""
+    """Give payouts with the same creation time an order."""
     async with world.engine.begin() as connection:
         for place, number in enumerate(numbers):
             await connection.execute(
@@ -304,7 +304,7 @@ class TestACap:
 
 
 async def fails_on_the_chain(world: World) -> None:
-    """Let a payment leave and revert in a block that is final."""
+    """Send a payment that reverts in a final block."""
     await world.confirmed_swaps(1)
     await world.send_everything()
     assert await spent(world) == PAYOUT
@@ -478,7 +478,7 @@ async def change(world: World, statement: str, **values: Any) -> None:
 
 
 async def in_token(world: World, number: int) -> None:
-    """Let a swap be paid in a token of the network instead of its coin."""
+    """Change the payout of a swap to a token of the network instead of its coin."""
     network = world.catalogue.network(DESTINATION)
     [token] = [t.asset.token for t in network.tokens if t.asset.token != NATIVE][:1]
     world.chain.give(network.contracts.treasury, token, PAYOUT)
@@ -492,7 +492,7 @@ async def in_token(world: World, number: int) -> None:
 
 
 async def settled(world: World) -> None:
-    """Apply the facts of everything that is in a block."""
+    """Apply the facts of all transactions in blocks."""
     async with world.engine.begin() as connection:
         await connection.execute(
             sql("UPDATE intent SET state = 'mined', block_number = 1 WHERE state = 'broadcast'")

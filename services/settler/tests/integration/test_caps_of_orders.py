@@ -1,4 +1,4 @@
-"""What an operator orders counts under caps in dollars, and waits when one is full."""
+"""Operators' payments count under caps in dollars, and wait when a cap is full."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def keeping(world: World) -> ManageCaps:
 
 
 async def ordered(world: World, number: int, prices: FixedPrices = PRICED) -> Intent:
-    """Let a deposit that no swap has come, and order that it is paid."""
+    """Add a deposit without a swap, and order its payment."""
     unmatched = {"kind": "native_received", "sequence_number": None}
     await world.settle(a_deposit(number, **unmatched))
     [row] = await world.rows(

@@ -1,4 +1,4 @@
-"""Claimable balances on a real Postgres and a chain in memory: each is paid once, whatever dies."""
+"""Claimable balances on a real Postgres and a chain in memory: paid once, despite any crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closing a network, on a real Postgres: the api refuses new swaps, and lanes go on."""
+"""Closing a network, on a real Postgres: the api refuses new swaps, and lanes continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the database does to a lane: answers that are lost, and rows that it cannot store."""
+"""Database faults in a lane: lost answers, and rows that cannot be stored."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_only(database: Database) -> Iterator[None]:
 
 @contextmanager
 def full_disk(database: Database, table: str) -> Iterator[None]:
-    """Let Postgres store no row of a table."""
+    """Have Postgres refuse every new row of a table."""
     with psycopg.connect(database.superuser_url, autocommit=True) as connection:
         connection.execute(FILL_DISK.format(table=table).encode())
         try:

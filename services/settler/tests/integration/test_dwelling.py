@@ -1,4 +1,4 @@
-"""Nothing gets stuck: what waits too long has a way out, and what has none is counted."""
+"""Time limits: a payment that waits too long is ended, and a swap without a way out is counted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 @pytest.fixture
 async def refunding(migrated: Callable[[str], str]) -> AsyncIterator[World]:
-    """Return the world of the lane that sends back."""
+    """Return the world of the lane that refunds."""
     migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         yield world
@@ -131,7 +131,7 @@ class TestAPaymentThatWaits:
     async def test_that_the_chain_has_paid_and_the_ledger_lacks_is_for_an_operator(
         self, world: World
     ) -> None:
-        """A backup was restored: what was sent since is on chain, and nowhere here."""
+        """After a restore, payments since the backup are on the chain and not in the database."""
         await world.confirmed_swaps(1)
         [row] = await world.rows("SELECT paid_id FROM intent")
         world.chain.world.paid.add(int(row.paid_id))
@@ -236,7 +236,7 @@ def test_bounds_are_those_that_are_published() -> None:
 
 
 async def watched(migrated: Callable[[str], str], age: timedelta) -> None:
-    """Let the watcher have seen its last block of the destination so long ago."""
+    """Set the age of the last block of the destination that the chain-watcher has seen."""
     engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
     async with engine.begin() as connection:
         await connection.execute(

@@ -1,4 +1,4 @@
-"""A deadline passes on the chain: the watcher's clock, and all facts published by then."""
+"""A deadline passes by the chain-watcher's time, after all facts published by then."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ON CONFLICT (network) DO UPDATE SET time = excluded.time, last_outbox_id = exclu
 
 
 async def followed(watcher: Engine, address: str, *, counted_time: datetime | None = None) -> None:
-    """Have the watcher follow a deposit address, with its coins counted up to a time."""
+    """Record that the chain-watcher follows an address and has counted its coins up to a time."""
     async with watcher.begin() as connection:
         await connection.execute(
             sql("""

@@ -1,4 +1,4 @@
-"""A swap with a deposit address expires once the watcher has looked there up to its deadline."""
+"""A swap with a deposit address expires once its coins were counted up to its deadline."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ADDRESS = deposit_address(DEPOSIT_ADDRESSES["factory"], DEPOSIT_ADDRESSES["init_
 
 
 async def past_its_deadline(engine: Engine, watcher: Engine, *, is_native: bool) -> Settler:
-    """Return a settler with one such swap, and blocks beyond its deadline."""
+    """Return a settler with one such swap, and blocks after its deadline."""
     run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
     request = a_request(method="deposit_address")
     if is_native:

@@ -1,6 +1,6 @@
 """S11: an external transaction used a signer's nonce; an operator names it, the chain proves it.
 
-What waited on the nonce is paid then, once, or sent back: never both.
+A payment on the nonce is then paid once, or refunded: never both.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 async def a_foreign(
     world: World, nonce: int, *, call: Call | None = None, value: int = STOLEN
 ) -> str:
-    """Send with our key, beside us."""
+    """Send an external transaction with our signer's key."""
     call = call or Call(to=THIEF, value=value, data=b"", gas_limit=21_000)
     external = await world.sender.sign(call, nonce=nonce, fees=FEES)
     await world.sender.broadcast([external])
@@ -65,7 +65,7 @@ async def a_foreign(
 
 
 async def halted(world: World) -> None:
-    """Let the lane find out."""
+    """Run the lane until the signer halts."""
     closing = world.closing()
     for _ in range(ROUNDS_UNEXPLAINED_MAX + 3):
         world.chain.mine()
@@ -75,7 +75,7 @@ async def halted(world: World) -> None:
 
 
 async def overtaken(world: World, count: int = 1) -> str:
-    """Bring payments to where a transaction that is not ours has their nonce for good."""
+    """Send payments, then have a final external transaction consume the nonce of the first."""
     await world.confirmed_swaps(count)
     await world.send_everything()
     world.chain.pool.clear()
@@ -147,7 +147,7 @@ class TestAForeignNonce:
 
     @pytest.mark.fault("S11")
     async def test_s11_takes_no_more_than_the_ledger_has_of_the_signer(self, world: World) -> None:
-        """It was topped up while its nonce was unexplained, and robbed of that as well."""
+        """The signer was topped up while its nonce was unexplained, and that was stolen too."""
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
@@ -305,7 +305,7 @@ class TestTheProof:
     async def test_s11_frees_what_the_foreign_transaction_has_not_paid_and_nothing_else(
         self, world: World
     ) -> None:
-        """Another settler has our key, and its own ledger: one of the users has the money."""
+        """Another settler with the same key and a separate ledger has paid one of the users."""
         await world.confirmed_swaps(2)
         await world.send_everything()
         world.chain.pool.clear()
@@ -335,7 +335,7 @@ class TestTheProof:
     async def test_s11_what_is_paid_elsewhere_is_never_given_up_for_having_waited(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, is_signed: bool
     ) -> None:
-        """Its nonce was taken before any node had ours: it would be sent back, and was paid."""
+        """Its nonce was used before any node had our transaction: a refund would pay twice."""
         await world.confirmed_swaps(1)
         paid_id = await paid_by(world, a_recipient(1))
         if is_signed:
@@ -362,7 +362,7 @@ class TestTheProof:
     async def test_s11_waits_until_it_is_final_that_the_treasury_paid_it(
         self, world: World
     ) -> None:
-        """Paid by a transaction of another operator, which a reorg may take back still."""
+        """A transaction of another operator paid it, and a reorg can still remove it."""
         external = await overtaken(world)
         call = paying(await paid_by(world, a_recipient(1)), a_recipient(1))
         world.chain.authorize(THIEF)
@@ -423,7 +423,7 @@ class TestTheProof:
     async def test_s11_is_refused_while_the_watcher_has_the_payment_in_a_block(
         self, world: World
     ) -> None:
-        """R3: a reorg put the foreign transaction in its place, and the watcher is late."""
+        """R3: a reorg replaced it by the external transaction, and the chain-watcher is behind."""
         external = await overtaken(world)
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
         await world.payout("seen", version=1, transaction_hash=ours.transaction_hash)
@@ -442,7 +442,7 @@ class TestTheProof:
     async def test_s11_two_operators_at_once_free_it_once(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The second one looked before the first was done, and the payment is out again by then."""
+        """The second one read before the first committed; the payment was sent again since."""
         external = await overtaken(world)
         late = world.resuming()
         close = late._close_external_nonces._close

@@ -1,4 +1,4 @@
-"""S11 and A18 on a real node and a real database: our key, used beside us."""
+"""S11 and A18 on a real node and a real database: external use of our signer's key."""
 
 from __future__ import annotations
 

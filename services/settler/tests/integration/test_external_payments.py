@@ -57,7 +57,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 async def pays(
     world: World, to_address: str, base_units: int = PAYOUT, *, signer: str = OTHER
 ) -> str:
-    """Let another operator, or another who has our key, use the id of the payment."""
+    """Have another operator, or another holder of our key, use the id of the payment."""
     [row] = await world.rows("SELECT paid_id FROM intent")
     payment = Payment(int(row.paid_id), NATIVE, to_address, base_units)
     call = Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
@@ -69,7 +69,7 @@ async def pays(
 
 
 def long_after(world: World) -> World:
-    """Let every payment have waited until it is abandoned."""
+    """Set the clock so that every payment has exceeded its time limit."""
     later = datetime.now(UTC) + timedelta(hours=3)
     return replace(world, clock=lambda: later, dwell=timedelta(hours=2))
 
@@ -93,7 +93,7 @@ async def balances(world: World) -> dict[str, int]:
 
 
 async def pay_externally(world: World, to_address: str, base_units: int = PAYOUT) -> str:
-    """Let the lane find that another has taken the id of what waits for it, for good."""
+    """Run the lane after a final external transaction has used the id of its payment."""
     await world.confirmed_swaps(1)
     external = await pays(world, to_address, base_units)
     await world.new_process()(epoch=world.epoch)
@@ -121,7 +121,7 @@ class TestExplaining:
             assert await status(world) == "ls_transfer_pending"
 
     async def test_is_not_abandoned_for_its_age_after_a_resume(self, world: World) -> None:
-        """No lane may try it meanwhile, as where it stands in a line."""
+        """No lane may try it meanwhile, as while it is in a queue."""
         await pay_externally(world, a_recipient(1))
         await world.resuming()(DESTINATION, **OPERATOR_ORDER)
 
@@ -246,7 +246,7 @@ class TestExplaining:
 
 
 class TestExplainingAClaim:
-    """It is no swap's, and what it pays has no other id at the Treasury."""
+    """A claim belongs to no swap, and its balance has no other id at the Treasury."""
 
     @pytest.fixture
     async def external(self, there: World, to_address: str) -> str:
@@ -302,7 +302,7 @@ class TestPaidByAnother:
     async def test_s23_is_not_refunded_when_the_services_payment_is_dead(
         self, world: World, *, is_cancelled: bool
     ) -> None:
-        """It would be abandoned after its wait, although its user has the money."""
+        """It would be abandoned after its time limit, although the user has the money."""
         await world.confirmed_swaps(1)
         await world.new_process()(epoch=world.epoch)
         if is_cancelled:
@@ -337,7 +337,7 @@ class TestPaidByAnother:
 async def test_what_another_paid_is_waited_for_until_it_is_final(
     world: World, *, is_gone: bool
 ) -> None:
-    """A reorg may take it back: then ours is tried again, or sent back, as if it never was."""
+    """If a reorg removes it, our payment is retried or refunded, as if it had never been made."""
     await world.confirmed_swaps(1)
     await world.new_process()(epoch=world.epoch)
     world.chain.refuse(a_recipient(1))

@@ -93,7 +93,7 @@ async def world(migrated: Callable[[str], str], halts: Watcher) -> AsyncIterator
 
 @pytest.fixture
 async def refunding(migrated: Callable[[str], str], world: World) -> AsyncIterator[World]:
-    """Return the world of the lane that sends back, beside the other."""
+    """Return the world of the lane that refunds, with the same database."""
     async with opened_world(migrated("settler"), SOURCE, beside_another=True) as here:
         yield here
 
@@ -221,7 +221,7 @@ async def dead(world: World) -> None:
 async def test_r6_takes_no_death_of_a_payment_from_a_chain_that_is_in_doubt(
     world: World, halts: Watcher
 ) -> None:
-    """On the chain that is right it may be paid: what it would send back leaves with the halt."""
+    """It may be paid on the correct chain, so a refund waits until the halt ends."""
     await world.confirmed_swaps(1)
     await world.refund_address(1, a_recipient(9))
     await world.send_everything()
@@ -345,7 +345,7 @@ WHOLE_HISTORY: Final = re.compile(r"Seq Scan on (swap|intent)\b")
 
 @pytest.fixture
 def many(world: World, database: Database) -> Iterator[Callable[[], None]]:
-    """Yield what puts thousands of swaps beside one, two hundred with a payment that waits."""
+    """Yield a function that adds thousands of swaps, two hundred of them with a waiting payment."""
 
     def add() -> None:
         with psycopg.connect(database.superuser_url) as connection:

@@ -321,7 +321,7 @@ EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
 
 
 async def questions(engine: Engine) -> Mapping[str, Question]:
-    """Return every statement with what it is asked, by its name; what is open is there."""
+    """Return every statement by name, with its parameters for the open swaps."""
     questions = {"booking": BOOKED}
     for module in MODULES:
         of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
@@ -339,7 +339,7 @@ async def questions(engine: Engine) -> Mapping[str, Question]:
 
 
 def _loadings(module: ModuleType) -> Mapping[str, Statement]:
-    """Return the statements that load swaps together, by the name of the way and their own."""
+    """Return the statements that load swaps together, by funding method and name."""
     ways = {name: of for name, of in vars(module).items() if isinstance(of, Loading)}
     return {
         f"{way} {name}": statement

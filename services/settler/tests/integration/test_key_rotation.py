@@ -1,4 +1,4 @@
-"""A network gets another signer: the former one finishes what has its nonces."""
+"""A network gets another signer: the former one finishes the payments on its nonces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def new(old: World) -> World:
 
 
 def wired(world: World, *, is_retired: bool) -> SendPayouts:
-    """Return what sends in a lane as the service wires it."""
+    """Return a lane's `SendPayouts` as the service wires it."""
     group = SettlerGroup(
         database_url=SecretStr("unused"),
         internal_port=0,
@@ -88,7 +88,7 @@ async def test_m13_a_retired_signer_takes_nothing_new_and_another_starts_at_its_
 async def test_m13_a_retired_signer_signs_for_the_nonces_that_it_has(
     old: World, new: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its process ended between nonce and bytes, and restarted with the setting."""
+    """Its process ended between nonce and signature, and restarted with the setting."""
     await old.confirmed_swaps(1)
     with monkeypatch.context() as patch:
         expect_other_nonces(patch)

@@ -1,4 +1,4 @@
-"""The sender lane on a real Postgres and a chain in memory: one payment each, whatever dies."""
+"""The sender lane on a real Postgres and a chain in memory: one payment each, despite crashes."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class TestARecipientThatRefuses:
     async def test_r4_that_succeeded_and_fails_after_a_reorg_is_retried(
         self, world: World, reported: str
     ) -> None:
-        """The lane looks at the chain itself, and may be ahead of the watcher or behind it."""
+        """The lane reads the chain itself, and may be ahead of the chain-watcher or behind it."""
         await world.confirmed_swaps(1)
         await world.send_everything()
         [sent] = world.chain.pool.values()

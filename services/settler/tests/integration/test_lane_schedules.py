@@ -3,7 +3,7 @@
 Each swap has a separate schedule, and all run at once on the lanes of payouts and refunds. They use
 the real use cases, a real Postgres, and chains that mine, revert, drop, reorg and finalize
 automatically. A lane may die at each of its steps. The payments are read only from the chains.
-`SCHEDULES` says how many swaps, `SCHEDULES_SEED` which; `make test-schedules` plays a thousand.
+`SCHEDULES` is the number of swaps, `SCHEDULES_SEED` the seed; `make test-schedules` runs 1,000.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ HALTED: Final = "SELECT halted_reason FROM signer WHERE halted_reason IS NOT NUL
 
 @contextmanager
 def killed_at(point: str) -> Iterator[None]:
-    """Let the lane die at a point, if it comes there."""
+    """Kill the lane at a point, if it reaches it."""
     with dying_at(point, send_payouts, replace_stuck, start_refunds) as patch:
         if point == "settler.after_slot":
             expect_other_nonces(patch)
@@ -156,7 +156,7 @@ class Watcher:
 
 
 class Side:
-    """One network: its lane, which may die at any step, its chain, and who watches it."""
+    """One network: its lane, which may die at any step, its chain, and its chain-watcher."""
 
     def __init__(self, world: World, random: Random) -> None:
         self.world = world
@@ -208,9 +208,9 @@ class Side:
             self.world.chain.drop(self._random.choice(pool))
 
     async def reorg(self) -> None:
-        """Replace blocks that are not final: what was in them is gone, or there once more.
+        """Replace blocks that are not final: their transactions are gone, or mined again.
 
-        Of several transactions of one nonce another one may be mined now.
+        Another transaction of the same nonce may be mined this time.
         """
         chain = self.world.chain
         depth = min(self._random.randint(1, 2), len(chain.blocks) - 1)
@@ -227,12 +227,12 @@ class Side:
             chain.reorg(depth, [(one, 0) for one in again] if self._random.random() < 0.5 else ())
 
     async def fence(self) -> None:
-        """Hand out the nonces that a recovery closes, as the lane does."""
+        """Assign the nonces that a recovery closes, as the lane does."""
         if await fencing(self.world)(epoch=self.world.epoch):
             self._send.notice_slots()
 
     async def go_on(self) -> None:
-        """Do all that a lane and its chain do until there is nothing more to do at the moment."""
+        """Run the lane and its chain until no work is due at this time."""
         self.world.chain.base_fee = BASE_FEE
         await self.work_out()
         while await self._send(epoch=self.world.epoch):
@@ -246,7 +246,7 @@ class Side:
 
 
 class Play:
-    """Swaps with their deposits, and the two lanes that pay them out and back."""
+    """Swaps with their deposits, and the two lanes that pay out and refund."""
 
     def __init__(self, there: World, here: World, random: Random) -> None:
         self.there = Side(there, random)
@@ -256,7 +256,7 @@ class Play:
         self._versions: Counter[int] = Counter()
 
     async def begin(self) -> None:
-        """Ask for swaps, with what may be enough to pay them."""
+        """Request swaps, with inventory that may be enough to pay them."""
         requests = [
             a_request(n, refund_address=a_recipient(n) if self.random.random() < 0.6 else None)
             for n in range(1, SWAPS + 1)
@@ -331,7 +331,7 @@ class Play:
         return ends
 
     def _ends(self, swap: Row, *, is_out: bool, is_back: bool) -> Collection[str]:
-        """Return how a swap may have ended, from what became of its money."""
+        """Return the possible endings of a swap, given the movements of its money."""
         if is_out:
             return ["completed"]
         if is_back:

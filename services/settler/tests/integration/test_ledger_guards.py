@@ -36,7 +36,7 @@ FROM unnest(CAST(:accounts AS bigint[])) WITH ORDINALITY AS of(account_id, n),
 
 @pytest.fixture
 async def known(engine: Engine) -> int:
-    """An account that has been there for long."""
+    """An account that an earlier transaction created."""
     await Settler(PostgresUnitOfWork(engine, consumer="settler")).deposits(funding())
     async with engine.connect() as connection:
         return int(await connection.scalar("SELECT min(id) FROM account"))
@@ -44,7 +44,7 @@ async def known(engine: Engine) -> int:
 
 @pytest.fixture
 async def other(engine: Engine) -> AsyncIterator[Connection]:
-    """A transaction beside, which does not end before the test does."""
+    """A concurrent transaction that stays open until the end of the test."""
     async with engine.connect() as connection:
         await connection.execute("BEGIN")
         yield connection
@@ -100,7 +100,7 @@ class TestPostings:
     async def test_of_the_ledger_transaction_of_another_are_refused(
         self, engine: Engine, known: int, other: Connection
     ) -> None:
-        """While the other has it in hand, and once it is closed."""
+        """While the other transaction is open, and after it has committed."""
         await other.execute(ADD_ENTRY, {"id": ONE})
         await post(other, known)
         for end in ("SELECT", "COMMIT"):
@@ -114,7 +114,7 @@ class TestPostings:
     async def test_of_nothing_are_found_where_no_trigger_saw_them(
         self, engine: Engine, known: int, database: Database
     ) -> None:
-        """A backup is restored before its triggers are."""
+        """A restore writes the rows before it creates the triggers."""
         url = database.url("auditor").replace("+psycopg", "")
         async with engine.connect() as connection:
             await connection.execute("ALTER TABLE posting DISABLE TRIGGER postings_balance")

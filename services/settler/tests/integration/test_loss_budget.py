@@ -1,4 +1,4 @@
-"""R5: reorgs of a network take what was paid for; beyond its budget nothing more is paid for."""
+"""R5: reorgs remove deposits that were paid out; above a budget the network's deposits wait."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def guarding(world: World, *, budget: int = ONE - 1, span: timedelta = DAY) -> G
 
 
 async def paid_for(world: World, number: int) -> None:
-    """Bring a swap to its end."""
+    """Complete a swap."""
     await world.confirmed_swaps(1, first=number)
     await world.send_everything()
     world.chain.mine()

@@ -4,8 +4,8 @@ Every use case, statement and constraint is the real one, on a real PostgreSQL; 
 what happens. At the end all faults are repaired and the system runs until nothing is due. Then
 every funded swap is paid out, refunded or claimable, once, and no SQL invariant is violated.
 
-`MODEL_EXAMPLES` and `MODEL_STEPS` say how much is tried, and `MODEL_SEED` chooses other examples.
-The SQL invariants are checked after each step. What fails is shrunk before it is shown, for five
+`MODEL_EXAMPLES` and `MODEL_STEPS` set the number of runs; `MODEL_SEED` chooses other examples.
+The SQL invariants are checked after each step. A failing example is shrunk first, for five
 minutes at the most.
 """
 
@@ -91,7 +91,7 @@ class SettlerMachine(RuleBasedStateMachine):
         payouts=st.sampled_from([1, 4, 100]), seed=ANY, swaps=st.lists(SWAP, min_size=3, max_size=8)
     )
     def begin(self, payouts: int, seed: int, swaps: list[tuple[str, bool, int, str]]) -> None:
-        """Fund so many payouts, and let users begin swaps to recipients that may refuse."""
+        """Fund a number of payouts, and request swaps to recipients that may refuse."""
         self.model.random.seed(seed)
         self._run(self.model.begin(funded=payouts * PAYOUT))
         for method, has_refund_address, units, refusing in swaps:
@@ -141,7 +141,7 @@ class SettlerMachine(RuleBasedStateMachine):
             self._run(self.model.observe(index, state))
 
     def _is_reversible(self, index: int) -> bool:
-        """Coins at an address are in the chain of the test itself, and stay there."""
+        """Coins at an address exist only in the test's own chain, and stay there."""
         return str(self.model.sent[index].body.kind) != "balance_rose"
 
     # Facts: late, twice, in another order
@@ -324,7 +324,7 @@ def test_every_funded_swap_is_paid_out_or_back_or_claimable(
 
 
 class TestFound:
-    """What seeds found, as hypothesis shrank it."""
+    """Failures that seeds found, as shrunk by hypothesis."""
 
     def test_a_later_deposit_goes_back_although_a_reorg_takes_the_accepted_one(
         self, migrated: Callable[[str], str], audit: Audit

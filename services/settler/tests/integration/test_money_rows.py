@@ -1,6 +1,6 @@
-"""Every row of what may come for a swap, for every funding method, on a real Postgres.
+"""Every row of `money_rows`, for every funding method, on a real Postgres.
 
-After each of them the invariants hold, and the ledger has every base unit where the row says.
+After each row the invariants hold, and the ledger has every base unit where the row expects it.
 """
 
 from __future__ import annotations

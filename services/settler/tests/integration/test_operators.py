@@ -1,4 +1,4 @@
-"""What an operator reads on the internal port."""
+"""Reads of operators on the internal port."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ PAYOUTS = "SELECT state, base_units, to_address, transaction_hash FROM partner_f
 
 
 class Worlds:
-    """Where swaps are paid out, and where their fees are, on one database."""
+    """The network of payouts and the network of fees, on one database."""
 
     def __init__(self, there: World, here: World) -> None:
         self.there = there

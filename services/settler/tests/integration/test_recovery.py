@@ -66,7 +66,7 @@ RESTARTED = "booted_at = booted_at - interval '1 hour'"
 
 
 async def with_money_for_one(world: World, number: int) -> None:
-    """Begin a swap that waits for its deposit, and bring what one payout takes."""
+    """Request a swap without a deposit, and add the inventory of one payout."""
     funding = a_funding(1).body.model_copy(update={"base_units": str(PAYOUT)})
     await world.settle(a_funding(1).model_copy(update={"body": funding}))
     await world.requesting()([a_request(number, refund_address=a_recipient(number))])
@@ -76,7 +76,7 @@ async def with_money_for_one(world: World, number: int) -> None:
 @pytest.mark.breaks_invariants("I-27")
 @pytest.mark.fault("P6")
 async def test_p6_a_lost_output_is_not_refunded_too(source: World) -> None:
-    """The backup has the inventory for one payout, and a swap that waits for its money."""
+    """The backup has the inventory of one payout, and a swap without its deposit."""
     await with_money_for_one(source, 1)
     body = PayoutChanged(
         intent_id=str(intent_id(a_request(1).body.swap_id, "output", "main")),
@@ -121,7 +121,7 @@ async def test_p6_a_lost_output_is_not_refunded_too(source: World) -> None:
 
 @pytest.mark.fault("P6")
 async def test_p6_a_lost_output_is_explained_and_made_once(world: World) -> None:
-    """What an operator does: docs/recovery.md."""
+    """Actions of an operator: docs/recovery.md."""
     await world.close_slots()  # the ledger has its gas money
     await with_money_for_one(world, 1)
     paid_id = intent_id(a_request(1).body.swap_id, "output", "main")

@@ -1,4 +1,4 @@
-"""What a recovery goes on holding when it ends: deposits that a forgotten payment may be for."""
+"""Holds that remain after a recovery: deposits that a forgotten payment may have paid."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def status_of(world: World, prove: ProveRecovery) -> dict[str, Any]:
 async def ids_asked(
     monkeypatch: pytest.MonkeyPatch, world: World, here: World, prove: ProveRecovery
 ) -> int:
-    """Return how many calls one more round sends to the chains."""
+    """Return the number of calls to the chains in one more round."""
     calls = 0
     for side in (world, here):
 
@@ -94,7 +94,7 @@ async def ids_asked(
 
 
 async def is_released_as_it_was_shown(world: World, retained: RetainedHold) -> None:
-    """Assert that a proposal names the hold, and that one which names another is refused."""
+    """Assert that a proposal names the hold, and that a proposal for another hold is refused."""
     admin = RecoveryAdmin(finishing(world), proving(world))
     ordered = Order("ann", {"id": str(retained.id)}, b'{"reason": "looked at"}')
     proposed = await admin.add_hold(ordered)
@@ -161,7 +161,7 @@ async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: 
 
 
 async def late_coins_of_a_restore(world: World, here: World) -> Envelope[Any]:
-    """Let an older address get coins after the restore, beside a payment without a swap."""
+    """Send coins to an older address after the restore, besides a payment without a swap."""
     await world.settle(a_funding(1))
     await world.addressed(1, refund=True)
     await world.arrives(1)

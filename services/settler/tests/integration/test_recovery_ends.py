@@ -66,7 +66,7 @@ async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[Wo
 
 
 async def proven(watcher: Engine, *worlds: World) -> bool:
-    """Do what each lane and the watcher do, and ask once whether the recovery ends."""
+    """Run each lane and the chain-watcher once, and try to end the recovery."""
     prove = proving(*worlds)
     has_ended = await prove()  # it notes the heads first
     for world in worlds:
@@ -87,7 +87,7 @@ async def statuses(world: World) -> list[str]:
 
 class TestEnds:
     async def test_without_a_recovery_a_round_reads_no_payments(self, world: World) -> None:
-        """It runs every second, for as long as the service does."""
+        """The check runs every second, during the whole life of the service."""
         await world.confirmed_swaps(1)
         statements: list[str] = []
         world.engine.statement_listener = statements.append
@@ -173,7 +173,7 @@ class TestEnds:
         assert await proving(world)()
 
     async def test_not_while_what_began_it_goes_on(self, world: World, watcher: Engine) -> None:
-        """What is found since is looked for, too."""
+        """Evidence found after the start of the recovery is used too."""
         await world.confirmed_swaps(1)
         await restored(world)
         await fence(world)
@@ -214,7 +214,7 @@ class TestEnds:
 
     @pytest.mark.fault("P6")
     async def test_p6_another_restore_begins_another(self, world: World, watcher: Engine) -> None:
-        """The proofs of the first one, and later changes, are lost again."""
+        """The second restore loses the proofs of the first recovery, and later changes."""
         await world.confirmed_swaps(1)
         await restored(world)
         await fence(world)
@@ -285,7 +285,7 @@ class TestForgotten:
     async def test_p6_a_refund_excludes_the_output(
         self, world: World, here: World, watcher: Engine
     ) -> None:
-        """Its swap was sent back; the restored ledger would pay it out."""
+        """Its swap was refunded; the restored ledger would pay it out."""
         await world.confirmed_swaps(2)
         await forgotten(here, 1, "refund", nonce=0)
         here.chain.mine(4)
@@ -321,7 +321,7 @@ class TestForgotten:
     async def test_p6_what_waits_in_a_pool_is_mined_before_the_end_or_never(
         self, world: World, watcher: Engine
     ) -> None:
-        """The highest nonce that could have been open: the no-op there loses against it."""
+        """It has the highest nonce that could have been open: it is mined instead of the no-op."""
         await world.confirmed_swaps(2)
         late = await forgotten(world, 1, "output", nonce=SLOTS_MAX - 1)
         await restored(world)
@@ -505,7 +505,7 @@ async def test_p6_each_step_may_crash(
 
 
 async def test_a_signer_of_earlier_days_holds_nothing_up(world: World, watcher: Engine) -> None:
-    """It is in no catalogue; as long as the Treasury pays for it, nothing is proven of it."""
+    """While the Treasury accepts a signer that no catalogue names, nothing is proven for it."""
     earlier = a_recipient(99)
     await world.rows(
         "INSERT INTO signer (network, address, next_nonce) "

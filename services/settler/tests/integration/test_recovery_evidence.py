@@ -1,4 +1,4 @@
-"""A volume that was put back is noticed by what a chain has and the ledger has not."""
+"""A restored volume is detected by transactions that a chain has and the ledger lacks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterato
 
 @pytest.fixture
 async def other(world: World) -> World:
-    """The lane of the other signer, which has not begun."""
+    """The lane of the other signer, which has not started."""
     lease = Lease(world.engine, LaneName(DESTINATION, OTHER).lease, holder="this")
     await lease.acquire()
     assert lease.epoch is not None
@@ -85,7 +85,7 @@ class Unanswering(FakeReader):
 
 
 class Meanwhile(FakeReader):
-    """Answers, and something else happens before the answer is there."""
+    """Runs another action before it returns its answer."""
 
     def __init__(self, chain: FakeChain, happens: Callable[[], Awaitable[None]]) -> None:
         super().__init__(chain)
@@ -156,7 +156,7 @@ class TestAForgottenSigner:
     async def test_p6_is_not_opened_as_a_new_one_before_it_is_compared(
         self, world: World, other: World
     ) -> None:
-        """Its lane is back before the database is compared: it would hide the evidence."""
+        """Its lane restarts before the database is compared, which would hide the evidence."""
         await world.confirmed_swaps(1)
         await use(other, 0)
         world.chain.mine()
@@ -243,7 +243,7 @@ class TestAForgottenSigner:
     async def test_p6_an_empty_ledger_takes_a_key_that_was_used(
         self, world: World, other: World
     ) -> None:
-        """There is nothing older that could be paid twice."""
+        """There is no older payment that could be made twice."""
         await use(other, 0)
         world.chain.mine()
         await change_newest(world, RESTARTED)
@@ -284,7 +284,7 @@ class TestANetworkThatDoesNotAnswer:
         assert newest.uncompared == [DESTINATION]
 
     async def test_p6_is_reported_while_older_payments_are_held_for_it(self, world: World) -> None:
-        """A provider that stays down would hold them without end, without a visible reason."""
+        """Otherwise an unavailable provider would hold them for ever, without a visible reason."""
         await world.confirmed_swaps(1)
         await change_newest(world, RESTARTED)
         assert (await status_of(world))["uncompared"] == []
@@ -308,7 +308,7 @@ class TestANetworkThatDoesNotAnswer:
     async def test_p6_a_later_round_gives_each_node_of_a_provider_its_time(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The first node of a provider may be silent for ever, and the second be well."""
+        """The first node of a provider may never answer, although the second one does."""
         monkeypatch.setattr(watch_incarnation, "ANSWER_SECONDS", 0.1)
         await world.confirmed_swaps(1)
         await use(world, 0)
@@ -328,7 +328,7 @@ class TestTwoProcesses:
     async def test_p6_that_find_the_same_evidence_begin_one_recovery(
         self, world: World, *, is_compared_again: bool
     ) -> None:
-        """A second one would make the swaps between the two older, and fence every signer again."""
+        """A second one would also hold the swaps between the two, and fence every signer again."""
         await world.confirmed_swaps(1)
         await use(world, 0)
         world.chain.mine()
@@ -346,7 +346,7 @@ class TestTwoProcesses:
 class TestANonceThatNothingExplains:
     @pytest.fixture
     async def robbed(self, world: World) -> World:
-        """A transaction that is unknown to the ledger has the nonce of a payment, for good."""
+        """A final transaction that the ledger lacks has the nonce of a payment."""
         await world.confirmed_swaps(2)
         await world.send_everything()
         world.chain.pool.clear()
@@ -356,7 +356,7 @@ class TestANonceThatNothingExplains:
 
     @pytest.mark.fault("S11")
     async def test_s11_begins_one_recovery_beside_the_halt(self, robbed: World) -> None:
-        """Each further final block repeats the halt, and must not make newer swaps older."""
+        """Each further final block repeats the halt; the hold must not extend to newer swaps."""
         closing = robbed.closing()
         open_one = "SELECT began_at, evidence, reason FROM recovery WHERE ended_at IS NULL"
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
@@ -377,7 +377,7 @@ class TestANonceThatNothingExplains:
 
     @pytest.mark.fault("S11")
     async def test_s11_the_status_names_the_operators_action(self, robbed: World) -> None:
-        """A transfer by hand holds payments on all networks: the status says how that ends."""
+        """A manual transfer holds payments on all networks; the status names the way out."""
         closing = robbed.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
             robbed.chain.mine()

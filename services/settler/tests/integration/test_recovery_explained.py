@@ -1,4 +1,4 @@
-"""An operator explains a payment without an intent in the restored ledger."""
+"""An operator reconciles a payment without an intent in the restored ledger."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class TestRefund:
     async def test_leaves_what_came_after_it_on_a_leg_of_its_own(
         self, world: World, here: World, watcher: Engine
     ) -> None:
-        """Both deposits are replayed together; each was sent back by itself."""
+        """Both deposits are replayed together; each was refunded separately."""
         await requested(world)
         half = REQUESTED // 2
         back = half - 10**13
@@ -197,7 +197,7 @@ class TestRefund:
     async def test_of_another_sum_than_the_swap_allows_is_left_to_an_operator(
         self, world: World, here: World, watcher: Engine, units: int
     ) -> None:
-        """A refund costs at most what its network's highest fee makes of its gas."""
+        """A refund costs at most its gas at the highest fee of its network."""
         await world.settle(a_deposit(7, kind="native_received", sequence_number=None))
         await requested(world)
         await world.settle(a_deposit(1))

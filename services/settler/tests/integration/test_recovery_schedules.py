@@ -1,8 +1,8 @@
-"""Restores at random over two networks: whatever the database forgot, each leg is paid once.
+"""Random restores over two networks: whatever the database lost, each leg is paid once.
 
-What was forgotten, and in which order lanes, chains, watcher and proofs get their turns, is drawn.
+The lost period, and the order of lanes, chains, chain-watcher and proofs, are random.
 Each step may die. The payments are read only from the chains. `SCHEDULES` says how many restores
-there are per ten, `SCHEDULES_SEED` which; `make test-schedules` plays more.
+there are per ten, `SCHEDULES_SEED` which; `make test-schedules` runs more.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ POINTS: Final = (
 
 
 class Restore:
-    """One restore: a past that is forgotten, and what happens after it."""
+    """One restore: a lost period, and random actions after it."""
 
     def __init__(self, there: World, here: World, watcher: Engine, random: Random) -> None:
         self.there, self.here = there, here
@@ -85,7 +85,7 @@ class Restore:
         self.newer: list[int] = []
 
     async def begin(self) -> None:
-        """Have what the backup has, and then what it does not have."""
+        """Create the rows of the backup, and then the changes that it lacks."""
         numbers = range(1, SWAPS + 1)
         await self.there.requesting()(
             [a_request(n, refund_address=a_recipient(n)) for n in numbers]
@@ -144,7 +144,7 @@ class Restore:
             await side.close_slots()
 
     async def read(self) -> None:
-        """Give the settler all final facts of the chains, and mark this at the watcher."""
+        """Deliver all final facts of the chains, and record this at the chain-watcher."""
         await self._receive(len(self._undelivered))
         for side in self.sides:
             await self._watchers[side.network].report()
@@ -167,7 +167,7 @@ class Restore:
             await side.sender.broadcast([sent])
 
     async def new(self) -> None:
-        """Have a swap that is newer than the recovery, with its deposit."""
+        """Request a swap that is newer than the recovery, with its deposit."""
         number = SWAPS + len(self.newer) + 1
         self.newer.append(number)
         await self.there.requested(number)

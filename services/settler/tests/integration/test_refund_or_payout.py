@@ -1,7 +1,7 @@
 """Schedules at random on a real Postgres: each leg is paid out or back once, or is owed.
 
-The same question as the test in memory, put to the statements, the constraints and the invariants.
-`SCHEDULES` says how many, `SCHEDULES_SEED` which.
+The same test as in memory, for the statements, the constraints and the invariants.
+`SCHEDULES` is the number of schedules, `SCHEDULES_SEED` their seed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ROUNDS_MAX: Final = 20
 
 
 class Play:
-    """One swap of a settler, with what its chains would say."""
+    """One swap of a settler, with the facts that its chains would report."""
 
     def __init__(self, engine: Engine, watcher: Engine, number: int, random: Random) -> None:
         self.work = PostgresUnitOfWork(engine, consumer="settler")

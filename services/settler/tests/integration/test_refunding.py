@@ -1,4 +1,4 @@
-"""Refunds on a real Postgres and a chain in memory: each leg is sent back once, whatever dies."""
+"""Refunds on a real Postgres and a chain in memory: each leg is refunded once, despite crashes."""
 
 from __future__ import annotations
 

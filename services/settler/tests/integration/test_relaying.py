@@ -1,6 +1,6 @@
 """Deposits that users sign for, through the sender lane on a real Postgres and a chain in memory.
 
-One signature, one relay: whatever dies, and whatever the signer does meanwhile. G5, G6, G7 and G8
+One signature, one relay, despite crashes and other actions of the signer. G5, G6, G7 and G8
 are decided by the token (libs/chains/tests/contract/test_gasless.py) and at the api.
 """
 
@@ -201,7 +201,7 @@ class TestARelay:
         assert relay.state == "confirmed"
 
     async def test_is_refunded_to_who_signed(self, world: World) -> None:
-        """Nothing is there to pay it out: the money goes back to where it came from."""
+        """No inventory is left for the payout, so the money is refunded to its sender."""
         await submit(world, a_signature())
         await world.send_everything()
         world.chain.mine()
@@ -387,7 +387,7 @@ class TestItsWindow:
         assert await world.intent_states() == ["dead"]
 
     async def left_without_bytes(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let a lane die between the nonce and the bytes, and the time for these be over."""
+        """Kill a lane between nonce and signature, and let the signature's deadline pass."""
         await submit(world, a_signature())
 
         killed_at(monkeypatch, "settler.after_slot", send_payouts)
@@ -497,7 +497,7 @@ class TestOneOfASwap:
 
 
 class TestASwapThatIsFundedInAnotherWay:
-    """Its signature waits for the lane: it would take the money a second time."""
+    """Its signature waits for the lane, and would take the money a second time."""
 
     @pytest.mark.parametrize("state", ["seen", "confirmed"])
     async def test_is_not_deposited_for_again(

@@ -1,4 +1,4 @@
-"""Nonces that do not get mined: on a real Postgres, and a chain with every node's rules."""
+"""Nonces that are not mined: on a real Postgres, and a chain with the nodes' rules."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 async def stuck(world: World, count: int = 1) -> None:
-    """Send payouts, then let every block ask for more than they offer."""
+    """Send payouts, then raise the base fee of blocks above their offer."""
     await world.confirmed_swaps(count)
     await world.send_everything()
     world.chain.base_fee *= 10
 
 
 async def replaced(world: World, **settings: Any) -> int:
-    """Notice what is stuck, let two blocks pass it by, and look again."""
+    """Detect stuck nonces, mine two blocks without them, and replace them."""
     replace_it = world.replacing(**settings)
     await replace_it(epoch=world.epoch)
     world.chain.mine(2)

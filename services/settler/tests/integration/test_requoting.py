@@ -102,7 +102,7 @@ async def test_waits_while_a_deposit_of_the_swap_is_parked(engine: Engine) -> No
 
 
 class Interrupted(Quoter):
-    """Money comes while it thinks."""
+    """A quoter during whose call another deposit arrives."""
 
     def __init__(self, run: Settler) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tokens outside the catalogue: what an operator sees of them, and their return."""
+"""Tokens outside the catalogue: how they are shown to operators, and returned."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BACK = Return(USER, by="ann", reason="he signed a message for us")
 
 @dataclass
 class Place:
-    """A network with a token that is in no catalogue, and what an operator asks about it."""
+    """A network with a token that is in no catalogue, and the operators' queries about it."""
 
     world: World
     chain: FakeChain
@@ -209,7 +209,7 @@ async def test_nothing_is_sent_to_the_zero_address(place: Place) -> None:
 
 
 async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place) -> None:
-    """The same token, the same amount, in one bundle."""
+    """Both transfers have the same token and amount, in one transaction."""
     came, reader = await place.transfers(TREASURY), FakeReader(place.chain)
     answer_document = await reader.reported_transfers(came)
     assert answer_document is not None
@@ -268,7 +268,7 @@ async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
 
 
 class Desk:
-    """The internal port with the orders about what came, and two operators."""
+    """The internal port with the orders about such tokens, and two operators."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""A9: recipients that accept a payment when it is tried and revert when it is mined."""
+"""A9: recipients that accept a payment in the simulation and revert when it is mined."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_HOSTILE = f"FROM intent WHERE to_address = '{HOSTILE}'"
 
 
 async def rounds(here: OnAnvil, count: int) -> None:
-    """Send what is due, mine it, and look at what became of it."""
+    """Send due payments, mine them, and close their slots."""
     for _ in range(count):
         async with here.world.engine.begin() as connection:
             await connection.execute(

@@ -36,7 +36,7 @@ def requiring(
     world: World, chain: FakeChain, *, proofs: FakeChain | None = None
 ) -> RequireSameTreasury:
     """
-    :param proofs: what two providers report alike; what one reports, by default.
+    :param proofs: the reports on which two providers agree; by default those of one.
     """
     return RequireSameTreasury(
         chain=FakeReader(chain),
@@ -101,7 +101,7 @@ async def test_one_provider_that_denies_all_payments_stops_no_lane(world: World)
 
 
 async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) -> None:
-    """A replacement has made the newest; a chain that lost its newest blocks has the oldest."""
+    """A replacement Treasury has the newest ones; a chain that lost recent blocks the oldest."""
     for number in range(1, 31):
         await world.confirmed_swaps(1, first=number)
         await world.send_everything()
@@ -125,7 +125,7 @@ async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) ->
 
 
 async def test_what_paid_nothing_hides_no_payment(world: World) -> None:
-    """A replacement has paid, and then swept for long."""
+    """A replacement Treasury has paid, and then only swept for a long time."""
     for number in range(1, 31):
         await world.confirmed_swaps(1, first=number)
         await world.send_everything()

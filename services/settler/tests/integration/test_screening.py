@@ -1,4 +1,4 @@
-"""Blocked recipients: the two sources, and what happens to the money."""
+"""Blocked recipients: the two sources of blocks, and the outcome for the money."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pays claimables, raises caps or lifts stops above an amount waits for a second operator."""
+"""Orders above an amount (claimables, caps, stops) wait for a second operator."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ class Settler:
         return [(row.ordered_by, int(row.base_units)) for row in rows]
 
     async def last_logged(self) -> tuple[str, str, str]:
-        """Return who, outcome and reason of the newest order."""
+        """Return operator, outcome and reason of the newest order."""
         [row] = await self.world.rows(
             "SELECT operator, outcome, reason FROM operator_order ORDER BY id DESC LIMIT 1"
         )
         return row.operator, row.outcome, row.reason
 
     async def commits_with(self, table: str) -> bool:
-        """Tell whether the newest order and the newest row of a table are of one transaction."""
+        """Return whether one transaction wrote the newest order and the newest row of a table."""
         rows = await self.world.rows(
             f"(SELECT xmin AS id FROM {table} ORDER BY xmin::text::bigint DESC LIMIT 1) UNION "
             "(SELECT xmin FROM operator_order ORDER BY operator_order.id DESC LIMIT 1)"

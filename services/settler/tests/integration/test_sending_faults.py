@@ -1,4 +1,4 @@
-"""What nodes, keys and other senders do to a payment, each row of the fault list by its name."""
+"""Faults of nodes, keys and other senders during a payment, named as in the fault list."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 def saying(world: World, reactions: Mapping[str, Reaction], *, reaches: bool) -> None:
-    """Let nodes answer like that, whether or not the bytes have reached the pool."""
+    """Set the nodes' answers, and whether the transactions reach the pool."""
     broadcast = world.sender.broadcast
 
     async def answer_broadcast(transactions: Sent) -> Sequence[Broadcast]:
@@ -209,7 +209,7 @@ class TestANonce:
 async def test_s8_a_death_proven_by_an_old_holder_is_not_published_twice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was suspended while the next holder published it and paid with another nonce."""
+    """The old holder paused while the next one published the death and paid with another nonce."""
     await world.confirmed_swaps(1)
     await world.send_everything()
     world.chain.refuse(a_recipient(1))

@@ -1,4 +1,4 @@
-"""What only a real PostgreSQL can show: cost, races, and what it refuses."""
+"""Tests that need a real PostgreSQL: cost, races, and refused writes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def statuses(engine: Engine) -> Counter[object]:
 
 
 async def is_in_balance(engine: Engine) -> bool:
-    """Whether balances are the sums of their postings, and the inventory what accounts say."""
+    """Whether balances equal the sums of their postings, and the inventory equals the accounts."""
     wrong = await rows(
         engine,
         """
@@ -333,7 +333,7 @@ class TestInventory:
 
 class TestLedger:
     async def test_books_on_each_account_by_all_that_it_is(self, engine: Engine) -> None:
-        """Accounts that share a kind and an asset differ by whose they are, and by nothing else."""
+        """Accounts of the same kind and asset differ only by their owner."""
         unit_of_work = PostgresUnitOfWork(engine, consumer="settler")
         units = {account: 2**n for n, account in enumerate(ACCOUNTS)}
         there = Account(AccountKind.EQUITY, ETHEREUM, USDC[ETHEREUM])

@@ -1,4 +1,4 @@
-"""What an operator sees of the signers, and how a halted one goes on."""
+"""How signers are shown to operators, and how a halted one is resumed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Answer = tuple[int, Any]
 
 
 class Port:
-    """The settler's internal port, as far as it is about signers."""
+    """The endpoints about signers of the settler's internal port."""
 
     def __init__(self, url: str, http: aiohttp.ClientSession) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""What becomes of a payment whose id is taken before, while and after an operator explains it."""
+"""Payments with a spent id, before, during and after an operator's reconciliation."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 def output(n: int) -> Payment:
-    """Return what the swap of that number pays, before or after it is ordered."""
+    """Return the payout of the swap with that number, before or after it is ordered."""
     return Payment(
         intent_id(a_request(n).body.swap_id, "output", "main"), NATIVE, a_recipient(n), PAYOUT
     )
 
 
 async def paid_by_another(world: World, *payments: Payment) -> str:
-    """Let another operator make payments, in one transaction."""
+    """Have another operator make payments, in one transaction."""
     sender = FakeSender(world.chain, OTHER)
     call = Call(to=TREASURY, value=0, data=encode_pay_batch(payments), gas_limit=10**6)
     signed = await sender.sign(call, nonce=0, fees=Fees(10**13, 10**13))
@@ -69,7 +69,7 @@ async def paid_by_another(world: World, *payments: Payment) -> str:
 
 
 async def made_by_another(world: World, *payments: Payment) -> str:
-    """Do so in a final block, and publish it to the ledger."""
+    """Make such payments in a final block, and publish them to the settler."""
     external = await paid_by_another(world, *payments)
     world.chain.mine(4)
     for paid in payments:
@@ -80,7 +80,7 @@ async def made_by_another(world: World, *payments: Payment) -> str:
 
 
 async def halted_before_it_signed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the payment of the first swap have a nonce that nothing is signed for."""
+    """Halt the signer after the payment of the first swap got a nonce and before its signature."""
 
     async def halted(
         self: PostgresLaneStore, attempts: Sequence[Attempt], *, epoch: int
@@ -111,7 +111,7 @@ async def is_halted(world: World) -> bool:
 
 
 async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -> None:
-    """What it paid may come to life here after the first of its payments was explained."""
+    """An intent for its second payment may be created after the first one was reconciled."""
     await world.confirmed_swaps(1)
     external = await made_by_another(world, output(1), output(2))
     [first] = await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
@@ -133,7 +133,7 @@ async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -
 async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_bytes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or the no-op of that nonce is sent only once, and a node that loses it stops the lane."""
+    """Otherwise the no-op of that nonce is sent only once, and its loss stops the lane."""
     await halted_before_it_signed(world, monkeypatch)
     external = await made_by_another(world, output(1))
     await explaining(world)(DESTINATION, external, **OPERATOR_ORDER)
@@ -151,7 +151,7 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
 
 
 async def test_what_was_made_elsewhere_is_not_given_up_for_its_recipient(world: World) -> None:
-    """It would be claimable, and paid twice."""
+    """If abandoned, it would be claimable and be paid twice."""
     await world.confirmed_swaps(1)
     external = await made_by_another(world, output(1))
     await world.resuming()(DESTINATION, **OPERATOR_ORDER)
@@ -184,7 +184,7 @@ async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_ha
 async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
     world: World, *, is_paid: bool
 ) -> None:
-    """Its id is spent, or an operator must decide whether it is: it would be paid twice."""
+    """Its id is spent or may be spent, so a claimable balance could be paid twice."""
     bought = {"refuel_in_source_base_units": str(10**16), "refuel_base_units": str(REFUEL)}
     request = a_request(1, quote=QUOTE.model_copy(update=bought))
     refuel_id = intent_id(request.body.swap_id, "refuel", "main")
@@ -210,7 +210,7 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
 
 
 async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: World) -> None:
-    """It waited in the cap's line: the invariants see no cap exceeded when it is explained."""
+    """It waited in the cap's queue: no invariant may see the cap exceeded after reconciliation."""
     await world.rows(
         "INSERT INTO outflow_cap (network, token, units, span, set_by, set_because, set_at) VALUES "
         f"('{DESTINATION}', '{NATIVE}', 5, '1 hour', 'ann', 'a small day', '2020-01-01Z') "

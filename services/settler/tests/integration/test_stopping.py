@@ -1,4 +1,4 @@
-"""The kill switch, on a real Postgres: what is queued is not signed after it."""
+"""The kill switch, on a real Postgres: queued payments are not signed after a stop."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ STORING = pytest.mark.parametrize("storing", ["assign", "store_attempts"])
 
 
 async def stopped_before_its_bytes(world: World) -> SendPayouts:
-    """Return a lane that was stopped when its payments had nonces, and looked again meanwhile."""
+    """Return a lane that was stopped between nonce and signature, and has run again since."""
     send, keep = world.new_process(), world.store.store_attempts
 
     async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Sweeps on a real Postgres and a chain in memory: emptied once, booked once, whatever dies."""
+"""Sweeps on a real Postgres and a chain in memory: sent and booked once, despite crashes."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ async def the_only_hash(world: World) -> str:
 
 
 async def custody(world: World) -> dict[tuple[str, str], int]:
-    """Return what the ledger has on the source network."""
+    """Return the ledger's balances on the source network."""
     rows = await world.rows(f"{CUSTODY} AND network = '{SOURCE}'")
     return {(row.holder, row.address): int(row.balance) for row in rows}
 
 
 async def passed(world: World, watcher: Engine) -> int | None:
-    """Return up to where the ledger has everything, once the watcher is through."""
+    """Return the block up to which the ledger is complete, after the chain-watcher has finished."""
     async with watcher.begin() as connection:
         await connection.execute(
             sql("""
@@ -334,7 +334,7 @@ class TestASweep:
     async def test_of_one_network_that_cannot_be_booked_holds_up_no_other(
         self, world: World
     ) -> None:
-        """One transaction each: what breaks one is not what all wait for."""
+        """Each is booked in a separate transaction, so one failure does not block the others."""
         external = "0x" + "ee" * 32
         await funded(world, 1)
         await world.settle(a_sweep(1, transaction_hash=external))

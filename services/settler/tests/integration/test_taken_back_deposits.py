@@ -1,4 +1,4 @@
-"""W1: a deposit that was confirmed and that every provider denies; its block stays where it is."""
+"""W1: a confirmed deposit that every provider denies, in a block that stays canonical."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def confirmed(world: World) -> None:
 
 
 async def balances(world: World) -> dict[str, int]:
-    """Return what the ledger has of the source, by the kind of account."""
+    """Return the ledger's balances of the source, by kind of account."""
     rows = await world.rows(
         f"SELECT kind, sum(balance) AS units FROM account WHERE network = '{SOURCE}' "
         "GROUP BY kind HAVING sum(balance) <> 0"
@@ -102,7 +102,7 @@ class TestAFalseMemo:
     """No log of a token names its swap: a node may report a real transfer falsely."""
 
     async def test_is_taken_back_from_the_swap_that_it_named(self, world: World) -> None:
-        """Both messages come in one batch: each is about another swap."""
+        """Both messages are in one batch, and each is about a different swap."""
         await both_requested(world)
         await world.settle(a_transfer(FALSE, 2, "confirmed"))
         assert await owners(world) == [FALSE]

@@ -1,4 +1,4 @@
-"""Two versions of a service run at once: what one has changed, the other does not change again."""
+"""Two versions of a service run at once: neither repeats a change of the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 def of_a_later_version(message: Envelope[Any]) -> Envelope[Any]:
-    """Return a message as this version reads it that a later version of its sender has written."""
+    """Return a message of a later version of its sender, as this version reads it."""
     written = json.loads(message.model_dump_json())
     written |= {"colour": "red", "body": {**written["body"], "colour": "red"}}
     return DEPOSIT_CHANGED.envelope.model_validate_json(json.dumps(written))

@@ -1,4 +1,4 @@
-"""One suite for the fake and for Postgres: what passes here may be tested on the fake alone."""
+"""One suite for the fake and for Postgres, so that other tests may use the fake alone."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ OPENED = (with_deposits, with_payouts, with_requests)
 
 
 def plain(swap: Swap) -> Swap:
-    """Return the swap with its quote spelled in one way: a database spells JSON its own way."""
+    """Return the swap with its quote in one spelling, because Postgres reformats JSON."""
     document = json.dumps(json.loads(swap.quote.document), sort_keys=True)
     return replace(swap, quote=replace(swap.quote, document=document))
 
@@ -129,7 +129,7 @@ class TestUnitOfWork:
 
     @pytest.mark.breaks_invariants("I-22")
     async def test_opens_the_swaps_that_have_the_deposits(self, unit_of_work: UnitOfWork) -> None:
-        """One was attached. The messages of both may name others."""
+        """One was attached. The messages of both may name other swaps."""
         mine, other = a_swap(7), a_swap(8)
         attached = replace(a_deposit("seen", number=8), swap_id=mine.id, attached_at=NOON)
         named = replace(a_deposit("seen", number=8, nth=1), swap_id=other.id)

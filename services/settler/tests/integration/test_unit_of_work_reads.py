@@ -1,4 +1,4 @@
-"""What a unit of work returns and refuses: one suite for the fake and for Postgres."""
+"""Results and refusals of a unit of work: one suite for the fake and for Postgres."""
 
 from __future__ import annotations
 
@@ -353,7 +353,7 @@ class TestWithdrawals:
 
 class TestRefuels:
     async def ordered(self, unit_of_work: UnitOfWork, *numbers: int) -> Settler:
-        """Bring swaps to where the output is final and the refuel waits."""
+        """Create swaps with a final output and a waiting refuel."""
         run = Settler(unit_of_work)
         await run.deposits(funding(), funding(POLYGON, REFUEL * 10, token=NATIVE))
         await run.requests(*(a_request(n, refuel=True) for n in numbers))

@@ -34,7 +34,7 @@ WHERE prosrc ILIKE '%notify%'
 
 @pytest.fixture
 async def woken(engine: Engine) -> AsyncIterator[list[str]]:
-    """What commits woke."""
+    """Collects the channels that commits notify."""
     woken: list[str] = []
     engine.wake_listener = woken.extend
     yield woken
@@ -43,7 +43,7 @@ async def woken(engine: Engine) -> AsyncIterator[list[str]]:
 
 @pytest.fixture
 async def run(engine: Engine) -> Settler:
-    """A settler with money, and a swap that waits for its own."""
+    """A settler with inventory, and a swap that waits for its deposit."""
     run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
     await run.deposits(funding())
     await run.requests(a_request())

@@ -1,4 +1,4 @@
-"""What the owner takes out of the Treasury: one suite for the fake and for Postgres."""
+"""The owner's withdrawals from the Treasury: one suite for the fake and for Postgres."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a batch leaves to do: one suite for the unit of work in memory and the one on Postgres.
+"""Work due after a batch: one suite for the unit of work in memory and the one on Postgres.
 
-Each of the first tests brings the same facts one batch after the other, and all in one batch.
+Each of the first tests applies the same facts in separate batches, and all in one batch.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, 0, 0)
 
 
 class Subject:
-    """A unit of work, and the ports that show what it leaves due."""
+    """A unit of work, and the ports that show its due work."""
 
     def __init__(
         self, unit_of_work: UnitOfWork, refunds: DueRefunds, requotes: DueRequotes
@@ -117,7 +117,7 @@ class Subject:
         return str(reason)
 
     async def watched(self, at: datetime, request: pytest.FixtureRequest) -> None:
-        """Advance the watcher to a time, with all its messages received."""
+        """Advance the chain-watcher to a time, with all its messages received."""
         if isinstance(self.unit_of_work, FakeUnitOfWork):
             self.unit_of_work.block_times[ETHEREUM] = at
             return
@@ -302,7 +302,7 @@ async def test_a_refund_that_is_put_off_goes_behind_the_others(subject: Subject)
 
 
 async def paid_with_refuel(subject: Subject) -> None:
-    """Bring a swap to where its output is out, and has a refuel beside it."""
+    """Create a swap with a sent output and a refuel."""
     run = subject.run
     await run.deposits(funding(), funding(POLYGON, REFUEL * 10, token=NATIVE))
     await run.requests(a_request(refuel=True))
@@ -382,7 +382,7 @@ async def test_every_reason_of_a_batch_to_halt_a_network_is_stored(subject: Subj
 
 
 class TestExpiring:
-    """Which swaps a unit of work says are to expire."""
+    """The swaps that a unit of work returns for expiry."""
 
     async def expiring(self, subject: Subject, now: datetime) -> Sequence[Swap]:
         async with subject.unit_of_work() as work:

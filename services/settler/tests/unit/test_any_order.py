@@ -1,4 +1,4 @@
-"""Facts in any order, any number of times: the money is right after each of them."""
+"""Facts in any order, any number of times: the books are correct after each of them."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def never_pays_a_leg_twice(self) -> None:
-        """Neither twice out, nor twice back, nor out and back."""
+        """No leg is paid out twice, refunded twice, or both paid out and refunded."""
         live = Counter((i.swap_id, i.deposit_id) for i in self.work.intents.values() if i.is_live)
         assert max(live.values(), default=0) <= 1
 
@@ -233,7 +233,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def what_came_is_somewhere(self) -> None:
-        """Paid out, on its way, sent back, claimable, or waiting for the rest of it."""
+        """Paid out, in flight, refunded, claimable, or waiting for a further deposit."""
         for swap in map(self.work.swap, self.work.swaps):
             for deposit in swap.deposits.values():
                 if deposit.is_booked and deposit.returned_base_units:
@@ -287,7 +287,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def custody_is_what_the_chain_has(self) -> None:
-        """Less what is a loss already, and with what a payout under way still stands for."""
+        """Without booked losses, and with the deposits that payouts in flight still stand for."""
         there = sum(
             d.base_units
             for d in self.work.deposits.values()

@@ -1,4 +1,4 @@
-"""Who leaves under a cap, and who waits: the oldest first, and no payment beyond a cap."""
+"""Payments under a cap: the oldest are sent first, and none exceeds the cap."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECOND: Final = timedelta(seconds=1)
 
 
 def request_of(n: int, *, has_pass: bool = False, **amounts: int | None) -> CapRequest:
-    """Return a payment of an age, with what it counts under the caps that are named."""
+    """Return a payment of an age, with the amounts that it counts under the named caps."""
     by_cap = {{"token": TOKEN, "dollars": DOLLARS}[name]: units for name, units in amounts.items()}
     return CapRequest(UUID(int=n), NOON + n * SECOND, by_cap, has_pass)
 

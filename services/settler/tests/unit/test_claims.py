@@ -1,4 +1,4 @@
-"""Money that waits for its owner: paid once, in full, and never beside its refund."""
+"""Claimable money: paid once, in full, and never in addition to its refund."""
 
 from __future__ import annotations
 

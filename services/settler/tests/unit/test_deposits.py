@@ -67,7 +67,7 @@ def with_output(swap: Swap, **changed: Any) -> Swap:
 
 
 def out(swap: Swap) -> Swap:
-    """Return the swap with a signed payment on its way."""
+    """Return the swap with a signed payment in flight."""
     assert swap.output is not None
     return swap.with_intent(signed(swap.output))
 

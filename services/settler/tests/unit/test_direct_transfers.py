@@ -1,4 +1,4 @@
-"""Transfers straight to the Treasury: matched by their memo, and by nothing else."""
+"""Transfers directly to the Treasury: matched only by their memo."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class TestMatching:
     async def test_w16_one_movement_is_never_two_swaps(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
-        """Two swaps ask for the same amount of the same token."""
+        """Two swaps expect the same amount of the same token."""
         await run.deposits(funding())
         await run.requests(a_request(7), a_request(8))
 

@@ -1,4 +1,4 @@
-"""Payments that were made, spent or left behind by something that was not signed here."""
+"""Payments that transactions of another sender made, spent or left open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A payment that a restored ledger lacks: ordered again as the swap allows it."""
+"""A payment that a restored ledger lacks: ordered again within the swap's rules."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def refund_due(*, units: int = REQUESTED) -> Swap:
 
 
 def ended_with_late_deposit() -> Swap:
-    """Return a swap with a deposit of 900 on a leg of its own."""
+    """Return a swap with a deposit of 900 on a separate leg."""
     return with_deposit(waiting_for_output(), 900, nth=1)
 
 
@@ -333,7 +333,7 @@ class TestEndForClaim:
 class TestOrderOutput:
     @staticmethod
     def due() -> Swap:
-        """Return a swap that has what its quote asks for, and no output yet."""
+        """Return a swap with the amount of its quote, and no output yet."""
         swap = waiting_for_quote(REQUESTED)
         assert swap.output is not None
         return replace(swap, intents={}, status=Status.DEPOSIT_PENDING)

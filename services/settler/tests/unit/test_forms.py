@@ -1,4 +1,4 @@
-"""What an order's address may name."""
+"""Names in the address of an order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the settler's metrics say, where a statement or a lane decides it."""
+"""Values of the settler's metrics that a statement or a lane determines."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_swap_without_its_output_counts_once(
 
 
 def test_a_lane_that_ended_leaves_no_gauges() -> None:
-    """Another process leads the lane then: an old value here would hide or raise alarms."""
+    """Another process has the lane's lease then: an old value here would hide or raise alarms."""
     signer = {"network": "here", "signer": "0x1"}
     observe_paying.signer_gas("here", "0x1", 10, GasAlarm(1, payments_min=50))
     observe_paying.oldest_unpaid("here", timedelta(hours=1))

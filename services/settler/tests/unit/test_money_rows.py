@@ -1,4 +1,4 @@
-"""Every row of what may come for a swap, for every funding method, on books in memory."""
+"""Every row of `money_rows`, for every funding method, on books in memory."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ DUST = 1
 
 
 class Opened:
-    """An open swap with a refund address, and enough to pay it."""
+    """An open swap with a refund address, and enough inventory to pay it."""
 
     def __init__(self) -> None:
         self.work = FakeUnitOfWork()

@@ -147,12 +147,12 @@ def started(swap: Swap, leg: UUID | None = None, *, cost: int = COST) -> Changes
 
 
 def pending() -> Swap:
-    """Return a swap whose money came when nothing could be paid for it."""
+    """Return a swap with a deposit that arrived when there was no inventory."""
     return swap_of(credited(available=0))
 
 
 def with_own_leg() -> tuple[Swap, UUID]:
-    """Return a swap with a deposit that came after its end, and stands by itself."""
+    """Return a swap with a deposit that arrived after its end, on a separate leg."""
     over = replace(a_swap(refund_address=USER), status=Status.COMPLETED)
     fact = a_deposit_fact(units=1_000)
     late = deposits.decide(over, fact, at=AT, available=PLENTY, paid_id=PAID_ID)

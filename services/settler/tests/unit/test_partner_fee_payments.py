@@ -1,4 +1,4 @@
-"""What is owed to an app: paid in full, by an order, as a payment that is no swap's."""
+"""Fees owed to an app: paid in full, by an order, as a standalone intent."""
 
 from __future__ import annotations
 

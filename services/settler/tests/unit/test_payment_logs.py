@@ -1,4 +1,4 @@
-"""What a Treasury's log changes of a payment: its block, its end, a reorg, or a halt."""
+"""Changes of a payment by a Treasury's log: its block, its end, a reorg, or a halt."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ CLAIMED: dict[str, Any] = {
 
 
 def after_a_reorg(swap: Swap, units: int = REQUESTED) -> Swap:
-    """Return the swap after a reorg took its deposit."""
+    """Return the swap after a reorg removed its deposit."""
     fact = a_deposit_fact("reverted", units=units)
     return swap_of(deposits.decide(swap, fact, at=NOON, available=0, paid_id=1))
 

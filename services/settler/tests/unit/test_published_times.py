@@ -1,4 +1,4 @@
-"""What docs/endings.md publishes as the longest times is what the code holds swaps to."""
+"""The time limits in docs/endings.md are those of the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def letters() -> Iterator[tuple[str, timedelta]]:
 
 
 def published(published_text: str, known: dict[str, timedelta]) -> timedelta:
-    """Add up `2 P + 1 hour`, or what is beyond the deadline."""
+    """Return the sum of `2 P + 1 hour`, or the time after the deadline."""
     total = timedelta(0)
     for term in published_text.split(" + "):
         if term == BEYOND:

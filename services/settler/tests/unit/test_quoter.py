@@ -1,4 +1,4 @@
-"""What the settler makes of the quoter's answers, over HTTP."""
+"""How the settler maps the quoter's answers, over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the quoter answers, whoever asks: stand-ins of these tests, and clients over HTTP."""
+"""One suite for answers of the quoter: the fakes of these tests, and clients over HTTP."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def question(base_units: int) -> QuoteQuestion:
 
 
 class Subject:
-    """A stand-in, and what is asked: itself, or a client of a server that answers as it does."""
+    """A fake, and the tested port: the fake itself, or a client of a server with its answers."""
 
     def __init__(self, stand_in: Quoter | Prices, pricing: Pricing) -> None:
         self.stand_in = stand_in

@@ -1,4 +1,4 @@
-"""Whether the database is the one that was written last, and when a recovery is proven."""
+"""Detection of a restored database, and the proof that ends a recovery."""
 
 from __future__ import annotations
 

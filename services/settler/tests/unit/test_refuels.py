@@ -1,4 +1,4 @@
-"""A refuel: bought with the output, sent after it, and never in its way."""
+"""A refuel: bought with the output, sent after it, and never blocking it."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ schedules = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 11)), max_s
 
 
 class Play:
-    """One swap, with what its books and its chains say."""
+    """One swap, with its bookings and the facts of its chains."""
 
     def __init__(self, *, has_address: bool, has_refuel: bool) -> None:
         address = USER if has_address else None
@@ -217,7 +217,7 @@ class Play:
         assert max(self.paid.values(), default=0) <= 1, "a leg that was paid twice"
 
     def come_to_rest(self) -> None:
-        """Let everything go on until nothing is due and nothing is out."""
+        """Run all steps until nothing is due or in flight."""
         for _ in range(ROUNDS_MAX):
             self.act("requote", 0)
             self.act("work_out", 0)
@@ -232,7 +232,7 @@ class Play:
 
     @property
     def spent_on_refuel(self) -> int:
-        """What bought a refuel that was sent, or is claimable."""
+        """The amount spent on a refuel that was sent, or is claimable."""
         return self.swap.credited_base_units - self.swap.refundable_base_units
 
     def owed(self, kind: AccountKind, leg: Leg) -> int:
@@ -281,7 +281,7 @@ def test_every_leg_is_paid_out_or_back_or_owed(
 
 
 def assert_refuel_is_somewhere(play: Play) -> None:
-    """It was sent, is claimable for the recipient, or was never bought and went back."""
+    """It was sent, is claimable for the recipient, or was never bought and was refunded."""
     owed = {
         kind: -sum(
             balance

@@ -63,7 +63,7 @@ def started(swap: Swap, leg: Leg = None, *, cost: int = COST) -> Changes:
 
 
 def pending(**more: Any) -> Swap:
-    """Return a swap whose money came when nothing could be paid for it."""
+    """Return a swap with a deposit that arrived when there was no inventory."""
     return swap_of(changes_of_fact(a_swap(refund_address=USER), available=0, **more))
 
 
@@ -97,7 +97,7 @@ def kinds(change: Changes) -> list[str]:
 
 
 def filled(**more: Any) -> Swap:
-    """Return a swap that got more than was requested, and no other quote for it."""
+    """Return a swap with more than was requested, and without a new quote for it."""
     swap = swap_of(changes_of_fact(a_swap(refund_address=USER), **more))
     change = refuse(
         swap,

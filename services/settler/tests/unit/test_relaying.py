@@ -1,4 +1,4 @@
-"""What a deposit shows about the signature that made it, decided in memory."""
+"""The effect of a deposit on the signature that made it, decided in memory."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def held() -> Swap:
 
 
 def out(*hashes: str) -> Swap:
-    """Return a swap whose deposit is out, under one nonce."""
+    """Return a swap with a deposit in flight, under one nonce."""
     swap = held()
     assert swap.relay is not None
     relay = signed(swap.relay, *hashes, state=IntentState.ASSIGNED)

@@ -1,4 +1,4 @@
-"""A reorg takes a deposit: what is taken back, what is a loss, and what an operator decides."""
+"""A reorg removes a deposit: reversals, losses, and decisions of an operator."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reverted(swap: Swap, *, units: int = REQUESTED, nth: int = 0) -> Changes:
 
 
 def with_refuel(refuel: Intent) -> Swap:
-    """Return a swap with a refuel whose output is proven dead, and may be paid anew."""
+    """Return a swap with a refuel; its output is proven dead, and may be paid again."""
     swap = paid_for(refuel=True)
     return swap.with_intent(replace(refuel, kind=IntentKind.REFUEL))
 
@@ -96,7 +96,7 @@ class TestARefuelBesideIt:
 
 
 def split() -> Swap:
-    """Return a swap that took a part of its deposit; the rest is on its way back."""
+    """Return a swap that used a part of its deposit; the refund of the rest is in flight."""
     more = a_deposit_fact(units=REQUESTED + EXCESS)
     resources = {"available": PLENTY, "paid_id": 1}
     swap = a_swap(refund_address=USER)
@@ -115,7 +115,7 @@ LATE = a_deposit_fact(nth=1, units=900).deposit.id
 
 
 def paid_back() -> Swap:
-    """Return a swap whose late deposit was sent back, and whose refund is not final."""
+    """Return a swap with a refund of a late deposit that is not final."""
     swap = paid_for()
     out = swap.with_intent(signed(output(swap)))
     late = a_deposit_fact(nth=1, units=900)

@@ -1,4 +1,4 @@
-"""Another quote for other money: the least it may pay, and what happens without one."""
+"""Requotes of other amounts: the least that they may pay, and cases without a quote."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def swap_of(change: Changes) -> Swap:
 
 
 def credited(units: int = REQUESTED, *, refuel: bool = False) -> Swap:
-    """Return a swap with money that came when its quote had expired."""
+    """Return a swap with a deposit that arrived after its quote had expired."""
     fact = a_deposit_fact(units=units, block_time=LATER, received_at=LATER)
     swap = a_swap(refund_address=USER, refuel=refuel)
     return swap_of(deposits.decide(swap, fact, at=LATER, available=PLENTY, paid_id=7))
@@ -236,7 +236,7 @@ class TestAQuoteWithoutItsRefuel:
 class TestMoreThanWasAskedFor:
     @staticmethod
     def filled(*units: int) -> SettledStep:
-        """Fill a swap with deposits that came one after the other."""
+        """Fund a swap with deposits that arrived one after the other."""
         swap = a_swap(refund_address=USER)
         for nth, base_units in enumerate(units):
             deposit = a_deposit("confirmed", units=base_units, nth=nth)
@@ -427,7 +427,7 @@ class TestARefundAddress:
 
 
 class TestAttaching:
-    """A transfer that names no swap, and who may say whose it is."""
+    """A transfer that names no swap: its sender may attach it."""
 
     TRANSFER = replace(
         a_deposit("seen"), method=Method.DIRECT, sequence_number=None, from_address=USER

@@ -1,4 +1,4 @@
-"""How waiting payments are put on nonces: grouped, limited, and tried again."""
+"""How waiting payments are assigned to nonces: grouped, limited, and retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an order puts at stake, and when a second operator approves it."""
+"""The value at stake in an order, and when a second operator must approve it."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def held() -> Swap:
 
 
 def out(*hashes: str) -> Swap:
-    """Return a swap whose deposit was handed to the nodes."""
+    """Return a swap with a deposit that was sent to the nodes."""
     swap = held()
     assigned = signed(relay(swap), *(hashes or (FIRST,)), state=IntentState.ASSIGNED)
     done = published(swap.with_intent(assigned), assigned, at=NOON + MINUTE).swap

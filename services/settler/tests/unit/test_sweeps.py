@@ -1,4 +1,4 @@
-"""Money at deposit addresses: when it is swept, and how what arrived is booked."""
+"""Money at deposit addresses: when it is swept, and how the received amount is booked."""
 
 from __future__ import annotations
 

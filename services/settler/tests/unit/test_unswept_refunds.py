@@ -1,4 +1,4 @@
-"""Refunds of what stands at a deposit address still: sent once it can be, or claimable."""
+"""Refunds of unswept money: sent once the Treasury covers them, or claimable."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONG = 3 * HOUR
 
 
 class Waiting:
-    """What is due, for as long as a test says."""
+    """Due refunds, with a wait that the test sets."""
 
     def __init__(self, work: FakeUnitOfWork) -> None:
         self._work = work
@@ -43,7 +43,7 @@ class Waiting:
 
 
 class Unswept:
-    """A swap whose money stands at its address, and is to go back: nothing else covers it."""
+    """A swap with a due refund and unswept money: nothing else covers the refund."""
 
     def __init__(self) -> None:
         self.work = FakeUnitOfWork()

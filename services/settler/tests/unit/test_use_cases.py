@@ -233,7 +233,7 @@ class TestSettleDeposits:
     async def test_only_what_is_new_has_to_be_of_a_network_that_is_known(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
-        """The catalogue may have lost it since: nobody is called for what was done then."""
+        """The catalogue may have dropped it since: an old message must raise no alarm."""
         known, lost = a_deposit_message(), a_deposit_message(number=8, network="NOWHERE")
         with pytest.raises(UnknownNetwork):
             await run.deposits(known, lost)

@@ -1,4 +1,4 @@
-"""What the owner takes out of the Treasury: booked in order, and never before the ledger has it."""
+"""The owner's withdrawals: booked in order, and never before the ledger has the amount."""
 
 from __future__ import annotations
 

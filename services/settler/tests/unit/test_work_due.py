@@ -1,4 +1,4 @@
-"""What a batch leaves to do, and what is saved of the steps of a fact."""
+"""Work due after a batch, and the saved steps of a fact."""
 
 from __future__ import annotations
 
