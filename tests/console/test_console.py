@@ -528,6 +528,14 @@ class TestApprovals:
         for id in ids:
             services.ask("ben", f"/approvals/{id}/reject", {})
 
+    async def test_a_wrong_place_in_the_list_is_named_as_such(self, console: Console) -> None:
+        browser = await console.signed_in("vic")
+
+        page = (await browser.get(f"/approvals?after_at=yesterday&after_id={uuid4()}")).text
+
+        assert "settler refuses the request: after_at is a time" in page
+        assert "No answer from" not in page
+
     @pytest.mark.parametrize(
         "path", ["/approvals/settler/none", "/approvals/api/", "/approvals/x/1"]
     )

@@ -42,6 +42,12 @@ OWNER = a_recipient(8)
 REASON = f"{'the owner signed a message, ' * 40}and we called back"
 ADDRESS = "http://console.test"
 PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
+OTHERS = """
+INSERT INTO operator_proposal (id, action, target, body, why, proposed_by, proposed_at, expires_at)
+SELECT gen_random_uuid(), 'POST /caps', '{}', '{}', 'it is large', 'cy', now() - interval '1 hour',
+       now() + interval '1 hour'
+FROM generate_series(1, 501)
+"""
 
 
 @pytest.fixture
@@ -180,3 +186,18 @@ async def test_the_pages_of_a_rescue_are_for_every_reader(
             await server.stop()
 
     assert not walk.faults, walk.report
+
+
+async def test_one_that_waits_behind_many_other_orders_is_listed(
+    place: Place, services: Services
+) -> None:
+    await services.scalar(OTHERS)
+    page = f"/rescues/{SOURCE}/{await place.transfers(TREASURY)}"
+    async with opened_console(services) as console:
+        ann = await console.signed_in("ann")
+        fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER}
+        ordered = await ann.confirm(await ann.review(f"{page}/order", fields, page=page))
+        proposal = PROPOSAL.search(ordered)
+
+        assert proposal is not None
+        assert proposal[1] in (await ann.get("/rescues")).text
