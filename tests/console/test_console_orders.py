@@ -32,9 +32,6 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     CONFIRM: "each order here",
     "/approvals/{service}/{id}/{verb}": "each order here that needs two",
     "/rescues/{network}/{hash}/order": "test_console_rescues.py: it needs a chain",
-    "/claimables/{id:int}/pay": "tests/e2e/test_console.py",
-    "/stops/add": "tests/e2e/test_console.py",
-    "/stops/lift": "tests/e2e/test_console.py",
 }
 Effect = Callable[[Services, Mapping[str, str]], Awaitable[Any]]
 
@@ -57,6 +54,21 @@ class Order:
     needs_a_node: bool = False
     effect: Effect | None = None
     service: str = "settler"
+
+
+async def is_stopped(services: Services, _: Mapping[str, str]) -> bool:
+    return [one["network"] for one in services.signing_stops()] == [NETWORK]
+
+
+async def nothing_is_stopped(services: Services, _: Mapping[str, str]) -> bool:
+    return services.signing_stops() == []
+
+
+async def is_paid(services: Services, ids: Mapping[str, str]) -> bool:
+    rows = services.ask("vic", "/claimable")["claimable"]
+    query = "SELECT to_address FROM intent WHERE kind = 'claim'"
+    is_listed = ids["payable"] in {str(one["id"]) for one in rows}
+    return not is_listed and await services.scalar(query) == OWNER
 
 
 async def has_pass(services: Services, ids: Mapping[str, str]) -> bool:
@@ -112,6 +124,27 @@ async def nothing_is_retained(services: Services, _: Mapping[str, str]) -> bool:
 
 
 ORDERS: Final = (
+    Order(
+        "/stops/add",
+        "/stops",
+        "POST /payouts/stop",
+        {"network": NETWORK},
+        needs_two=False,
+        effect=is_stopped,
+    ),
+    Order(
+        "/stops/lift",
+        "/stops/lift?kind=signing&network={network}",
+        "POST /payouts/go",
+        effect=nothing_is_stopped,
+    ),
+    Order(
+        "/claimables/{id:int}/pay",
+        "/claimables/{payable}",
+        "POST /claimable/{id}/pay",
+        {"to_address": OWNER},
+        effect=is_paid,
+    ),
     Order(
         "/payments/queue/{id}/pass",
         "/payments/queue/{queued}",
@@ -276,6 +309,7 @@ async def ids(services: Services) -> dict[str, str]:
         "bad": BAD,
         "waiting": await services.await_deposit(99),
         "claimable": await services.suspended(95),
+        "payable": await services.suspended(94),
         "parked": str(await services.park("a lock was held for too long")),
         "dropped": str(await services.park("it belongs to another installation")),
     }
