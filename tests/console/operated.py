@@ -7,21 +7,31 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 import httpx
+import psycopg
 from pydantic import SecretStr
 
 from services.dashboard.tests.shop import SEALING_KEY, a_catalogue
 from services.settler.tests.integration.lane_fixtures import opened_world
-from services.settler.tests.integration.test_loss_budget import lost
-from services.settler.tests.lane_harness import DESTINATION, SOURCE, World, a_deposit
+from services.settler.tests.integration.test_loss_budget import lost, paid_for
+from services.settler.tests.integration.test_partner_fees import Worlds
+from services.settler.tests.lane_harness import (
+    DESTINATION,
+    NOW,
+    SOURCE,
+    World,
+    a_deposit,
+    a_request,
+)
 from swap_dashboard.console.adapters.operator_api import HttpServices
 from swap_dashboard.console.app import build_parts
 from swap_dashboard.console.ports import ServiceName
@@ -49,6 +59,22 @@ RETURNING id
 """)
 HALT: Final = sql("""
 UPDATE signer SET halted_reason = :reason, halted_at = now() WHERE network = :network
+""")
+IS_REGISTERED: Final = """
+SELECT database_id = (SELECT oid::bigint FROM pg_database WHERE datname = current_database())
+FROM settler.incarnation ORDER BY id DESC LIMIT 1
+"""
+HALT_NETWORK: Final = sql("""
+INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
+                          checked_number, halt_reason, halted_at)
+VALUES (:network, 9, '0x01', '0x00', now(), 9, 0, 9, :reason, now())
+""")
+RECOVER: Final = sql("""
+INSERT INTO recovery (cause, reason) VALUES ('restored', :reason) RETURNING id
+""")
+RETAIN: Final = sql("""
+INSERT INTO retained_hold (recovery_id, deposit_id, kind, network)
+SELECT :recovery, id, 'unknown', network FROM deposit WHERE swap_id IS NULL LIMIT 1 RETURNING id
 """)
 ACCOUNT: Final = sql("""
 INSERT INTO account (id, email, password_hash, created_at) VALUES (:id, :email, 'none', now())
@@ -131,19 +157,64 @@ class Services:
 
     async def seed(self) -> None:
         """Fill the ledger: swaps that are paid, one that is lost, and money without a swap."""
-        async with opened_world(self.database.url("settler"), DESTINATION) as world:
+        async with self._opened_world() as world:
             await world.confirmed_swaps(2, first=10)
             await lost(world)
             await self.suspend(world, 90)
 
+    def _opened_world(
+        self, *, beside_another: bool = False, at: datetime | None = None
+    ) -> AbstractAsyncContextManager[World]:
+        """Open a lane in the present: the settler abandons payouts that wait for too long."""
+        url, at = self.database.url("settler"), at or datetime.now(UTC)
+        return opened_world(url, DESTINATION, beside_another=beside_another, at=at)
+
     async def suspend(self, world: World, number: int) -> None:
         await world.settle(a_deposit(number, base_units="1234567890123456789", **SUSPEND))
+
+    async def seed_payments(self) -> dict[str, str]:
+        """Seed, with a fee that is owed and a payment that a cap holds; return their ids."""
+        cap = {"network": DESTINATION, "token": "ETH", "units": "1", "seconds": 86400}
+        async with self._opened_world() as world:
+            await Worlds(world, world).earned(96)  # alone: one transaction pays what waits
+            await world.confirmed_swaps(2, first=10)
+            await paid_for(world, 1)
+            self.ask("ann", "/caps", {**cap, "reason": "nothing is to leave"})
+            await world.confirmed_swaps(1, first=97)
+            await world.send_everything()
+            # Last: the settler stops what is paid for a network that lost a deposit.
+            await world.settle(a_deposit(1, version=3, state="reverted"))
+            await self.suspend(world, 90)
+        # No block after its deadline was seen, so it does not expire: it is stuck.
+        async with self._opened_world(beside_another=True, at=NOW) as world:
+            await world.requested(98)
+        [fee] = self.ask("vic", "/fees")["fees"]
+        [queued] = self.ask("vic", "/payouts/queue")["waiting"]
+        return {"fee": str(fee["id"]), "queued": str(queued["intent_id"])}
+
+    async def await_deposit(self, number: int) -> str:
+        """Request a swap that waits for its deposit, and return its id."""
+        async with self._opened_world(beside_another=True) as world:
+            await world.requested(number)
+        return str(a_request(number).body.swap_id)
+
+    async def halt_network(self, reason: str) -> None:
+        """Stop what is paid for a network, as the chain-watcher does with a contradiction."""
+        values = {"reason": reason, "network": DESTINATION}
+        await self._scalar(HALT_NETWORK, values, schema="chain_watcher")
+
+    async def begin_recovery(self) -> int:
+        """Begin what a restored database begins; without a node it is never proven."""
+        return int(await self._scalar(RECOVER, {"reason": f"another server {HOSTILE}"}))
+
+    async def retain_hold(self, recovery: int) -> str:
+        """Hold a deposit for which a forgotten swap may have been paid."""
+        return str(await self._scalar(RETAIN, {"recovery": recovery}))
 
     async def suspended(self, number: int) -> str:
         """Receive money without a swap, and return the id of its balance."""
         before = {row["id"] for row in self.ask("vic", "/claimable")["claimable"]}
-        url = self.database.url("settler")
-        async with opened_world(url, DESTINATION, beside_another=True) as world:
+        async with self._opened_world(beside_another=True) as world:
             await self.suspend(world, number)
         rows = self.ask("vic", "/claimable")["claimable"]
         return str(next(row["id"] for row in rows if row["id"] not in before))
@@ -180,7 +251,12 @@ def operated(database: Database, folder: Path) -> Iterator[Services]:
     shared.pop("SWAP_OPERATOR__TOKEN", None)
     ports = {name: free_port() for name in ("settler", "chain_watcher", "api", "dashboard")}
     programs = [
-        _program(name, port, {**shared, **_own(name, port, database)}, folder)
+        Program(
+            [sys.executable, "-m", f"swap_{name}"],
+            log=folder / f"{name}.log",
+            ready=partial(_is_ready, name, port, database),
+            environment={**shared, **_own(name, port, database)},
+        )
         for name, port in ports.items()
     ]
     urls = dict.fromkeys(ServiceName, AWAY)
@@ -194,13 +270,17 @@ def operated(database: Database, folder: Path) -> Iterator[Services]:
             program.stop()
 
 
-def _program(name: str, port: int, environment: Mapping[str, str], folder: Path) -> Program:
-    return Program(
-        [sys.executable, "-m", f"swap_{name}"],
-        log=folder / f"{name}.log",
-        ready=lambda: accepts(port),
-        environment=environment,
-    )
+def _is_ready(name: str, port: int, database: Database) -> bool:
+    """Whether a service answers. A database with swaps that the settler has not registered is a
+    restored one, which begins a recovery: a test seeds after the registration.
+    """
+    if not accepts(port):
+        return False
+    if name != "settler":
+        return True
+    with psycopg.connect(database.superuser_url) as connection:
+        row = connection.execute(IS_REGISTERED).fetchone()
+    return row is not None and bool(row[0])
 
 
 def _own(name: str, port: int, database: Database) -> dict[str, str]:

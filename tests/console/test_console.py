@@ -454,6 +454,24 @@ class TestOrders:
         assert stored["order"]["halts"] == {signer["address"]: "another halt"}
         services.ask("ben", f"/approvals/{stored['id']}/reject", {})
 
+    async def test_a_halt_is_named_as_the_settler_names_it(
+        self, console: Console, services: Services
+    ) -> None:
+        """No node answers here; it is asked once the halts are found to be the same."""
+        await services.halt_signer("nonce 8 was used elsewhere")
+        [signer] = services.ask("vic", "/signers")["signers"]
+        ann, ben = await console.signed_in("ann"), await console.signed_in("ben")
+        page = f"/signers/{signer['network']}/{signer['address']}"
+        halt = re.search(r'name="halt" value="([^"]+)"', (await ann.get(page)).text)
+        assert halt is not None
+        fields = {"halt": html.unescape(halt[1]), "used_by": ""}
+        order = await ann.review(f"{page}/resume", fields, page=page)
+        proposal = PROPOSAL.search(await ann.confirm(order))
+        assert proposal is not None
+        approve = await ben.review(f"{proposal[1]}/approve", {}, page=proposal[1])
+
+        assert "halts changed" not in await ben.confirm(approve)
+
 
 class TestApprovals:
     async def test_all_services_orders_are_in_one_list_with_their_facts(
@@ -509,6 +527,14 @@ class TestApprovals:
         assert all(id in shown for id in ids)
         for id in ids:
             services.ask("ben", f"/approvals/{id}/reject", {})
+
+    async def test_a_wrong_place_in_the_list_is_named_as_such(self, console: Console) -> None:
+        browser = await console.signed_in("vic")
+
+        page = (await browser.get(f"/approvals?after_at=yesterday&after_id={uuid4()}")).text
+
+        assert "settler refuses the request: after_at is a time" in page
+        assert "No answer from" not in page
 
     @pytest.mark.parametrize(
         "path", ["/approvals/settler/none", "/approvals/api/", "/approvals/x/1"]

@@ -26,12 +26,14 @@ from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
 from tests.console.operated import AWAY, ROLES, TOKENS, Console, Services
-from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER, sign_in
+from tests.console.screens import RESCUES
+from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER
 from tests.plugins.internal_port import internal_port
 from tests.plugins.postgres import Database
 from tests.plugins.processes import free_port
 from tests.support.browser import opened
-from tests.support.screens import AXE, LOOKS, look, picture, show, violations
+from tests.support.screens import AXE
+from tests.support.walks import Walk
 
 __all__ = ["place"]  # a fixture
 
@@ -40,6 +42,12 @@ OWNER = a_recipient(8)
 REASON = f"{'the owner signed a message, ' * 40}and we called back"
 ADDRESS = "http://console.test"
 PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
+OTHERS = """
+INSERT INTO operator_proposal (id, action, target, body, why, proposed_by, proposed_at, expires_at)
+SELECT gen_random_uuid(), 'POST /caps', '{}', '{}', 'it is large', 'cy', now() - interval '1 hour',
+       now() + interval '1 hour'
+FROM generate_series(1, 501)
+"""
 
 
 @pytest.fixture
@@ -150,7 +158,7 @@ async def test_an_invalid_transaction_is_refused(place: Place, services: Service
 
 @pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)
 @pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
-async def test_the_pages_of_a_rescue_are_readable_in_every_look(
+async def test_the_pages_of_a_rescue_are_for_every_reader(
     place: Place, services: Services, tmp_path: Path
 ) -> None:
     assert BROWSER is not None
@@ -160,32 +168,36 @@ async def test_the_pages_of_a_rescue_are_readable_in_every_look(
     stored = await ask("ann", f"/rescues/{SOURCE}/{returned}", body)
     await ask("ben", f"/approvals/{stored['proposal']['id']}/approve", {"reason": "called"})
     waits = (await ask("ann", f"/rescues/{SOURCE}/{open_one}", body))["proposal"]["id"]
-    pages = {
-        "rescues": "/rescues",
-        "rescue": f"/rescues/{SOURCE}/{open_one}",
-        "rescue-returned": f"/rescues/{SOURCE}/{returned}",
-        "rescue-approvals": "/approvals",
-        "rescue-approval": f"/approvals/settler/{waits}",
-        "rescue-wrong": f"/rescues/find?network={SOURCE}&hash=0x1",
+    ids = {
+        **{"network": SOURCE, "open": open_one, "returned": returned},
+        **{"service": "settler", "proposal": waits},
     }
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    found, wide = [], []
     async with opened_console(services, url) as console:
         server = AsgiServer(console.parts.site, "127.0.0.1", port)
         await server.start()
+        ben = (await console.signed_in("ben")).client.cookies.jar
         try:
-            async with opened(BROWSER, tmp_path, f"{url}/sign-in") as page:
-                await sign_in(page, "ben")
-                for name, path in pages.items():
-                    await show(page, url + path)
-                    for scheme, width in LOOKS:
-                        await look(page, scheme, width)
-                        found += [(name, scheme, width, one) for one in await violations(page)]
-                        if await page.value(f"document.documentElement.scrollWidth > {width}"):
-                            wide.append((name, width))
-                        await picture(page, f"{name}-{scheme}-{width}")
+            async with opened(BROWSER, tmp_path, "about:blank") as page:
+                walk = Walk(page, url, visitors={"ben": ben}, ids={"": ids}, may_cut_tables=True)
+                await walk.over(RESCUES)
         finally:
             await server.stop()
 
-    assert (found, wide) == ([], [])
+    assert not walk.faults, walk.report
+
+
+async def test_one_that_waits_behind_many_other_orders_is_listed(
+    place: Place, services: Services
+) -> None:
+    await services.scalar(OTHERS)
+    page = f"/rescues/{SOURCE}/{await place.transfers(TREASURY)}"
+    async with opened_console(services) as console:
+        ann = await console.signed_in("ann")
+        fields = {"transfer": f"{STRANGE} {OWNER}", "to_address": OWNER}
+        ordered = await ann.confirm(await ann.review(f"{page}/order", fields, page=page))
+        proposal = PROPOSAL.search(ordered)
+
+        assert proposal is not None
+        assert proposal[1] in (await ann.get("/rescues")).text

@@ -199,7 +199,9 @@ class Walk:
             filled = (
                 f"document.querySelector({json.dumps(f'{form} [name={name}]')}).value = {entered}"
             )
-            assert await page.value(filled) == value, f"{screen.name}: {form} has no {name}"
+            if await page.value(filled) != value:
+                shown = await page.value("document.body.innerText")
+                raise AssertionError(f"{screen.name}: {form} has no {name} in {shown}")
         sent = f"document.querySelector({json.dumps(form)}).requestSubmit()"
         await page.value(f"window.isLeaving = true; {sent}; 1")
         await page.until(f"!window.isLeaving && {LOADED}")

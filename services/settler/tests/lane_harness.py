@@ -143,6 +143,7 @@ class World:
     screens: Screening | None = None  # the list, by default
     signer: str = SIGNER
     treasury: str = TREASURY  # of the lane's network
+    at: datetime = NOW  # when swaps are requested, and their deposits are made
 
     def __post_init__(self) -> None:
         self.catalogue = a_catalogue()
@@ -331,17 +332,25 @@ class World:
         )
 
     async def confirmed_swaps(
-        self, count: int, *, first: int = 1, to_address: str | None = None
+        self,
+        count: int,
+        *,
+        first: int = 1,
+        to_address: str | None = None,
+        quote: Quote = QUOTE,
     ) -> None:
         """Request swaps and confirm their deposits, so that their payouts wait for the lane."""
         numbers = range(first, first + count)
         request = self.requesting()
-        await request([a_request(n, to_address=to_address) for n in numbers])
-        await self.settle(a_funding(10**24 + first), *(a_deposit(n) for n in numbers))
+        await request(
+            [a_request(n, to_address=to_address, quote=quote, at=self.at) for n in numbers]
+        )
+        deposits = (a_deposit(n, block_time=self.at) for n in numbers)
+        await self.settle(a_funding(10**24 + first), *deposits)
 
     async def requested(self, number: int) -> None:
         request = self.requesting()
-        await request([a_request(number)])
+        await request([a_request(number, at=self.at)])
 
     async def refund_address(self, number: int, address: str) -> None:
         """Set the refund address of a swap."""
@@ -479,6 +488,7 @@ def a_request(
     to_address: str | None = None,
     method: str = "depository",
     quote: Quote = QUOTE,
+    at: datetime = NOW,
 ) -> Envelope[Any]:
     body = SwapRequested(
         swap_id=uuid5(IDS, f"swap/{number}"),
@@ -491,10 +501,10 @@ def a_request(
         source_address=None,
         destination_address=to_address or a_recipient(number),
         refund_address=refund_address,
-        created_at=NOW,
-        expires_at=NOW + timedelta(hours=6),
+        created_at=at,
+        expires_at=at + timedelta(hours=6),
         quote=quote,
-        quote_expires_at=NOW + timedelta(minutes=5),
+        quote_expires_at=at + timedelta(minutes=5),
     )
     return SWAP_REQUESTS.seal(body, version="requested", occurred_at=NOW, trace_id="t")
 

@@ -285,6 +285,16 @@ class TestApproval:
 
         assert listed == ids
 
+    @pytest.mark.parametrize(("action", "expected"), [(WRITE, 2), ("POST /nothing", 0)])
+    async def test_those_of_one_action_are_listed(
+        self, port: Port, action: str, expected: int
+    ) -> None:
+        for _ in range(2):
+            await port.proposed()
+        path = f"/approvals?{urlencode({'action': action})}"
+
+        assert len((await port.ask("vic", path, method="GET"))[1]["approvals"]) == expected
+
     @pytest.mark.parametrize(
         "query",
         [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 
 from pydantic import SecretStr
 
-from services.settler.tests.lane_harness import DEPOSITORY, FACTORY, SIGNER, TREASURY, World
+from services.settler.tests.lane_harness import DEPOSITORY, FACTORY, NOW, SIGNER, TREASURY, World
 from swap_chains.fake import FakeChain
 from swap_domain.catalogue import NATIVE
 from swap_runtime.postgres.database import create_engine
@@ -35,6 +36,7 @@ async def opened_world(
     beside_another: bool = False,
     signer: str = SIGNER,
     treasury: str = TREASURY,
+    at: datetime = NOW,
 ) -> AsyncIterator[World]:
     engine = create_engine(SecretStr(url), application_name="test")
     if not beside_another:
@@ -50,7 +52,16 @@ async def opened_world(
     chain.give(TREASURY, NATIVE, 10**22)
     chain.authorize(signer)
     epoch = await _leading(Lease(engine, LaneName(network, signer).lease, holder="this"))
-    world = World(engine, chain, epoch, network=network, signer=signer, treasury=treasury)
+    world = World(
+        engine,
+        chain,
+        epoch,
+        clock=lambda: at,
+        network=network,
+        signer=signer,
+        treasury=treasury,
+        at=at,
+    )
     await world.store.open_signer(0)
     yield world
     await engine.dispose()

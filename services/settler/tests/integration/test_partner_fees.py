@@ -18,8 +18,6 @@ from services.settler.tests.lane_harness import (
     QUOTE,
     SOURCE,
     World,
-    a_deposit,
-    a_funding,
     a_recipient,
     a_request,
 )
@@ -61,8 +59,7 @@ class Worlds:
     async def earned(self, number: int) -> None:
         """Bring a swap to its final output."""
         there, before = self.there, await self.owed()
-        await there.requesting()([a_request(number, quote=SHARED)])
-        await there.settle(a_funding(10**24 + number), a_deposit(number))
+        await there.confirmed_swaps(1, first=number, quote=SHARED)
         await there.send_everything()
         there.chain.mine()
         results = await self.last_hash("output")

@@ -211,7 +211,10 @@ class OrderDesk:
             return None
 
     async def _list_proposals(self, request: Request) -> Response:
-        """Answer the open ones, the oldest first; `next` is the query of the following page."""
+        """Answer the open ones, of one `action` where it is named, the oldest first.
+
+        `next` is the query of the following page, beside `action` and `limit`.
+        """
         query = request.query_params
         limit = query.get("limit", "")
         try:
@@ -220,7 +223,9 @@ class OrderDesk:
         except ValueError:
             words = "after_at is a time, after_id an id, limit a number"
             return JSONResponse({"error": words}, status_code=400)
-        listed, last = await self._proposals.list_open(after=after, limit=size)
+        listed, last = await self._proposals.list_open(
+            action=query.get("action"), after=after, limit=size
+        )
         following = last and {"after_at": last.proposed_at.isoformat(), "after_id": str(last.id)}
         return JSONResponse({"approvals": [shown(one) for one in listed], "next": following})
 

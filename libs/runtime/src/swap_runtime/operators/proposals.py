@@ -31,6 +31,7 @@ LIST_OPEN: Final = sql(f"""
 SELECT {COLUMNS} FROM operator_proposal WHERE ended_at IS NULL AND expires_at > now()
     AND (proposed_at, id) > (coalesce(CAST(:after_at AS timestamptz), '-infinity'),
         CAST(:after_id AS uuid))
+    AND action = coalesce(CAST(:action AS text), action)
 ORDER BY proposed_at, id LIMIT :limit
 """)
 FIRST_ID: Final = UUID(int=0)
@@ -106,11 +107,15 @@ class Proposals:
         return None if row is None else _to_proposal(row)
 
     async def list_open(
-        self, *, after: Place | None = None, limit: int = LISTED_MAX
+        self, *, action: str | None = None, after: Place | None = None, limit: int = LISTED_MAX
     ) -> tuple[Sequence[Proposal], Place | None]:
-        """Return the oldest open ones, and the last place where more follow."""
+        """Return the oldest open ones, and the last place where more follow.
+
+        :param action: of this order alone.
+        """
         size = min(max(limit, 1), LISTED_MAX)
         values = {
+            "action": action,
             "after_at": None if after is None else after.proposed_at,
             "after_id": FIRST_ID if after is None else after.id,
             "limit": size + 1,

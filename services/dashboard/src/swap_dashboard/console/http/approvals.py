@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -79,7 +80,13 @@ async def list_proposals(
     if after_at and after_id:
         query |= {"after_at": after_at, "after_id": after_id}
     found = await gather_rows(api, "/approvals", "approvals", of=WITH_APPROVALS, query=query)
-    return Gathered(sorted(found.rows, key=_place), found.away)
+    return replace(found, rows=sorted(found.rows, key=_place))
+
+
+async def list_proposals_of(api: OperatorApi, service: ServiceName, action: str) -> Gathered:
+    """Return what one service's order waits for, the oldest first."""
+    query = {"limit": str(COUNTED_MAX), "action": action}
+    return await gather_rows(api, "/approvals", "approvals", of=[service], query=query)
 
 
 class ApprovalPages(OrderingPages):

@@ -1,4 +1,6 @@
-"""Rows that several services have, read at once; a service that is away hides no other."""
+"""Rows that several services have, read at once; a service that is away or refuses hides no
+other.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,12 @@ from swap_dashboard.console.ports import OperatorApi, ServiceAway, ServiceName, 
 class Gathered:
     rows: Sequence[Mapping[str, Any]]  # each with its `service`
     away: Sequence[str]
+    refusals: Sequence[str] = ()  # sentences, each with the words of the service
 
     @property
     def notices(self) -> Sequence[str]:
-        return [f"No answer from {', '.join(self.away)}."] if self.away else []
+        absent = [f"No answer from {', '.join(self.away)}."] if self.away else []
+        return [*absent, *self.refusals]
 
 
 async def gather_rows(
@@ -34,17 +38,20 @@ async def gather_rows(
     """
     deployed = [service for service in of if service in api.services]
 
-    async def read(service: ServiceName) -> Sequence[Mapping[str, Any]] | None:
+    async def read(service: ServiceName) -> Gathered:
         try:
             content = await api.get(service, path, query)
-        except (ServiceAway, ServiceRefused):
-            return None
-        return [{"service": service.value, **row} for row in content[name]]
+        except ServiceAway:
+            return Gathered((), [service.shown])
+        except ServiceRefused as error:
+            return Gathered((), (), [f"{service.shown} refuses the request: {error}"])
+        return Gathered([{"service": service.value, **row} for row in content[name]], ())
 
     found = await asyncio.gather(*(read(service) for service in deployed))
     return Gathered(
-        [row for rows in found for row in rows or ()],
-        [service.shown for service, rows in zip(deployed, found, strict=True) if rows is None],
+        [row for one in found for row in one.rows],
+        [name for one in found for name in one.away],
+        [sentence for one in found for sentence in one.refusals],
     )
 
 

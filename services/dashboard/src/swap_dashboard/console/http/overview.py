@@ -68,12 +68,16 @@ class OverviewPages(ConsolePages):
         view = View(
             title="Overview",
             tiles=tiles,
-            notices=[f"No answer from {', '.join(away)}: what is known there is missing here."]
-            if away
-            else [],
+            notices=[*_missing(away), *parked.refusals, *proposals.refusals],
             parts=[_oldest(stuck, parked.rows, queue, backlogs), _networks(networks)],
         )
         return self._layout.page(view, visitor, section="overview")
+
+
+def _missing(away: Sequence[str]) -> Sequence[str]:
+    if not away:
+        return ()
+    return [f"No answer from {', '.join(away)}: what is known there is missing here."]
 
 
 def _away(read: Sequence[Sequence[Any] | None]) -> Sequence[str]:

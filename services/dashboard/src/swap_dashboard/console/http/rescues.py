@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.domain.sessions import OrderDraft
-from swap_dashboard.console.http.approvals import list_proposals
+from swap_dashboard.console.http.approvals import list_proposals_of
 from swap_dashboard.console.http.orders import CHANGED, OrderingPages, reason_of, required
 from swap_dashboard.console.http.paging import before_of
 from swap_dashboard.console.http.site import OrderFault
@@ -66,11 +66,12 @@ class RescuePages(OrderingPages):
         query = {"limit": str(PAGE_SIZE + 1), **before_of(request)}
         content, proposals, units = await asyncio.gather(
             visitor.api.get(SETTLER, "/rescues", query),
-            list_proposals(visitor.api),
+            list_proposals_of(visitor.api, SETTLER, ACTION),
             read_units(visitor.api),
         )
         found = content["rescues"]
         ordered = found[:PAGE_SIZE]
+        # A settler of an earlier version answers the orders of every kind.
         waiting = [_waiting(one) for one in proposals.rows if one["action"] == ACTION]
         parts = [
             Part("Wait for a second operator", table=Table(WAITING, waiting, "No order waits.")),

@@ -1,0 +1,77 @@
+"""The pages of the console that tests look at in a browser, and what is no page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tests.support.walks import MISSING, Screen
+
+ANN: Final = "ann"  # an operator
+VIC: Final = "vic"  # a viewer
+REASON: Final = f"the last word of a long reason is read, too {'W' * 60} {'at length ' * 60}"
+
+SIGNED_OUT: Final = (
+    Screen("sign-in", "/sign-in"),
+    Screen("sign-in-wrong", "/sign-in", form="/sign-in", fields={"token": "guessed"}),
+)
+LISTS: Final = (
+    Screen("overview", "/", visitor=ANN),
+    Screen("approvals", "/approvals", visitor=ANN),
+    Screen("stuck", "/stuck", visitor=ANN),
+    Screen("parked", "/parked", visitor=ANN),
+    Screen("claimables", "/claimables", visitor=ANN),
+    Screen("payments", "/payments", visitor=ANN),
+    Screen("balances", "/balances", visitor=ANN),
+    Screen("losses", "/losses", visitor=ANN),
+    Screen("stops", "/stops", visitor=ANN),
+    Screen("caps", "/caps", visitor=ANN),
+    Screen("blocked", "/blocked", visitor=ANN),
+    Screen("signers", "/signers", visitor=ANN),
+    Screen("invariants", "/invariants", visitor=ANN),
+    Screen("recovery", "/recovery", visitor=ANN),
+    Screen("log", "/log", visitor=ANN),
+    Screen("sessions", "/sessions", visitor=ANN),
+    Screen("missing", MISSING, visitor=ANN),
+)
+SINGLE: Final = (
+    Screen("swap", "/swaps/{swap}", visitor=ANN),
+    Screen("message", "/parked/{service}/{parked}", visitor=ANN),
+    Screen("approval", "/approvals/{service}/{proposal}", visitor="ben"),
+    Screen("approval-own", "/approvals/{service}/{proposal}", visitor=ANN),
+    Screen("claimable", "/claimables/{claimable}", visitor=ANN),
+    Screen("queued", "/payments/queue/{queued}", visitor=ANN),
+    Screen("fee", "/payments/fees/{fee}", visitor=ANN),
+    Screen("stop", "/stops/lift", "?kind=signing&network={network}", visitor=ANN),
+    Screen("network", "/networks/{network}", visitor=ANN),
+    Screen("cap", "/caps/one", "?network={network}", visitor=ANN),
+    Screen("blocked-one", "/blocked/one", "?address={bad}", visitor=ANN),
+    Screen("signer", "/signers/{network}/{signer}", visitor=ANN),
+    Screen("retained", "/recovery/retained/{retained}", visitor=ANN),
+    Screen("swap-viewer", "/swaps/{swap}", visitor=VIC),
+    Screen("claimable-viewer", "/claimables/{claimable}", visitor=VIC),
+    Screen(
+        "order",
+        "/parked/{service}/{parked}",
+        form="/release",
+        fields={"reason": REASON},
+        visitor=ANN,
+    ),
+)
+# Walked where a chain answers about the transactions: tests/console/test_console_rescues.py.
+RESCUES: Final = (
+    Screen("rescues", "/rescues", visitor="ben"),
+    Screen("rescue", "/rescues/{network}/{open}", visitor="ben"),
+    Screen("rescue-returned", "/rescues/{network}/{returned}", visitor="ben"),
+    Screen("rescue-approvals", "/approvals", visitor="ben"),
+    Screen("rescue-approval", "/approvals/{service}/{proposal}", visitor="ben"),
+    Screen("rescue-wrong", "/rescues/find", "?network={network}&hash=0x1", visitor="ben"),
+)
+SCREENS: Final = (*SIGNED_OUT, *LISTS, *SINGLE, *RESCUES)
+
+# What is read, and is no page.
+NOT_PAGES: Final[Mapping[str, str]] = {
+    "/static": "files",
+    "/swaps": "leads to the page of a swap",
+    "/orders/{id}": "the answer to a form of an order: the screen `order`",
+}
