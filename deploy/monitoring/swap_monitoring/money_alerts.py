@@ -117,6 +117,11 @@ PAYMENTS: Final = Group(
             "max by (network) (swap_settler_unknown_operators) > 0",
             "A contract on {{ $labels.network }} has an operator that is no signer.",
         ),
+        critical(
+            "ContractsDiffer",
+            "max by (network) (swap_settler_contract_findings) > 0",
+            "Contracts on {{ $labels.network }} differ from the catalogue in {{ $value }} points.",
+        ),
         warning(
             "ContractOwnerUnnamed",
             "max by (network) (swap_settler_contracts_without_owner) > 0",

@@ -138,6 +138,14 @@ PAYMENTS: Final = (
         summary="A contract on base has an operator that is no signer.",
     ),
     gauge(
+        "ContractsDiffer",
+        "settler_contract_findings",
+        "2",
+        after=0,
+        network="base",
+        summary="Contracts on base differ from the catalogue in 2 points.",
+    ),
+    gauge(
         "ContractOwnerUnnamed",
         "settler_contracts_without_owner",
         "2",

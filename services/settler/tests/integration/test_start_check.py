@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 from eth_account import Account
@@ -42,6 +43,10 @@ class Deployed:
             await Chain.of(network, (self.node,), LocalKey(SIGNER_KEY), session).check()
 
 
+def count_of(metric: str) -> float | None:
+    return REGISTRY.get_sample_value(metric, {"network": DESTINATION})
+
+
 @pytest.fixture
 async def deployed(node: str) -> AsyncIterator[Deployed]:
     known = a_catalogue().network(DESTINATION)
@@ -75,6 +80,21 @@ async def test_m12_signs_nothing_for_a_treasury_of_another_owner(deployed: Deplo
 
 
 @pytest.mark.fault("M12")
+async def test_m12_a_difference_is_counted_until_it_is_mended(deployed: Deployed) -> None:
+    depository = deployed.network.contracts.depository
+    listed = partial(deployed.deployer.transact, ARTIFACTS / "Depository.json", depository)
+    await listed("addToWhitelist", EXTERNAL_ACCOUNT)
+    with pytest.raises(ChainMismatch):
+        await deployed.check(treasury=OWNER, depository=OWNER)
+    assert count_of("swap_settler_contract_findings") == 1
+
+    await listed("removeFromWhitelist", EXTERNAL_ACCOUNT)
+    await deployed.check(treasury=OWNER, depository=OWNER)
+
+    assert count_of("swap_settler_contract_findings") == 0
+
+
+@pytest.mark.fault("M12")
 async def test_m12_an_operator_that_is_no_signer_is_counted(deployed: Deployed) -> None:
     treasury = deployed.network.contracts.treasury
     artifact = ARTIFACTS / "Treasury.json"
@@ -82,8 +102,7 @@ async def test_m12_an_operator_that_is_no_signer_is_counted(deployed: Deployed) 
 
     await deployed.check(treasury=OWNER)
 
-    labels = {"network": DESTINATION}
-    assert REGISTRY.get_sample_value("swap_settler_unknown_operators", labels) == 1
+    assert count_of("swap_settler_unknown_operators") == 1
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,7 @@ def _add_lane(
                 work.send(wake, epoch=lease.epoch, beat=beat),
                 work.look_after(epoch=lease.epoch, beat=beat),
                 work.mark_sent_attempts(beat=beat),
+                work.compare_contracts(),
             )
         finally:
             observe.lane_ended(name.network, name.signer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import NATIVE
 from swap_runtime.process.service import Service
@@ -32,6 +34,7 @@ from swap_settler.paying.usecases.snapshot_treasury import SnapshotTreasury
 from swap_settler.settings import SettlerGroup
 
 NAME = "settler"
+CONTRACTS_INTERVAL = timedelta(minutes=5)
 
 
 class Lane:
@@ -88,8 +91,10 @@ class Lane:
             buffer_sent_attempts=self._sent_attempts,
             snapshot=self._snapshot(),
             check_chain=self._check,
+            check_contracts=self._chain.check,
             poll_interval=self._group.lane_poll_interval,
             upkeep_interval=self._group.lane_upkeep_interval,
+            contracts_interval=CONTRACTS_INTERVAL,
             sweep=self._sweep() if self._calls.factory is not None else None,
         )
 

@@ -62,6 +62,12 @@ SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", [
 UNKNOWN_OPERATORS = gauge(
     "settler_unknown_operators", "Operators of contracts that are no signers", ["network"]
 )
+# Alert: any. Somebody changed a contract, or the catalogue names another.
+CONTRACT_FINDINGS = gauge(
+    "settler_contract_findings",
+    "Differences between the contracts of a network and the catalogue",
+    ["network"],
+)
 # Alert: any. A change of such a contract's owner, who can empty it, is not detected.
 WITHOUT_OWNER = gauge(
     "settler_contracts_without_owner",
@@ -203,6 +209,8 @@ def lane_ended(network: str, signer: str) -> None:
         (GAS_LEFT, (network, signer)),
         (OLDEST_UNPAID, (network,)),
         (OLDEST_UNMINED, (network,)),
+        (UNKNOWN_OPERATORS, (network,)),
+        (CONTRACT_FINDINGS, (network,)),
     ):
         with suppress(KeyError):
             measured.remove(*labels)
@@ -262,6 +270,12 @@ def contracts_without_owner(network: str, names: Sequence[str]) -> None:
             network=network,
             contracts=list(names),
         )
+
+
+def contracts_compared(network: str, findings: Sequence[str]) -> None:
+    CONTRACT_FINDINGS.labels(network).set(len(findings))
+    if findings:
+        log.error("contracts differ from the catalogue", network=network, findings=list(findings))
 
 
 def unknown_operators(network: str, unknown: Sequence[UnknownOperator]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
+from swap_chains.errors import ChainMismatch
 from swap_chains.evm.check import Derivation, check_chain
 from swap_chains.evm.check_roles import (
     ContractRoles,
@@ -20,7 +21,7 @@ from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.sender import EvmSender
 from swap_domain.catalogue import Network
 from swap_runtime.postgres.database import forbid_open_transaction
-from swap_settler.paying.observe import unknown_operators
+from swap_settler.paying.observe import contracts_compared, unknown_operators
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,16 @@ class Chain:
         return cls(network, rpc, open_reader(network, rpc), proofs, sender)
 
     async def check(self) -> None:
-        """
+        """Compare the network's contracts with the catalogue.
+
         :raises ChainMismatch: or WrongChain, when signing here would be a mistake.
         """
-        unknown = await check_contracts(self.rpc, self.network, self.sender.address)
+        try:
+            unknown = await check_contracts(self.rpc, self.network, self.sender.address)
+        except ChainMismatch as error:
+            contracts_compared(self.network.name, error.findings)
+            raise
+        contracts_compared(self.network.name, ())
         unknown_operators(self.network.name, unknown)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -43,8 +44,10 @@ class RunLane:
         buffer_sent_attempts: BufferSentAttempts,
         snapshot: SnapshotTreasury,
         check_chain: Callable[[], Awaitable[None]],
+        check_contracts: Callable[[], Awaitable[None]],
         poll_interval: timedelta,
         upkeep_interval: timedelta,
+        contracts_interval: timedelta,
         sweep: SendSweeps | None = None,
     ) -> None:
         """
@@ -62,8 +65,10 @@ class RunLane:
         self._sent_attempts = buffer_sent_attempts
         self._snapshot = snapshot
         self._check_chain = check_chain
+        self._check_contracts = check_contracts
         self._poll_interval = poll_interval
         self._upkeep_interval = upkeep_interval
+        self._contracts_interval = contracts_interval
 
     async def send(self, wake: Wake, *, epoch: int, beat: Callable[[], None]) -> None:
         """Send for ever; commits wake it, the poll is what makes it certain.
@@ -96,6 +101,19 @@ class RunLane:
         while True:
             beat()
             await self._tried(self._sent_attempts)
+
+    async def compare_contracts(self) -> None:
+        """Compare the contracts with the catalogue for ever: an operator learns of a difference.
+
+        The lane goes on (docs/decisions/0099-a-changed-contract-alerts-and-payments-go-on.md).
+        """
+        while True:
+            await asyncio.sleep(self._contracts_interval.total_seconds())
+            await self._tried(self._compare)
+
+    async def _compare(self) -> None:
+        with suppress(ChainMismatch):  # it was counted
+            await self._check_contracts()
 
     async def _report_age(self) -> None:
         observe.oldest_unpaid(self._chain.network, await self._store.oldest_unpaid())
