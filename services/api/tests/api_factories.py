@@ -1,4 +1,4 @@
-"""Things that tests of the api are about."""
+"""Swaps, messages and requests for tests of the api."""
 
 from __future__ import annotations
 

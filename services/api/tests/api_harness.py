@@ -1,4 +1,4 @@
-"""The api as a test drives it: real adapters, requests in process, statements counted."""
+"""The api under test: real adapters, requests in process, counted statements."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Statements:
 def endpoint_at(
     app: Router, endpoints: Sequence[Endpoint], method: str, path: str
 ) -> Endpoint | None:
-    """Return the endpoint that a request reaches."""
+    """Return the endpoint of a request."""
     scope = {"type": "http", "method": method, "path": path}
     for route in app.routes:
         if route.matches(scope)[0] is Match.FULL:
@@ -76,7 +76,7 @@ def is_route_of(route: Route, endpoint: Endpoint) -> bool:
 
 
 class Documented:
-    """Holds every answer that a test is given to what the document says of its endpoint."""
+    """Checks every answer of a test against the OpenAPI document of its endpoint."""
 
     def __init__(self, app: Router, endpoints: Sequence[Endpoint]) -> None:
         self._app = app
@@ -181,7 +181,7 @@ class Harness:
             return await connection.execute(sql(statement), values)
 
     async def plan(self, statement: str) -> list[str]:
-        """Return how Postgres would run a statement, whatever values it is given."""
+        """Return the generic plan of a statement, for any values."""
         async with reading(self.service.engine) as connection:
             # The extended protocol would need values for the parameters; a simple query does not.
             explained = f"EXPLAIN (GENERIC_PLAN) {statement}".encode()
@@ -190,7 +190,7 @@ class Harness:
 
     @contextmanager
     def statements(self) -> Iterator[Statements]:
-        """Collect what goes to the database meanwhile."""
+        """Collect the statements sent to the database meanwhile."""
         seen, engine = Statements(), self.service.engine
 
         def record_statement(statement: str) -> None:

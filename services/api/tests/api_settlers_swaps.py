@@ -1,4 +1,4 @@
-"""Swaps as the settler keeps them, for what the api asks of its view of them."""
+"""Swaps in the settler's tables, for the views that the api reads."""
 
 from typing import Final, LiteralString
 

@@ -1,4 +1,4 @@
-"""Chains that a test tells what to say about signatures."""
+"""Chains with answers about signatures that a test sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REVERTED = Simulated(succeeded=False, is_revert=True, data=b"", text="execution 
 
 
 class FakeChains:
-    """Every signer is rich, every deposit works, until a test says otherwise."""
+    """Every signer has funds and every deposit works, until a test changes it."""
 
     def __init__(self) -> None:
         self.is_away = False
@@ -65,7 +65,7 @@ class FakeChains:
 
 
 class FakeDepositories:
-    """Depositories that take deposits, until a test says otherwise."""
+    """Depositories that accept deposits, until a test changes it."""
 
     def __init__(self) -> None:
         self.is_away = False
@@ -78,7 +78,7 @@ class FakeDepositories:
 
 
 class FakeWallets:
-    """Wallets of keys alone, until a test puts code at one."""
+    """Wallets without code, until a test adds code to one."""
 
     def __init__(self) -> None:
         self.is_away = False
@@ -100,7 +100,7 @@ class FakeWallets:
 
 
 class FakeChainTransactions:
-    """Nodes that know no transaction, until a test says otherwise."""
+    """Nodes without any transaction, until a test adds one."""
 
     def __init__(self) -> None:
         self.is_away = False
@@ -115,7 +115,7 @@ class FakeChainTransactions:
 
 
 class FakeDepositAddresses:
-    """Factories that compute deposit addresses as we do, unless a test says that none answers."""
+    """Factories that compute the service's deposit addresses, until a test stops them."""
 
     def __init__(self) -> None:
         self.is_away = False
@@ -131,6 +131,6 @@ class FakeDepositAddresses:
         self._verified.add(network.name)
 
     def start_without_nodes(self) -> None:
-        """Leave it as a process that started while no node answered."""
+        """Set the state of a process that started while no node answered."""
         self.is_away = True
         self._verified.clear()

@@ -1,4 +1,4 @@
-"""A quoter without I/O. `test_pricing_contract.py` holds it to what the real client does."""
+"""A quoter without I/O. `test_pricing_contract.py` compares it with the real client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USD: Mapping[str, int] = {"ETH": 3000 * E18, "USDC": E18, "DAI": E18}
 
 
 class FakePricing:
-    """One percent of fee, from a thousandth of a token to a million."""
+    """A fee of one percent, for amounts from a thousandth of a token to a million."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

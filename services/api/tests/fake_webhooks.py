@@ -1,4 +1,4 @@
-"""A notifier's endpoints in this process. `test_webhooks_contract.py` holds it to a notifier."""
+"""A notifier's endpoints in this process. `test_webhooks_contract.py` compares it with one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LISTENER_URL = "listen:"
 
 
 class FakeWebhooks:
-    """Nothing is sent: messages wait for ever, and those of a listener have ended."""
+    """Sends nothing: messages wait for ever, and those of a listener have ended."""
 
     def __init__(self) -> None:
         self.endpoints: dict[str, dict[str, Any]] = {}

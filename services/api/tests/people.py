@@ -1,4 +1,4 @@
-"""Organizations with people in them, as tests of the management API meet them."""
+"""Organizations with members, for tests of the management API."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Person:
         return await self.api.client.request(method, BASE + path, headers=headers, **options)
 
     async def done(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Post and return what it made."""
+        """Send a POST and return the created object."""
         answer = await self.post(path, body)
         assert answer.status_code == 200, answer.text
         return answer.json()["data"]
@@ -87,7 +87,7 @@ async def accept(api: Harness, token: str) -> Person:
 async def an_operators_client(
     api: Harness,
 ) -> AsyncIterator[aiohttp.ClientSession]:
-    """Serve the management API as operators reach it, with every request made by Ada."""
+    """Serve the management API of operators, with Ada as the sender of every request."""
 
     def as_ada(handler: Handler) -> Handler:
         async def handle(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""A tenant with one of everything, and what its answers may be recognised by."""
+"""A tenant with one object of each kind, and the values that identify its answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLES = ("swap", "app", "api_key", "invitation", "member", "deposit_hint", "sig
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """An organization, its people, its apps, and the swap of one of them."""
+    """An organization, its members, its apps, and the swap of one of them."""
 
     owner: Person
     secret: App
@@ -30,7 +30,7 @@ class Tenant:
 
     @property
     def marks(self) -> frozenset[str]:
-        """Return what is in no answer to anybody else."""
+        """Return the values that no answer to another tenant may contain."""
         return frozenset({*self.values.values(), self.name, self.reference})
 
     @property
@@ -88,14 +88,14 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
 
 
 async def link_token(api: Harness, tenant: Tenant, swap_id: str) -> str:
-    """Return the token of a link to a swap of the tenant's, with every right."""
+    """Return the token of a link to a swap of the tenant, with every right."""
     path = f"/swaps/{swap_id}/pay_link?may_set_refund_address=true"
     answer = await api.get(tenant.secret, path)
     return str(answer.json()["data"]["read_token"])
 
 
 async def a_closed_key(api: Harness, tenant: Tenant, how: str) -> str:
-    """Return a key of the tenant's that opens nothing any more."""
+    """Return a revoked key of the tenant."""
     key = await api.another_key(tenant.secret, KeyKind.SECRET)
     if how == "revoked":
         await api.parts.management.manage_keys.revoke(key.key_id)
@@ -106,7 +106,7 @@ async def a_closed_key(api: Harness, tenant: Tenant, how: str) -> str:
 
 
 async def everything_of(api: Harness, webhooks: FakeWebhooks) -> Any:
-    """Return what requests must not change, but for when keys were used."""
+    """Return the rows that requests must not change, except the last use of keys."""
     rows = {
         table: sorted(str(row) for row in await api.rows(f"SELECT * FROM {table}"))
         for table in TABLES

@@ -1,6 +1,6 @@
-"""What Schemathesis is taught: it is one of two tenants, and sees nothing of the other.
+"""Hooks for Schemathesis: it acts as one of two tenants, and must see nothing of the other.
 
-Loaded by it in its own process; the tenants stand in the file that FUZZ_TENANTS names.
+Schemathesis loads them in its own process; FUZZ_TENANTS names the file of the tenants.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SERVED = {
 
 @schemathesis.auth(refresh_interval=None)
 class OneOfThem:
-    """Both credentials with each request: which of them opens it is the service's to know.
+    """Sends both credentials with each request, because the service chooses the one it needs.
 
-    The other tenant's are never used: what this one is told of the other was told wrongly.
+    The other tenant's are never used, so any data of that tenant in an answer is an error.
     """
 
     def get(self, case: Any, context: Any) -> Any:
@@ -50,7 +50,7 @@ class OneOfThem:
 
 @schemathesis.hook
 def map_path_parameters(context: Any, path_parameters: Any) -> Any:
-    """Name what there is, three times out of four, and the tenant's own most often."""
+    """Use existing ids three times out of four, and most often the tenant's own."""
     if not path_parameters:
         return path_parameters
     random = Random(repr(sorted(path_parameters.items(), key=str)))
@@ -62,7 +62,7 @@ def map_path_parameters(context: Any, path_parameters: Any) -> Any:
 
 
 def _made_good(values: Any) -> Any:
-    """Ask for what is served, half of the time, with the other values as they were made up."""
+    """Use served networks and tokens half of the time, with the other generated values."""
     if not isinstance(values, dict):
         return values
     random = Random(repr(sorted(values.items(), key=str)))

@@ -1,4 +1,4 @@
-"""The whole api in this process, on a real Postgres and Valkey, with a quoter of our own."""
+"""The whole api in this process, on a real Postgres and Valkey, with a fake quoter."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def database_url(migrated: Callable[[str], str], database: Database) -> str:
 
 @pytest.fixture
 def redis_url(valkey: Program) -> str:
-    """Where counts are kept; those of the test before are gone."""
+    """The Redis of the counters, emptied before the test."""
     port: int = valkey.port  # type: ignore[attr-defined]
     with Redis(host="127.0.0.1", port=port) as redis:
         redis.flushall()

@@ -1,4 +1,4 @@
-"""What an app earns by its own fee: balances, entries, and nobody else's."""
+"""The earnings of an app's own fee: balances and entries of that app only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an app may, and how much of it is used, as its members read it."""
+"""The limits of an app and their use, as its members read them."""
 
 from __future__ import annotations
 

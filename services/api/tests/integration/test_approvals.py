@@ -1,4 +1,4 @@
-"""The approval that the Depository needs of a token, as the first step where it is short."""
+"""The approval of a token for the Depository: the first step where the allowance is too small."""
 
 from __future__ import annotations
 

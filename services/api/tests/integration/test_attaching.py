@@ -1,4 +1,4 @@
-"""Transfers that named no swap: shown with what to sign, and given to a swap by a signature."""
+"""Transfers without a swap: shown with the text to sign, and attached by a signature."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def app(api: Harness) -> App:
 
 
 class Came:
-    """What the settler has written about transfers, as far as the api sees it."""
+    """The settler's rows about transfers that the api reads."""
 
     def __init__(self, database: Database) -> None:
         self._url = database.superuser_url
@@ -283,7 +283,7 @@ class TestASignature:
     async def test_of_a_wallet_with_code_is_an_operators_to_judge_by_one_live_provider(
         self, database_url: str, redis_url: str, tmp_path: Path, came: Came
     ) -> None:
-        """Its report alone would give the transfer away; what a key signed needs no node."""
+        """One false report would give the transfer away; a key's signature needs no node."""
         api = start(database_url, redis_url, a_live_catalogue(tmp_path))
         try:
             app = await api.an_app(environment=Environment.LIVE)

@@ -1,4 +1,4 @@
-"""Members make only so much by themselves, however much they ask for at once."""
+"""Members can create a limited number of objects, also by concurrent requests."""
 
 from __future__ import annotations
 

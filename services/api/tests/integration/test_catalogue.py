@@ -1,4 +1,4 @@
-"""Where swaps can start and end, as forms that let a person pick a route ask."""
+"""Sources and destinations of swaps, for forms in which a user selects a route."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def catalogue_file(tmp_path: Path) -> Path:
 
 
 def shown(answer: httpx.Response) -> dict[str, dict[str, str]]:
-    """Return the status of every token by its network, once the whole answer is as it must be."""
+    """Return the status of every token by its network, after a check of the whole answer."""
     assert answer.status_code == 200, answer.text
     networks = [ReachableNetworkModel.model_validate(one) for one in answer.json()["data"]]
     return {n.name: {token.symbol: token.status for token in n.tokens} for n in networks}

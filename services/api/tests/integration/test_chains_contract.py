@@ -1,4 +1,4 @@
-"""What chains answer the api: one suite for the fakes and for the adapters on anvil."""
+"""Chain data for the api: one suite for the fakes and for the adapters on anvil."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BOTH = ["fake", pytest.param("anvil", marks=pytest.mark.connected)]
 
 @dataclass
 class Subject:
-    """The ports, the network that they are asked about, and a wallet with code."""
+    """The ports, the queried network, and a wallet with code."""
 
     wallets: Wallets
     depositories: Depositories
@@ -117,7 +117,7 @@ def on_anvil(anvil_url: str, contracts: Addresses) -> OnAnvil:
 
 @pytest.fixture(params=BOTH)
 def there(request: pytest.FixtureRequest) -> OnAnvil | None:
-    """Return what is on anvil, or nothing for the fakes."""
+    """Return the contracts on anvil, or None for the fakes."""
     if request.param == "fake":
         return None
     found: OnAnvil = request.getfixturevalue("on_anvil")
@@ -172,7 +172,7 @@ class TestWallets:
     async def test_are_unavailable_while_one_of_two_nodes_lies(
         self, on_anvil: OnAnvil, is_first: bool
     ) -> None:
-        """It gives a key's account code that accepts everything; the other node has none there."""
+        """One reports code that accepts everything for a key's account; the other reports none."""
         url, catalogue, wallet = on_anvil
         arguments = catalogue.network(NAME), EXTERNAL_ACCOUNT, DIGEST, SIGNATURE
         with a_lying_node(url) as liar:

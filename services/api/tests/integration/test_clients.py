@@ -1,4 +1,4 @@
-"""The service as its own clients see it: over a real port, with the quoter faked."""
+"""The service from the view of its clients: over a real port, with a fake quoter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def url(api: Harness) -> AsyncIterator[str]:
 
 
 def a_delivery() -> dict[str, object]:
-    """Return a webhook as the notifier's library signs it."""
+    """Return a webhook signed by the notifier's library."""
     secret, body, at = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", WEBHOOK, datetime.now(UTC)
     signature = Webhook(secret).sign("message-1", at, body)
     headers = {"id": "message-1", "timestamp": str(int(at.timestamp())), "signature": signature}

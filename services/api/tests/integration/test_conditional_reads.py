@@ -1,4 +1,4 @@
-"""Reads that are repeated: one lookup each, and no body where nothing has changed."""
+"""Repeated reads: one lookup each, and no body where nothing has changed."""
 
 from __future__ import annotations
 

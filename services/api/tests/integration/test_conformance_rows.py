@@ -1,6 +1,6 @@
-"""What the development stack has none of: a network without a Depository and deposit addresses.
+"""A network without a Depository and deposit addresses, which the development stack lacks.
 
-The rows of the conformance suite about it, asked over a real port.
+The rows of the conformance suite about it, over a real port.
 """
 
 from __future__ import annotations

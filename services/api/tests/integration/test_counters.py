@@ -1,4 +1,4 @@
-"""What counts requests, in Redis and without it: the same for both."""
+"""Counters of requests, in Redis and without it: one suite for both."""
 
 from __future__ import annotations
 

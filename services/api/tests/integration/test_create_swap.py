@@ -1,4 +1,4 @@
-"""A create is one transaction; what comes at the same time is committed together."""
+"""A creation is one transaction; concurrent creations are committed together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every example of the OpenAPI document can be sent, and its schemas say what is accepted."""
+"""Every example of the OpenAPI document can be sent, and its schemas match the accepted values."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Operation:
         return {name: examples[0] for name, examples in shown.items() if examples}
 
     def members(self) -> Iterator[tuple[str, str, Mapping[str, Any], bool]]:
-        """Yield where it stands, its name, its schema and whether it is required."""
+        """Yield the location, name and schema of each member, and whether it is required."""
         for one in self.parameters:
             yield "params", one["name"], one["schema"], one["required"]
         schema = self.body.get("schema", {})
@@ -88,7 +88,7 @@ named = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: f"{one.
 
 
 class Service:
-    """A running api with one of everything, so that requests can name what is there."""
+    """A running api with one object of each kind, so that requests can name existing ones."""
 
     def __init__(self, api: Harness, tenant: Tenant, values: Mapping[str, str]) -> None:
         self._api = api
@@ -110,7 +110,7 @@ class Service:
         )
 
     async def known(self, operation: Operation) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Return the examples, with what only this running service knows in its place."""
+        """Return the examples, with the ids and signatures of this running service."""
         query, body = operation.query, operation.body.get("example")
         match operation.path.rpartition("/")[2]:
             case "authorize" if body is not None:
@@ -177,7 +177,7 @@ async def webhooks(api: Harness) -> FakeWebhooks:
 
 
 async def service_for(api: Harness, webhooks: FakeWebhooks, operation: Operation) -> Service:
-    """Return the service with the kind of swap and member that the operation is about."""
+    """Return the service with the kind of swap and member that the operation needs."""
     tenant = await a_tenant(api, webhooks)
     values = dict(tenant.values)
     if operation.method == "POST" or operation.path.endswith(("authorize", "attach_deposit")):
@@ -270,7 +270,7 @@ async def test_empty_text_is_refused_where_the_schema_has_a_smallest_length(
 
 
 def empty_values(operation: Operation) -> dict[str, dict[str, str]]:
-    """Return empty text for every optional member that is text, by where it stands."""
+    """Return empty text for every optional text member, by location."""
     empty: dict[str, dict[str, str]] = {"params": {}, "json": {}}
     for where, name, schema, is_required in operation.members():
         parts = [schema, schema.get("items", {}), *schema.get("anyOf", ())]

@@ -1,4 +1,4 @@
-"""Faults of the api that no other file here is about, each named after its row."""
+"""Faults of the api that no other file covers, each named after its row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ A_MILLION = 1_000_000
 
 
 async def everything(api: Harness) -> str:
-    """Return every row of every table of the service's own."""
+    """Return every row of every table that the service owns."""
     tables = await api.rows(
         "SELECT table_name FROM information_schema.tables"
         " WHERE table_schema = 'api' AND table_type = 'BASE TABLE'"
@@ -168,7 +168,7 @@ async def test_r2r_a_flush_costs_no_swap_and_no_key(api: Harness, valkey: Any) -
 
 @pytest.fixture
 async def forgetful() -> AsyncIterator[tuple[str, list[bytes]]]:
-    """A Redis that does what it is asked and hangs up before it answers."""
+    """A Redis that executes commands and closes the connection before it answers."""
     received: list[bytes] = []
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -196,7 +196,7 @@ async def test_r3r_what_redis_may_have_counted_is_not_counted_there_again(
 
 @pytest.mark.fault("R4r")
 def test_r4r_redis_counts_requests_and_holds_no_lock() -> None:
-    """A lock that is lost while its holder works decides nothing: there is none."""
+    """No lock can be lost while its holder works, because there is no lock."""
     importers = {
         path.relative_to(SOURCES).as_posix()
         for folder in ("libs", "services", "cli")

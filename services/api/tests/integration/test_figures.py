@@ -1,4 +1,4 @@
-"""What an app's swaps amount to: by status, value and duration, and of nobody else's."""
+"""Figures of an app's swaps by status, value and duration, without those of other apps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ways of depositing are open comes from what the contracts really answer."""
+"""The contracts' answers determine which methods of depositing are open."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def a_node(result: Callable[[Mapping[str, Any]], str]) -> AsyncIterator[st
 async def without_factory(
     database_url: str, redis_url: str, catalogue_file: Path
 ) -> AsyncIterator[Harness]:
-    """A service that began while no factory answered."""
+    """A service that started while no factory answered."""
     harness = start(database_url, redis_url, catalogue_file)
     harness.factories.is_away = True
     await harness.parts.funding.offers.deposit_addresses.refresh()
@@ -116,7 +116,7 @@ class TestDepository:
     async def requests_of_each_kind(
         self, api: Harness, app: App, **changes: Any
     ) -> list[httpx.Response]:
-        """Ask for a swap, and for prices of one, in every way there is."""
+        """Request a swap, and prices of one, by every endpoint."""
         body = a_body(**changes)
         methods = {
             name: str(value).lower() for name, value in body.items() if name.startswith("use_")
@@ -202,7 +202,7 @@ class TestDepository:
     async def test_g17_a_node_that_is_away_closes_nothing_and_opens_nothing(
         self, api: Harness, app: App
     ) -> None:
-        """Nothing was asked yet at first: what is offered then is what the catalogue says."""
+        """Before the first query, the methods of the catalogue are offered."""
         seen = []
         for findings, is_away in (
             ([IS_PAUSED], True),
@@ -257,7 +257,7 @@ class TestDepository:
 
 
 class TestAskedDepository:
-    """What is made of a node's words about the Depository of the catalogue."""
+    """How a node's answers about the Depository of the catalogue are interpreted."""
 
     async def found(self, words: Mapping[str, str], *, chain_id: int = 31337) -> Sequence[str]:
         def result(question: Mapping[str, Any]) -> str:
@@ -286,7 +286,7 @@ class TestAskedDepository:
 
 
 class TestFactory:
-    """What a node says when no factory is there, or one with other code."""
+    """Answers of a node for a missing factory, or one with different code."""
 
     @pytest.mark.parametrize("code", ["0x", "0x6001"], ids=["none", "another"])
     async def test_that_is_foreign_is_refused(self, code: str) -> None:

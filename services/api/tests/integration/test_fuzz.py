@@ -1,6 +1,6 @@
 """Schemathesis against the served document, with the keys of two tenants.
 
-A few examples of everything in seconds; for as long as FUZZ_SECONDS says with `make test-fuzz`.
+A few examples of each operation in seconds; for FUZZ_SECONDS with `make test-fuzz`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WAITING = (
 
 
 class Served:
-    """The api with two tenants, in a thread with a loop of its own."""
+    """The api with two tenants, in a thread with a separate event loop."""
 
     def __init__(self, *connections: Any) -> None:
         self._connections = connections

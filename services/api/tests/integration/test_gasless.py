@@ -1,4 +1,4 @@
-"""Swaps that are funded by a signature, as a partner meets them."""
+"""Swaps that are funded by a signature, through the public API."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class TestCapabilities:
     async def test_a_token_for_permit2_alone_is_no_gasless_one(
         self, api: Harness, app: App
     ) -> None:
-        """Neither priced nor created, and no other way in asks for an approval of Permit2."""
+        """Neither priced nor created, and no other method requests an approval of Permit2."""
         query = {
             "source_network": "ETHEREUM_DEVNET",
             "source_token": "USDT",
@@ -403,7 +403,7 @@ class TestAuthorize:
     async def test_g8_a_key_that_the_token_does_not_take_is_refused(
         self, api: Harness, app: App
     ) -> None:
-        """An account that delegates: its key is recovered here, and the token asks its code."""
+        """The key of a delegating account is recovered, but the token calls its code."""
         data = await created(api, app)
         sign = await to_sign(api, app, data["swap"]["id"])
         api.chains.has_code = True

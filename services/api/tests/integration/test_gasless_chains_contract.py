@@ -1,4 +1,4 @@
-"""What chains answer about signatures and allowances: one suite for the fake and for anvil."""
+"""Chain data about signatures and allowances: one suite for the fake and for anvil."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ class Subject:
         )
 
     async def deposit(self, relayed: RelayedDeposit) -> None:
-        """Have the signed deposit made."""
+        """Mine the signed deposit."""
         self.fake.is_nonce_used = True
         self.fake.next_nonce += 1
         self.fake.balance -= relayed.base_units
 
     async def refuse(self) -> None:
-        """Have deposits of this signature revert."""
+        """Make deposits with this signature revert."""
         self.fake.answer = REVERTED
 
     async def pause(self) -> None:
@@ -145,7 +145,7 @@ def the_fake() -> Subject:
 
 @pytest.fixture(params=BOTH)
 def there(request: pytest.FixtureRequest) -> OnNode | None:
-    """Return the node and what is on it, or nothing for the fake."""
+    """Return the node with its contracts, or None for the fake."""
     if request.param == "fake":
         return None
     return request.getfixturevalue("anvil_url"), request.getfixturevalue("world")

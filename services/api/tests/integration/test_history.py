@@ -1,4 +1,4 @@
-"""A swap's past: what happened to it and what was booked, for its own partner alone."""
+"""A swap's history: its events and bookings, visible only to its own partner."""
 
 from __future__ import annotations
 

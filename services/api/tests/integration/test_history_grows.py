@@ -1,4 +1,4 @@
-"""What is asked of the database does not grow with the swaps that there were."""
+"""The cost of the api's statements does not grow with the history of swaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every answer is the envelope, readable by a page of another origin, and names its request."""
+"""Every answer is the envelope with the request id, readable by pages of other origins."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PREFLIGHT = {"Origin": "https://shop.example", "Access-Control-Request-Method": 
 
 
 def refusal(answer: httpx.Response) -> ApiErrorModel:
-    """Return the error, once the whole answer is as every refusal must be."""
+    """Return the error, after a check of the whole answer."""
     content = answer.json()
     assert set(content) == {"data", "error"}
     assert content["data"] is None

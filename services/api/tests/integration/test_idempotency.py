@@ -1,4 +1,4 @@
-"""A create that is repeated makes one swap and gives one answer."""
+"""A repeated creation makes one swap and returns one answer."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class TestIdempotencyKey:
 
 
 class TestAboutASwap:
-    """What is asked of a swap that is there, such as where its money may go back to."""
+    """Requests about an existing swap, such as setting its refund address."""
 
     async def test_gives_the_first_answer_again(self, api: Harness) -> None:
         app = await api.an_app()
@@ -224,7 +224,7 @@ class TestAfterACrash:
     async def test_a5_who_lost_its_claim_creates_nothing(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A request that slept past its claim must not commit behind the one that took over."""
+        """A request that outlasted its claim must not commit after its successor."""
         app = await api.an_app()
         commit = PostgresCreations._commit
 

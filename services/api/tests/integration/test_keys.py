@@ -1,4 +1,4 @@
-"""A key opens what it is for, as long as it is open."""
+"""The rights of a key, until it is revoked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What members do with webhook endpoints: whose they are, and what is written down."""
+"""Members and webhook endpoints: ownership, and entries of the audit log."""
 
 from __future__ import annotations
 

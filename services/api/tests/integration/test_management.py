@@ -1,4 +1,4 @@
-"""Organizations manage their apps, keys and members; nobody sees another's."""
+"""Organizations manage their apps, keys and members, and see only their own."""
 
 from __future__ import annotations
 
@@ -539,7 +539,7 @@ async def opens(api: Harness, key: str) -> bool:
 
 
 class TestPartsBehindARow:
-    """Lists that grow: the part behind a row, and not behind so many rows."""
+    """Growing lists are paged after a row, and not after a number of rows."""
 
     async def test_of_the_log_go_on_where_they_were(self, api: Harness) -> None:
         owner = await an_owner(api)

@@ -1,4 +1,4 @@
-"""What managers ask for with an idempotency key is done once, and no secret is kept for it."""
+"""Management requests with an idempotency key run once, and no secret is stored for them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def once(
 
 
 async def forget_the_claims_term(api: Harness) -> None:
-    """Let the first request be over, whatever became of it."""
+    """Expire the claim of the first request, whatever its outcome."""
     async with api.service.engine.begin() as connection:
         await connection.execute("UPDATE idempotency SET claimed_until = now() - interval '1 day'")
 
@@ -261,7 +261,7 @@ async def test_an_operators_order_is_done_once_too(api: Harness) -> None:
 def lose_the_answer(
     patch: pytest.MonkeyPatch, adapter: type, method: str, *, is_done: bool = True
 ) -> None:
-    """Carry out an order, or not, and lose the answer."""
+    """Make an adapter lose its answer, after it has done the work or before."""
     done = getattr(adapter, method)
 
     async def lost(*args: Any, **options: Any) -> Any:

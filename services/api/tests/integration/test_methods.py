@@ -1,4 +1,4 @@
-"""Which methods an address answers: HEAD wherever GET is, and a 405 names them all."""
+"""Methods of an address: HEAD for every GET, and a 405 that lists them all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PUBLIC = ("/openapi.json", "/docs", "/docs/errors")
 async def answer_and_facts(
     api: Harness, app: App, method: str, path: str
 ) -> tuple[httpx.Response, object]:
-    """Return an answer, and what of it has to be the same for HEAD as for GET."""
+    """Return an answer, and the parts that must be equal for HEAD and GET."""
     answer = await api.client.request(method, path, headers=app.headers)
     headers = {name: text for name, text in answer.headers.items() if name not in OF_THE_MOMENT}
     return answer, (answer.status_code, headers)

@@ -1,4 +1,4 @@
-"""Deposit addresses that wait for money are bounded: a watcher counts the coins of each."""
+"""The number of open deposit addresses is limited: the chain-watcher counts coins at each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Start = Callable[[], Awaitable[Harness]]
 async def start_bounded(
     database_url: str, redis_url: str, catalogue_file: Path
 ) -> AsyncIterator[Start]:
-    """Start processes of one service; a new one has counted nothing by itself."""
+    """Start processes of one service; a new process has no counts of its own."""
     started: list[Harness] = []
 
     async def start_one() -> Harness:

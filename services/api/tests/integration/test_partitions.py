@@ -1,4 +1,4 @@
-"""A topic got more partitions: what follows on a key may overtake what came before."""
+"""A topic got more partitions: later messages of a key may overtake earlier ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def consuming(
 async def publish_to_the_only_partition(
     broker: Broker, topic: str, messages: Sequence[tuple[bytes, bytes]]
 ) -> None:
-    """Publish as a producer did when the topic had one partition."""
+    """Publish to the one partition that the topic had before."""
     async with AIOKafkaProducer(bootstrap_servers=broker.settings.bootstrap_servers) as producer:
         for key, value in messages:
             await producer.send_and_wait(topic, value, key=key, partition=0)

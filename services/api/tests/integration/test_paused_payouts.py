@@ -1,4 +1,4 @@
-"""While an operator has stopped payouts, no swap is taken that would wait for one."""
+"""While payouts are stopped, swaps that would wait for one are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The link of one swap: what its holder sees and does, and what stays the partner's."""
+"""The link of one swap: the rights of its holder, and data that only the partner sees."""
 
 from __future__ import annotations
 

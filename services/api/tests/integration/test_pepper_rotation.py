@@ -1,4 +1,4 @@
-"""The pepper is replaced while keys, tokens and invitations go on, in both orders of a rollout."""
+"""Keys, tokens and invitations stay valid during a pepper rotation, in both rollout orders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEW = "another pepper for tests"
 
 @pytest.fixture
 async def before(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncIterator[Harness]:
-    """A process that hashes with the old pepper, and knows the new one."""
+    """A process that hashes with the old pepper, and also accepts the new one."""
     harness = start(database_url, redis_url, catalogue_file, other_key_peppers=[NEW])
     yield harness
     await harness.stop()
@@ -27,7 +27,7 @@ async def before(database_url: str, redis_url: str, catalogue_file: Path) -> Asy
 
 @pytest.fixture
 async def after(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncIterator[Harness]:
-    """A process that hashes with the new pepper, and knows the old one."""
+    """A process that hashes with the new pepper, and also accepts the old one."""
     harness = start(
         database_url, redis_url, catalogue_file, key_pepper=NEW, other_key_peppers=[PEPPER]
     )
@@ -37,14 +37,14 @@ async def after(database_url: str, redis_url: str, catalogue_file: Path) -> Asyn
 
 @pytest.fixture
 async def last(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncIterator[Harness]:
-    """A process that knows the new pepper alone."""
+    """A process with only the new pepper."""
     harness = start(database_url, redis_url, catalogue_file, key_pepper=NEW)
     yield harness
     await harness.stop()
 
 
 async def status(api: Harness, app: App) -> int:
-    """Ask with a key, as a process does that has cached nothing."""
+    """Send a request with a key, to a process without a cache."""
     api.parts.admission.callers._remembered.clear()
     return (await api.get(app, "/health")).status_code
 

@@ -1,7 +1,6 @@
-"""Five hundred clients that ask again and again, each on a connection of its own, over a real port.
+"""Five hundred polling clients, each on a separate connection, over a real port.
 
-What is counted are answers, lookups and round trips: how long they take is what `make bench-api`
-measures.
+Answers, lookups and round trips are counted here; `make bench-api` measures their time.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Answer:
 
 
 class Poller:
-    """One connection that asks about one swap."""
+    """One connection that polls one swap."""
 
     def __init__(self, streams: Any, app: App, swap_id: UUID) -> None:
         self._reader: asyncio.StreamReader
@@ -61,11 +60,11 @@ class Poller:
         return answer
 
     def send(self, headers: str = "") -> None:
-        """Ask, and leave the answer where it is."""
+        """Send a request without reading the answer."""
         self._writer.write(f"{self._head}\r\n{headers}\r\n".encode())
 
     def begin(self) -> None:
-        """Send the beginning of a request, and no more."""
+        """Send only the beginning of a request."""
         self._writer.write(self._head.encode())
 
     async def _answer(self) -> Answer:
@@ -80,7 +79,7 @@ class Poller:
 
 @asynccontextmanager
 async def polling(api: Harness, app: App, swaps: Sequence[SwapChanged]) -> AsyncIterator[Any]:
-    """Open a connection for each of the swaps, and read it once."""
+    """Open a connection for each of the swaps, and read the swap once."""
     async with AsyncExitStack() as open_ones:
         server = AsgiServer(api.parts.app, "127.0.0.1", 0)
         port = await server.start()
@@ -101,7 +100,7 @@ async def stored(api: Harness, app: App, number: int) -> list[SwapChanged]:
 
 
 def round_trips(redis: Any) -> int:
-    """Return how often counters were asked; never, where Redis was too slow for that."""
+    """Return the number of calls to the counters; 0 where Redis was too slow to be used."""
     statistics = redis.info("commandstats")
     return int(statistics.get("cmdstat_evalsha", {"calls": 0})["calls"])
 

@@ -1,4 +1,4 @@
-"""What a route costs between which amounts, in detail and for clients of the first version."""
+"""Costs of a route by amount, in detail and for clients of the first version."""
 
 from __future__ import annotations
 

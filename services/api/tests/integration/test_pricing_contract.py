@@ -1,4 +1,4 @@
-"""What a quoter does, whoever asks: the fake of these tests, and the client on a real socket."""
+"""One suite for the fake quoter of these tests and the client on a real socket."""
 
 from __future__ import annotations
 

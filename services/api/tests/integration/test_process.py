@@ -1,4 +1,4 @@
-"""The process itself: it starts, answers on both ports, and is small."""
+"""The process: it starts, answers on both ports, and needs little memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Api:
         self.internal = f"http://127.0.0.1:{internal}"
 
     def resident_mb(self) -> int:
-        """Return how much of the process is in memory."""
+        """Return the resident memory of the process."""
         process = self.program._process
         assert process is not None
         status = Path(f"/proc/{process.pid}/status").read_text()

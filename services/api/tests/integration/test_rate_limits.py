@@ -1,4 +1,4 @@
-"""Rate limits: counted in Redis, told in headers, and never in anybody's way for long."""
+"""Rate limits: counted in Redis, shown in headers, and never delaying a request for long."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class TestSettings:
 
 
 class BlackHole:
-    """A Redis that takes connections and, for as long as a test lasts, never says a word."""
+    """A Redis that accepts connections and never answers during a test."""
 
     def __init__(self) -> None:
         self.connections = 0
@@ -176,7 +176,7 @@ class TestWithoutRedis:
     async def test_r1r_answers_come_while_it_hangs_and_one_in_a_second_waits_for_it(
         self, api_without_redis: Harness, hole: BlackHole
     ) -> None:
-        """Without a bound of our own the first would come when the hole is gone: never here."""
+        """Without the api's own timeout, the first answer would never come in this test."""
         api, loop = api_without_redis, asyncio.get_running_loop()
         app = await api.an_app(is_lifted=False)
         began = loop.time()

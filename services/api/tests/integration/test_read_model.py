@@ -1,4 +1,4 @@
-"""What the settler says about swaps, saved for reading: the last sequence wins."""
+"""The settler's messages about swaps in the read model: the last sequence wins."""
 
 from __future__ import annotations
 

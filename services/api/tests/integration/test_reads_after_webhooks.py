@@ -1,4 +1,4 @@
-"""A read shows what the settler has decided, also while that is on its way to the read model."""
+"""A read shows the settler's last decision, also while its message is in flight."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BY = ["id", "hash"]
 
 @pytest.fixture
 def decide(database_url: str, database: Database) -> Iterator[Decide]:
-    """Let the settler have decided something, and the message of it be on its way."""
+    """Store a decision of the settler without delivering its message."""
     with psycopg.connect(database.superuser_url, autocommit=True) as connection:
 
         def decide(swap: SwapChanged) -> None:
@@ -44,7 +44,7 @@ async def app(api: Harness) -> App:
 
 @pytest.fixture
 async def paid(api: Harness, app: App) -> SwapChanged:
-    """Return a swap whose deposit is known here."""
+    """Return a swap with its deposit in the read model."""
     swap = a_swap(app_id=app.id, status="ls_transfer_pending", transactions=(an_input(),))
     await api.parts.swaps.store_swaps([a_message(swap)])
     return swap

@@ -1,4 +1,4 @@
-"""Recipients that mean something where swaps are rehearsed are refused where they are real."""
+"""Recipients with a meaning in the sandbox are refused on live networks."""
 
 from __future__ import annotations
 

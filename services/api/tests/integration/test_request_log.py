@@ -1,4 +1,4 @@
-"""The log of requests: what it says, what it leaves out, and who may read it."""
+"""The log of requests: recorded members, omitted ones, and its readers."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def an_answer(app_id: UUID) -> AnsweredRequest:
 
 
 class Log:
-    """A log with a clock that a test turns."""
+    """A log with a clock that a test sets."""
 
     def __init__(self, records: PostgresRequestRecords, **settings: Any) -> None:
         self.now = datetime.now(UTC)

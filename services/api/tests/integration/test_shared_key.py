@@ -1,4 +1,4 @@
-"""Users of one publishable key: the idempotency keys of one are nothing to the others."""
+"""Users of one publishable key: their idempotency keys are independent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many wallets may be drafted a signature for one swap."""
+"""The limit of wallets that may request a signature for one swap."""
 
 from __future__ import annotations
 

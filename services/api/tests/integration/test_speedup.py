@@ -1,4 +1,4 @@
-"""A hint that a transaction pays: told to the watcher once, and bounded."""
+"""A hint that a transaction pays: sent to the chain-watcher once, and limited in number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was removed or demoted changes nothing any more, not even by a request that came before."""
+"""Removed or demoted members can change nothing, even with a request that started before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Shop:
         self.key_id = UUID(key)
 
     async def actor(self) -> Actor:
-        """Return the other owner as a request knows them that has just come."""
+        """Return the other owner as identified at the start of a request."""
         return await self.api.parts.admission.identify_member(self.other.token)
 
     async def changes(self) -> int:

@@ -94,7 +94,7 @@ async def ask(api: Harness, request: Any, headers: Mapping[str, str]) -> httpx.R
 
 
 def visible(answer: httpx.Response) -> object:
-    """Return what a caller can see, without what differs for every request."""
+    """Return the visible parts of an answer, without those that differ for every request."""
     content = answer.json()
     if content["error"]:
         content["error"]["metadata"].pop("request_id")
@@ -136,7 +136,7 @@ def unknown_values() -> dict[str, str]:
 
 
 def when_to_ask(endpoint: Endpoint) -> int:
-    """Return when an address is asked: what ends a thing comes last, and what stops it before."""
+    """Return the order of an endpoint: those that end an object last, after `/disable`."""
     return 2 if endpoint.path.endswith(ENDS_THINGS) else int(endpoint.path.endswith("/disable"))
 
 
@@ -145,7 +145,7 @@ def _names(path: str) -> list[str]:
 
 
 async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tenant) -> None:
-    """Or what follows would show nothing."""
+    """Otherwise the refusals in the following tests would prove nothing."""
     stopped = []
     for endpoint in sorted(ENDPOINTS, key=when_to_ask):
         if endpoint.path.endswith(UNPREPARED):
@@ -187,7 +187,7 @@ async def test_a1_an_object_of_another_tenant_is_answered_as_a_missing_one(
 async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknown_one(
     api: Harness, victim: Tenant, other_tenant: Tenant
 ) -> None:
-    """The same statements: nothing to tell the two apart by how long an answer takes."""
+    """The statements are the same, so the response time does not distinguish the two."""
     of_swaps = [e for e in ENDPOINTS if e.names_owned and e.path.startswith(V2)]
     unknown_ids = unknown_values()
     statements = []
@@ -208,7 +208,7 @@ async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknow
 
 
 async def statements_of(api: Harness, request: Any, tenant: Tenant) -> list[str]:
-    """Return what goes to the database while a request of a tenant's is answered."""
+    """Return the statements during a request of a tenant."""
     with api.statements() as seen:
         await ask(api, request, keyed(tenant.secret.key))
     return seen.texts
@@ -308,7 +308,7 @@ async def test_a6_an_idempotency_key_of_one_tenant_is_news_to_another(
 
 
 async def a_closed_token(api: Harness, tenant: Tenant, how: str) -> str:
-    """Return an access token of the tenant's that opens nothing any more."""
+    """Return an access token of the tenant that is no longer valid."""
     if how == "removed":
         invited = await tenant.owner.done(
             f"/organizations/{tenant.owner.organization_id}/invitations",

@@ -1,4 +1,4 @@
-"""How far a transaction is: a swap's, one that only a node knows, and one that nobody knows."""
+"""The status of a transaction: of a swap, one that only a node has, and an unknown one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def status(api: Harness, app: App, *names: str) -> TransactionStatusModel:
 
 
 def is_remembered(statement: str) -> bool:
-    """Whether how old the last answer is decides that it is asked: of a key, or of a head."""
+    """Whether the statement depends on the age of a cached answer: of a key, or of a head."""
     return statement == FIND_CALLERS.text or "watch" in statement
 
 
@@ -199,7 +199,7 @@ class TestOfAnotherTenants:
     async def test_a1_swap_or_hint_is_answered_like_an_unknown_transaction(
         self, api: Harness, app: App, located: LocatedTransaction | None, *, is_away: bool
     ) -> None:
-        """A deposit, a payout and a hint of theirs, and an unknown hash."""
+        """A deposit, a payout and a hint of the other tenant, and an unknown hash."""
         theirs, unknown = await api.an_app(), "0x" + uuid4().hex * 2
         hinted = "0x" + "ee" * 32
         swap = a_swap(app_id=theirs.id, transactions=(an_input(),))

@@ -1,4 +1,4 @@
-"""Swaps that wait for money: so many, and no more."""
+"""The limit of swaps that wait for a deposit."""
 
 from __future__ import annotations
 

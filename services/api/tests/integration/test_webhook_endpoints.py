@@ -1,4 +1,4 @@
-"""The notifier's endpoints over HTTP: nothing of one endpoint is done by the name of another."""
+"""The notifier's endpoints over HTTP: an id of one endpoint never affects another."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ BOUND = Bound(Bounded.WEBHOOKS, 2)
 
 
 class Routes:
-    """The part of a service that takes routes."""
+    """The part of a service that collects routes."""
 
     def __init__(self) -> None:
         self.routes: list[Route] = []
@@ -90,7 +90,7 @@ def a_notifier(engine: Engine) -> Starlette:
 
 @pytest.fixture(params=BOTH)
 def notifier_url(request: pytest.FixtureRequest) -> str | None:
-    """Return the notifier's schema, or nothing for the fake."""
+    """Return the notifier's schema, or None for the fake."""
     if request.param == "fake":
         return None
     migrated: Callable[[str], str] = request.getfixturevalue("migrated")

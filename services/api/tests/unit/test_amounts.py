@@ -1,4 +1,4 @@
-"""Numbers as callers write them."""
+"""The accepted spellings of numbers."""
 
 from __future__ import annotations
 

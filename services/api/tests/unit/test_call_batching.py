@@ -1,4 +1,4 @@
-"""Calls that come at the same time go together."""
+"""Concurrent calls are batched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from swap_api.call_batching import CallBatcher
 
 
 class Doubling:
-    """Doubles numbers once it is let, and refuses the odd ones."""
+    """Doubles numbers after it is released, and refuses odd ones."""
 
     def __init__(self) -> None:
         self.batches: list[Sequence[int]] = []

@@ -1,4 +1,4 @@
-"""Looking a transaction up: what the port promises, of the fake and the real one, and its cost."""
+"""Lookup of a transaction: one suite for the fake and the real port, and its cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REVERTED = LocatedTransaction(TransactionState.REVERTED, 7)
 
 @dataclass
 class OneNode:
-    """A node that reports what a test says, and counts what it is asked."""
+    """A node with answers that a test sets, which counts its requests."""
 
     located: dict[str, LocatedTransaction] = field(default_factory=dict)
     is_away: bool = False
@@ -111,7 +111,7 @@ Report = Callable[[str, LocatedTransaction], None]
 def port(
     request: pytest.FixtureRequest, node: tuple[OneNode, str], evm: EvmChainTransactions
 ) -> tuple[ChainTransactions, Any, Report]:
-    """The port, whose nodes may go away, and what lets them know a transaction."""
+    """The port with nodes that may be unavailable, and the way to add a transaction to them."""
     if request.param == "evm":
         return evm, node[0], node[0].located.__setitem__
     fake = FakeChainTransactions()

@@ -1,4 +1,4 @@
-"""What a user has to do, to the last byte."""
+"""The deposit actions of a user, byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a double in an answer can do to an amount: nothing, as long as it is one we show."""
+"""A double in an answer never changes a displayed amount."""
 
 from __future__ import annotations
 

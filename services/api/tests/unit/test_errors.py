@@ -1,4 +1,4 @@
-"""One catalogue of errors, and nothing outside of it."""
+"""All errors are in one catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app's fees as they are shown: amounts by the token's digits, and links to the explorer."""
+"""Rendered fees of an app: amounts with the token's digits, and links to the explorer."""
 
 from __future__ import annotations
 

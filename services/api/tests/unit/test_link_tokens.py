@@ -1,4 +1,4 @@
-"""Tokens of pay links: derived, told apart, replaced with their key."""
+"""Tokens of pay links: derived, distinguished, and replaced with their key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An unknown network is answered with the names that were probably meant."""
+"""The error for an unknown network lists the nearest names."""
 
 from __future__ import annotations
 

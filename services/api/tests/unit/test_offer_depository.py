@@ -1,4 +1,4 @@
-"""A Depository is offered until its chain was read, and reported once it was."""
+"""A Depository is offered until its chain was read, and its state is reported afterwards."""
 
 from __future__ import annotations
 

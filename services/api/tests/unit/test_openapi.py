@@ -1,4 +1,4 @@
-"""The OpenAPI document: whatever it shows is true to the models."""
+"""The OpenAPI document equals the models."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ SECRETS = {"key", "token", "secret"}
 
 class TestIdempotencyKeys:
     def test_are_for_everything_that_changes_something(self, document: Any) -> None:
-        """A rate is read. An invitation, and what a pay link sends, is taken once by itself."""
+        """A rate is a read. An invitation or a request of a pay link takes effect once anyway."""
         without = {
             path
             for path, operations in document["paths"].items()
@@ -141,7 +141,7 @@ class TestDocument:
         SwapEventModel.model_validate_json(shown)
 
     def test_documents_that_any_of_them_may_be_unavailable(self, document: Any) -> None:
-        """Even the health of the process, to a key that it has never seen."""
+        """This includes the health check, with a key that is not cached."""
         operations = [o for one in document["paths"].values() for o in one.values()]
 
         assert all("503" in operation["responses"] for operation in operations)
@@ -153,7 +153,7 @@ class TestDocument:
         assert document["paths"]["/api/swap_rate"]["post"]["security"] == []
 
     def test_lists_every_webhook(self, document: Any) -> None:
-        """What the notifier can send is held to the same list in its own tests."""
+        """The notifier's tests compare its messages with the same list."""
         assert set(document["webhooks"]) == set(PUSHED)
         assert {"swap.completed", "swap.updated", "webhook.test"} <= set(PUSHED)
 

@@ -1,4 +1,4 @@
-"""What the process is made of: light, and wired so that no message is lost."""
+"""The parts of the process: few imports, and wiring that loses no message."""
 
 from __future__ import annotations
 

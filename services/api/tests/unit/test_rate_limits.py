@@ -1,4 +1,4 @@
-"""How many requests get through, in any minute and over time."""
+"""The number of permitted requests, in any minute and over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINUTE = timedelta(minutes=1)
 
 
 async def admitted(quota: Quota, moments: Sequence[datetime]) -> list[datetime]:
-    """Return which of the requests got through."""
+    """Return the permitted requests."""
     now = AT
     counters = LocalCounters(clock=lambda: now)
     through = []

@@ -1,4 +1,4 @@
-"""A read is as new as what was decided when it came, and answered also when nothing arrives."""
+"""A read shows the decisions of its start, and is answered even if no message arrives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEHIND = replace(FIRST, decided_sequence=2)
 
 
 class Looks:
-    """What is stored at each look; the last one stays."""
+    """The stored swap at each lookup; the last one is repeated."""
 
     def __init__(self, *looks: StoredSwap | Exception) -> None:
         self._looks = list(looks)
@@ -50,7 +50,7 @@ def shown_behind(because: str) -> float:
 
 @pytest.fixture
 def without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look at once, so that a lookup comes before the end of the time on a busy machine too."""
+    """Remove the pauses, so that a lookup precedes the timeout on a busy machine too."""
     monkeypatch.setattr(read_caught_up, "PAUSES_SECONDS", (0.0, 0.0))
 
 

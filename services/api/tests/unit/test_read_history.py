@@ -1,4 +1,4 @@
-"""Following a swap live: every event once, in order, from where the client stopped."""
+"""Streaming a swap's events: each once, in order, from the client's last position."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OneSwap:
 
 
 class Past:
-    """What is known at each look; the last answer stays."""
+    """The answer at each lookup; the last one is repeated."""
 
     def __init__(self, *looks: Sequence[SwapEvent] | Exception) -> None:
         self._looks = list(looks)

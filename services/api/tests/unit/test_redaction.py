@@ -1,4 +1,4 @@
-"""What of a body reaches the log of requests: declared members, and no secret."""
+"""The parts of a body in the log of requests: declared members, and no secret."""
 
 from __future__ import annotations
 

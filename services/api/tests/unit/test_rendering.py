@@ -1,4 +1,4 @@
-"""The bytes that are answered are what the public models say, member by member."""
+"""The answered bytes equal the public models, member by member."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def next_action(stored_swap: StoredSwap) -> bytes:
 
 
 def valid(model: Any, data: bytes) -> Any:
-    """Return the parsed data, once its every member is one of the model's and none is missing."""
+    """Return the parsed data, after a check that it has exactly the model's members."""
     return TypeAdapter(model).validate_json(data, strict=False) and orjson.loads(data)
 
 
@@ -231,7 +231,7 @@ class TestActions:
 
 
 class TestWhatIsReady:
-    """Networks and tokens are bytes that are kept for the next swap at the same prices."""
+    """Bytes of networks and tokens are cached for the next swap at the same prices."""
 
     def test_is_recreated_when_a_token_changes(self) -> None:
         public = public_catalogue(CATALOGUE)
@@ -329,7 +329,7 @@ class TestNetworks:
 
 
 def test_an_amount_survives_the_double() -> None:
-    """What is shown, read again and cut at the precision, is what is sent."""
+    """The displayed amount, parsed and truncated at the precision, is the sent amount."""
     for base_units in (E18 // 10**8, 12345678 * 10**10, 10**7 * E18 + 12345678 * 10**10):
         swap = a_swap(quote=a_quote(requested_base_units=str(base_units)))
         data = orjson.loads(rendering().prepared(stored(rendering().swap(swap)), {}))
