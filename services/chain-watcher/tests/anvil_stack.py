@@ -1,4 +1,4 @@
-"""The whole process beside a real node with our contracts, for the tests of the chain-watcher."""
+"""The whole process with a real node and our contracts, for tests of the chain-watcher."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Stack:
 
 @contextmanager
 def a_stack(database_url: str, broker: Broker, folder: Path) -> Iterator[Stack]:
-    """Start a node and put our contracts on it."""
+    """Start a node and deploy our contracts on it."""
     port = free_port()
     anvil = Program(
         [str(ANVIL), "--port", str(port), "--slots-in-an-epoch", "1", "--silent"],

@@ -1,4 +1,4 @@
-"""Nodes of several providers on a fake chain, of which some lie."""
+"""Nodes of several providers on a fake chain, some of them lying."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Change = Callable[[BlockAdded], BlockAdded]
 
 
 class Lying(FakeReader):
-    """A node that reports some blocks otherwise than they are."""
+    """A node that reports false blocks."""
 
     change: Change = staticmethod(lambda added: added)
 
@@ -51,7 +51,7 @@ class Away(FakeReader):
 
 
 class Providers(FakeReader):
-    """Nodes of several providers. What needs one of them is asked of the first."""
+    """Nodes of several providers. Requests that need only one use the first."""
 
     def __init__(self, *readers: FakeReader) -> None:
         super().__init__(readers[0]._chain, provider=readers[0]._provider)
@@ -74,7 +74,7 @@ class Providers(FakeReader):
 
 
 def inventing(*movements: Movement, at: int = 1) -> Change:
-    """Return what adds movements to a block."""
+    """Return a change that adds movements to a block."""
 
     def change(added: BlockAdded) -> BlockAdded:
         if added.block.number != at:
@@ -85,7 +85,7 @@ def inventing(*movements: Movement, at: int = 1) -> Change:
 
 
 def sent_by(address: str) -> Change:
-    """Return a node that reports another sender of the deposits."""
+    """Return a change that reports another sender of the deposits."""
 
     def change(added: BlockAdded) -> BlockAdded:
         changed = [
@@ -112,7 +112,7 @@ def two_honest(world: World) -> Providers:
 
 
 async def halted_by_a_lie(world: World, node: Lying | None = None, *, blocks: int = 9) -> None:
-    """Publish what a node makes up, and have the second look halt the network."""
+    """Publish a node's invented movements, and have the second look halt the network."""
     async with world.followed(node or liar(world)):
         world.chain.mine(blocks)
         await world.is_at_head()

@@ -67,7 +67,7 @@ def tiers(small: int | None = 2) -> tuple[ConfirmationTier, ...]:
 
 
 def tiers_by_providers() -> tuple[ConfirmationTier, ...]:
-    """One block is always enough; below a sum one provider is, and above it two are needed."""
+    """One block is always enough; one provider below a sum, and two above it."""
     return (
         ConfirmationTier(below_base_units=SMALL_TIER_BELOW, confirmations=1, providers=1),
         ConfirmationTier(below_base_units=None, confirmations=1, providers=2),
@@ -124,7 +124,7 @@ def a_policy_of_two(**changes: object) -> Policy:
 
 
 def a_capped_policy(cap: int = SMALL_TIER_BELOW) -> Policy:
-    """Return a policy for a live network whose nodes are all of one provider."""
+    """Return a policy for a live network with nodes of only one provider."""
     caps = Caps({USDC.lower(): cap, NATIVE: cap}, timedelta(days=1))
     return Policy(a_policy_of_two().network, has_second_provider=False, caps=caps)
 

@@ -1,4 +1,4 @@
-"""A chain that is followed into a real Postgres, for the tests of the chain-watcher."""
+"""A chain followed into a real Postgres, for the tests of the chain-watcher."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ IMPATIENT = FollowTimings(
 
 
 async def checked() -> None:
-    """A chain that is what the catalogue says."""
+    """A chain check that always passes."""
 
 
 class World:
@@ -112,11 +112,11 @@ class World:
         return chain
 
     def denying(self, reader: FakeReader) -> DenyRises:
-        """Return what asks the providers of that reader about coins in final blocks."""
+        """Return the use case that queries that reader's providers about coins in final blocks."""
         return DenyRises(self.work, self.watches, reader, clock=self.ticking)
 
     def taking_back(self, reader: FakeReader) -> TakeBackLogs:
-        """Return what asks the providers of that reader about published logs."""
+        """Return the use case that queries that reader's providers about published logs."""
         return TakeBackLogs(
             self.work,
             self.watches,
@@ -133,7 +133,7 @@ class World:
         blocks_max: int = 1000,
         within: timedelta = timedelta(seconds=20),
     ) -> ResumeNetwork:
-        """Return what lets the network go on, once that reader agrees with what is stored."""
+        """Return the use case that resumes the network if that reader confirms the stored facts."""
         reader = reader or FakeReader(self.chain, provider=SECOND)
         open_watch = OpenWatch(self.watches, reader, check_chain=self.check_chain, start_block=0)
         run_second_look = RunSecondLook(
@@ -153,7 +153,7 @@ class World:
         )
 
     def verifying(self, reader: FakeReader) -> VerifyDeposits:
-        """Return what asks that reader about deposits that another provider has reported."""
+        """Return the use case that queries that reader about another provider's deposits."""
         addresses = FollowedAddresses(PostgresTargets(self.engine), NETWORK, set())
         return VerifyDeposits(
             self.work,
@@ -175,7 +175,7 @@ class World:
         )
 
     async def is_interrupted(self, times: int = 2) -> None:
-        """Wait until the follower has given up and begun anew so often from now on."""
+        """Wait until the follower has been interrupted a number of times from now on."""
         counted = observe.INTERRUPTIONS.labels(NETWORK)._value
         enough = counted.get() + times
 
@@ -244,7 +244,7 @@ class World:
         return await self.sends(Call(DEPOSITORY, 0, data, 10**6))
 
     async def sends(self, call: Call) -> SignedTransaction:
-        """Leave a user's call waiting for the next block."""
+        """Add a user's call to the pool."""
         sender, reader = FakeSender(self.chain, USER), FakeReader(self.chain)
         nonce = await reader.pending_nonce(USER)
         signed = await sender.sign(call, nonce=nonce, fees=await reader.fees())
@@ -252,7 +252,7 @@ class World:
         return signed
 
     async def assigns(self, number: int, *, since: datetime = NOW) -> str:
-        """Have the deposit address of a number watched; it may be taken up later."""
+        """Assign the deposit address of a number; the follower may activate it later."""
         address = address_of(number)
         assigned = DepositTargetAssigned(network=NETWORK, address=address, since=since)
         envelope = DEPOSIT_TARGET_ASSIGNED.seal(
@@ -263,7 +263,7 @@ class World:
         return address
 
     async def has_activated(self) -> None:
-        """Wait until no deposit address waits."""
+        """Wait until all deposit addresses are activated."""
 
         async def list_active() -> bool:
             return not await PostgresTargets(self.engine).new(NETWORK, limit=1)
@@ -271,7 +271,7 @@ class World:
         await until(list_active)
 
     async def pays(self, intent_id: int, base_units: int = 10) -> SignedTransaction:
-        """Leave a payment of the Treasury waiting for the next block."""
+        """Add a payment of the Treasury to the pool."""
         payment = Payment(intent_id, USDC, USER, base_units)
         self.chain.give(TREASURY, USDC, base_units)
         self.chain.authorize(USER)

@@ -1,4 +1,4 @@
-"""Whoever has the link of a swap, for tests of the pay page."""
+"""A payer with the link of a swap, for tests of the pay page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from swap_contracts.swaps import SwapChanged
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A swap of a shop, and what its pay link has."""
+    """A swap of a shop, and the parts of its pay link."""
 
     app: str
     swap: SwapChanged

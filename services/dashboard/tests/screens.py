@@ -1,4 +1,4 @@
-"""The pages of the dashboard that tests look at in a browser, and what is no page."""
+"""The pages of the dashboard that tests open in a browser, and routes that are no pages."""
 
 from __future__ import annotations
 

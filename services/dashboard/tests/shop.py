@@ -1,4 +1,4 @@
-"""A real api with organizations in it, and a dashboard in front of it, for tests."""
+"""A real api with organizations, and a dashboard in front of it, for tests."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def a_transaction(kind: str, **changes: Any) -> SwapTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The api as a process of its own, on real Postgres."""
+    """The api as a separate process, on a real Postgres."""
 
     url: str
     internal_url: str
@@ -141,7 +141,7 @@ class Api:
     catalogue_file: Path
 
     def order(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Do what an operator orders."""
+        """Send an order of an operator."""
         return self._ask(f"{self.internal_url}/admin/management/v1{path}", OPERATOR, body)
 
     def operator_get(self, path: str) -> Any:
@@ -193,8 +193,8 @@ class Api:
     ) -> str:
         """Store a message about a swap, delivered by one attempt, as the notifier does.
 
-        :param text: what stands in everything that a receiver or a swap can choose.
-        :param is_first: whether nothing reached the endpoint before.
+        :param text: the value of all fields that a receiver or a swap can choose.
+        :param is_first: whether this is the first delivery of the endpoint.
         """
         message_id = f"msg_{uuid4().hex}"
         values = {
@@ -279,7 +279,7 @@ def an_api(database: Database, folder: Path) -> Iterator[Api]:
 
 @asynccontextmanager
 async def a_bench(api: Api, folder: Path) -> AsyncIterator[str]:
-    """Serve the test bench of the development stack, which plays nothing here."""
+    """Serve the test bench of the development stack, without any actions."""
     partners = folder / "partners.json"
     partners.write_text(json.dumps([{"name": "sandbox", "app_id": "", "api_key": "svc_test_1"}]))
     settings = BenchSettings(
@@ -300,7 +300,7 @@ async def a_bench(api: Api, folder: Path) -> AsyncIterator[str]:
 
 
 class Dashboard:
-    """The dashboard in this process, in front of the api, with a clock that a test turns."""
+    """The dashboard in this process, in front of the api, with a clock that a test sets."""
 
     def __init__(
         self, database: Database, api: Api, *, public_url: str, bench_url: str = "", **more: Any
@@ -350,7 +350,7 @@ class Dashboard:
 
 
 class Browser:
-    """A browser without scripts: it keeps cookies, and fills in forms."""
+    """A browser without scripts: it stores cookies, and fills in forms."""
 
     def __init__(self, dashboard: Dashboard, address: str) -> None:
         self.client = httpx.AsyncClient(
@@ -365,14 +365,14 @@ class Browser:
     async def submit(
         self, path: str, fields: Mapping[str, str], *, page: str | None = None
     ) -> httpx.Response:
-        """Send a form with the token that its page gives."""
+        """Send a form with the token of its page."""
         shown = await self.client.get(page or path)
         found = FORM_TOKEN.search(shown.text)
         token = found[1] if found else ""
         return await self.client.post(path, data={**fields, "form_token": token})
 
     async def join(self, invitation: str, email: str, password: str = PASSWORD) -> None:
-        """Make an account, and stay signed in."""
+        """Create an account, and stay signed in."""
         fields = {"invitation": invitation, "email": email, "password": password}
         answer = await self.submit("/join", fields)
         assert answer.status_code == 303, answer.text

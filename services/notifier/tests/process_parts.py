@@ -1,4 +1,4 @@
-"""One notifier's parts on a real PostgreSQL and real sockets, with a clock that a test turns."""
+"""One notifier's parts on a real PostgreSQL and real sockets, with a clock that a test sets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KEEP = 30 * DAY
 
 
 class Notifier:
-    """One process's parts, with a clock that a test turns."""
+    """One process's parts, with a clock that a test sets."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -115,7 +115,7 @@ class Notifier:
             await sender.close()
 
     async def claim_and_die(self, *, seconds: int) -> Sequence[Claimed]:
-        """Claim what is due, as a process that never says what became of it."""
+        """Claim due messages, as a process that never records their outcome."""
         return await PostgresDeliveries(self.engine, SEALING).claim(
             at=self.now,
             until=self.now + timedelta(seconds=seconds),

@@ -1,4 +1,4 @@
-"""A webhook receiver that does what a test tells it, and keeps what it got."""
+"""A webhook receiver with configured behaviour, which stores its requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Sink:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def at(self, path: str, behave: Behave | None = None) -> str:
-        """Return an address of the sink, and how it behaves there; 204 by default."""
+        """Return an address of the sink, and set its behaviour there; 204 by default."""
         if behave:
             self.behaviours[path] = behave
         return f"{self.url}{path}"
@@ -44,7 +44,7 @@ class Sink:
         return sorted_out
 
     async def until(self, number: int, path: str | None = None) -> list[Received]:
-        """Wait until so many requests came in."""
+        """Wait until a number of requests has arrived."""
         async with asyncio.timeout(20):
             while len(found := [r for r in self.received if path in (None, r.path)]) < number:
                 self.changed.clear()

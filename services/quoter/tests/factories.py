@@ -1,4 +1,4 @@
-"""Catalogues, markets and questions for the quoter's tests."""
+"""Catalogues, markets and requests for the quoter's tests."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def unknown_values() -> dict[str, str]:
 
 
 def when_to_ask(endpoint: Endpoint) -> int:
-    """Return the order of an endpoint: first reads, then disabling, then removals."""
+    """Return the order of an endpoint: those that end an object last, after `/disable`."""
     return 2 if endpoint.path.endswith(ENDS_THINGS) else int(endpoint.path.endswith("/disable"))
 
 

@@ -97,7 +97,7 @@ SECRETS = {"key", "token", "secret"}
 
 class TestIdempotencyKeys:
     def test_are_for_everything_that_changes_something(self, document: Any) -> None:
-        """A rate is a read. An invitation, and a pay link's request, takes effect once anyway."""
+        """A rate is a read. An invitation or a request of a pay link takes effect once anyway."""
         without = {
             path
             for path, operations in document["paths"].items()

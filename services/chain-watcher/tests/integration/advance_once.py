@@ -1,4 +1,4 @@
-"""Takes one block with one deposit, in a process of its own that a test may kill."""
+"""Processes one block with one deposit, in a separate process that a test may kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A migrated schema, emptied before each test, and the leases to write to it."""
+"""A migrated schema, emptied before each test, and the leases for writing to it."""
 
 from __future__ import annotations
 

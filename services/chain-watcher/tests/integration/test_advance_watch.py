@@ -47,7 +47,7 @@ UINT256_MAX = 2**256 - 1
 
 
 class Database:
-    """The use case on Postgres, and what it left there."""
+    """The use case on Postgres, and its stored result."""
 
     def __init__(self, engine: Engine, epoch: int, **policy: object) -> None:
         self.engine = engine
@@ -66,7 +66,7 @@ class Database:
         return watch
 
     async def receives(self, *chain_events: ChainEvent) -> Watch:
-        """Advance from what is stored; a fresh process would go on with the same."""
+        """Advance from the stored state; a new process would continue with the same."""
         watch = await self.advance(await self.stored(), chain_events, epoch=self.epoch)
         assert watch == await self.stored()
         return watch

@@ -1,4 +1,4 @@
-"""Coins at a deposit address that one node made up: the network halts, and later coins count."""
+"""Invented coins at a deposit address: the network halts, and later coins are credited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE, SMALL, REAL = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2, 40
 
 
 class Rich(FakeReader):
-    """A node that adds coins to whatever an address has."""
+    """A node that adds coins to the balance of an address."""
 
     extra = LARGE
 
@@ -64,7 +64,7 @@ async def published_states(world: World) -> list[tuple[str, str]]:
 
 
 async def make_up(world: World, liar: Rich) -> str:
-    """Publish coins that never came, in a block that is final and was read twice."""
+    """Publish invented coins in a final block that was read twice."""
     async with world.followed(liar):
         world.chain.mine()
         address = await world.assigns(7)

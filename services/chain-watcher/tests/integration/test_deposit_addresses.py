@@ -1,4 +1,4 @@
-"""Deposit addresses: what comes to them, in whatever way and whenever, is told once."""
+"""Deposit addresses: value is published once, whatever its way and time of arrival."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ async def test_a_node_without_a_balance_halts_the_network_instead_of_losing_coin
 
 
 class TestCounts:
-    """What the settler is shown: up to when the coins of an address were counted."""
+    """The view of the settler: up to which time the coins of an address were counted."""
 
     async def counted(self, world: World, address: str) -> datetime | None:
         async with world.engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Coins leave no log: their transaction is found behind the credit, and never believed."""
+"""Coins leave no log: their transaction is found after the credit, and never credits anything."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def sends_as(
 
 
 async def is_quiet(world: World) -> None:
-    """Let the follower open its stream a few times with nothing new."""
+    """Have the follower open its stream a few times without new blocks."""
     for _ in range(5):
         world.hinted.set()
         await until(lambda: _is_taken(world))
@@ -162,7 +162,7 @@ async def test_a_transaction_that_is_mined_again_is_found_again(world: World) ->
 
 
 async def test_it_is_published_again_when_the_chain_goes_back_to_its_block(world: World) -> None:
-    """What is stored of the rise is what was last published of it."""
+    """The stored state of the rise is the last published one."""
     async with world.followed():
         address = await world.assigns(707)
         await world.has_activated()

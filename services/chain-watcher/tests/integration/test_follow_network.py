@@ -1,4 +1,4 @@
-"""Following a chain that mines, reorganises, goes away and starts anew, on a real Postgres."""
+"""Following a chain that mines, reorganises, fails and restarts from nothing, on Postgres."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.connected
 
 
 class LoadsAnew(FakeReader):
-    """A node that was emptied: its head is its first block until it has everything."""
+    """An emptied node: its head is its first block until it has synchronised."""
 
     blocks_shown: int | None = 1
     head_shown = 0
@@ -51,7 +51,7 @@ class LoadsAnew(FakeReader):
 
 
 class FinalBlocksOfTwo(FakeReader):
-    """Nodes of two providers that call different blocks final as soon as they are followed."""
+    """Nodes of two providers with different final blocks from the start."""
 
     async def follow_batches(self, **place: Any) -> Any:
         async for batch in super().follow_batches(**place):
@@ -60,7 +60,7 @@ class FinalBlocksOfTwo(FakeReader):
 
 
 def contradictions() -> float:
-    """Return what the alert NodesContradict is about."""
+    """Return the counter of the alert NodesContradict."""
     counted = REGISTRY.get_sample_value("swap_watch_contradictions_total", {"network": NETWORK})
     return counted or 0
 

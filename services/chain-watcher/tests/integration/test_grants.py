@@ -1,4 +1,4 @@
-"""What other services may read and write of the chain-watcher's schema."""
+"""Rights of other services on the chain-watcher's schema."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_views_are_read_by_who_pays_and_who_takes_swaps(
 def test_a18_only_the_watcher_writes_what_happened_on_chain(
     migrated: Callable[[str], str], database: object, role: str
 ) -> None:
-    """A stolen settler cannot create credits without deposits."""
+    """A compromised settler cannot create credits without deposits."""
     url = migrated("chain_watcher").replace("chain_watcher:", f"{role}:").replace("+psycopg", "")
 
     with (

@@ -1,4 +1,4 @@
-"""Somebody says that a transaction pays us: the watcher looks at once, again, and not often."""
+"""Hints of deposits: the network is read at once, then repeatedly, and at a limited rate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE = HintBackoff(pause_max=timedelta(seconds=3))
 
 
 class Sleepy(FakeReader):
-    """Looks once when it is opened, and then sleeps; it counts how often it was opened."""
+    """Reads once when its stream is opened, then blocks; it counts how often it was opened."""
 
     opened = 0
 
@@ -42,7 +42,7 @@ class Sleepy(FakeReader):
 
 
 class Blind(FakeReader):
-    """Tells nothing of a chain that ends before what is final, as nodes that lag are taken."""
+    """Reports nothing while it is blind, like a node with a head below the final block."""
 
     is_blind = False
 
@@ -55,7 +55,7 @@ class Blind(FakeReader):
 
 @contextmanager
 def listening(world: World) -> Iterator[Callable[[], int]]:
-    """Yield what counts how often the network's follower was woken since it was asked last."""
+    """Yield a function that returns the wake-ups of the network's follower since the last call."""
     channels: list[str] = []
     world.engine.wake_listener = channels.extend
 
@@ -115,7 +115,7 @@ class TestHints:
         assert looks <= elapsed / brake.total_seconds() + 1
 
     async def test_that_come_too_early_wait_for_their_turn(self, world: World) -> None:
-        """No hint is lost to the brake: what it told of is seen when the next look is due."""
+        """The rate limit loses no hint: its transaction is seen at the next permitted read."""
         patience = replace(IMPATIENT, between_hints=timedelta(milliseconds=200))
         async with world.followed(Sleepy(world.chain), patience=patience):
             world.chain.mine()
@@ -198,7 +198,7 @@ class TestHints:
 
     @staticmethod
     async def _pauses(world: World) -> list[int]:
-        """Return for each hint in how many seconds it is due."""
+        """Return for each hint the seconds until it is due."""
         left = "SELECT round(extract(epoch FROM due_at - now()))::int FROM hint"
         async with reading(world.engine) as connection:
             return await connection.scalars(sql(left))

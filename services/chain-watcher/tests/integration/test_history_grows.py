@@ -1,4 +1,4 @@
-"""What is asked of the database does not grow with the chain behind it."""
+"""The cost of the chain-watcher's statements does not grow with the stored chain."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ MARKED: Final = {"block_hash": HASHES, "id": IDS, "at": NOW}
 
 
 def query_of(name: str, at_most: int = 80, **values: Any) -> Question:
-    """Ask for a handful of rows of the network."""
+    """Query a few rows of the network."""
     statement = getattr(statements, name, None) or getattr(evidence_statements, name)
     every = {**OF, **values}
     return Question(statement, {key: every[key] for key in statement.names}, at_most)

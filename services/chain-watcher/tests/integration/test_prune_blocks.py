@@ -1,4 +1,4 @@
-"""Old blocks go; what evidence, a reorg or another look needs stays."""
+"""Old blocks are deleted, except those that evidence, a reorg or another look needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCKS: Final = 10
 
 
 def pruning(world: World, *, after: timedelta = timedelta(days=31)) -> PruneBlocks:
-    """Return what prunes so long after the last block."""
+    """Return the use case, with a clock a given time after the last block."""
     now = world.chain.blocks[-1].time + after
     return PruneBlocks(
         PostgresOldBlocks(world.engine), networks=[NETWORK], keep=KEEP, clock=lambda: now
@@ -38,7 +38,7 @@ async def stored(world: World, state: str = "canonical") -> list[int]:
 
 
 async def follow(world: World) -> None:
-    """Store the blocks, and read again those that are final."""
+    """Store the blocks, and read the final ones a second time."""
     async with world.followed():
         world.chain.mine(1)
         await world.deposits(1)
@@ -48,7 +48,7 @@ async def follow(world: World) -> None:
 
 
 async def bounds(world: World) -> tuple[int, int]:
-    """Return the first block that is stored without a gap, and the last that was read twice."""
+    """Return the first block that is stored without a gap, and the last one read twice."""
     async with world.engine.connect() as connection:
         row = (
             await connection.execute(sql("SELECT start_number, checked_number FROM watch_cursor"))

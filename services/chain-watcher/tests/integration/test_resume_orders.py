@@ -22,7 +22,7 @@ pytestmark = pytest.mark.connected
 
 
 class Routes:
-    """What a service collects of `add_routes`."""
+    """The routes that a service collects from `add_routes`."""
 
     def __init__(self) -> None:
         self.orders: list[OrderRoute] = []

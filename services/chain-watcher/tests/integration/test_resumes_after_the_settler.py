@@ -1,6 +1,6 @@
-"""A halt is lifted when the settler has read all that was published, and not before.
+"""A halt is lifted only after the settler has read all published messages.
 
-A lane pays as soon as the halt is lifted: the reverts must be in the ledger before.
+A lane pays as soon as the halt is lifted, so the reverts must be in the ledger before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LATER = a_deposit("later", swap_key=f"0x{9:064x}")  # in a block that is not fin
 
 
 class Interrupted(PostgresWatches):
-    """Watches that something else changes once, after the settler was found to have read all."""
+    """Watches with one concurrent change after the check that the settler has read all."""
 
     interrupt: Callable[[], Awaitable[object]] | None = None
 
@@ -61,7 +61,7 @@ def world(world: World) -> World:
 
 @pytest.fixture
 async def settler(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-    """Return the settler's database, with its watermark before all that was published."""
+    """Return the settler's database, with its watermark before all published messages."""
     engine = create_engine(SecretStr(migrated("settler")), application_name="test")
     await executes(engine, "DELETE FROM watermark")
     await executes(
@@ -108,7 +108,7 @@ async def test_the_network_stays_halted_until_the_reverts_are_read(
 async def test_an_order_that_takes_too_long_ends_with_a_list_of_finished_parts(
     world: World, monkeypatch: pytest.MonkeyPatch, never_answered: str, sentence: str
 ) -> None:
-    """It is cut short where it waits; a repeated order goes on from there."""
+    """It ends at its timeout; a repeated order continues from there."""
     await halted_by_a_lie(world)
     reader = two_honest(world)
 
@@ -145,7 +145,7 @@ async def test_what_came_later_of_other_networks_is_not_waited_for(
 async def test_reverts_of_another_order_that_the_settler_has_not_read_keep_the_halt(
     world: World, settler: Engine
 ) -> None:
-    """They are published between the look at the watermark and the end of the halt."""
+    """They are published between the check of the watermark and the end of the halt."""
 
     def change(added: BlockAdded) -> BlockAdded:
         return inventing(LATER, at=9)(inventing(INVENTED)(added))

@@ -1,4 +1,4 @@
-"""Reading final blocks again: what was missed, and what was made up."""
+"""Reading final blocks again: missed and invented movements."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Inventing(FakeReader):
 
 
 class Forgetful(FakeReader):
-    """A node that was followed honestly, and has lost its index of logs for a while."""
+    """A node that reported correctly, and has lost its index of logs for a while."""
 
     has_index = False
 
@@ -77,7 +77,7 @@ class OfAnotherBranch(FakeReader):
 
 
 class Differing(FakeReader):
-    """A node of another provider that has another block at the end of each range."""
+    """A node of another provider with a different block at the end of each range."""
 
     async def movements(self, **place: Any) -> Any:
         raise BlockDiffers("second", place["last"].number)
@@ -128,7 +128,7 @@ class TestLookAgain:
     async def test_r6_does_not_go_on_while_another_node_denies_what_was_published(
         self, world: World
     ) -> None:
-        """What waits would be paid before a next look halts it again."""
+        """Waiting payments would be sent before the next look halts it again."""
         async with world.followed(Inventing(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
@@ -189,7 +189,7 @@ class TestLookAgain:
     async def test_w27_halts_when_two_providers_have_another_final_block(
         self, world: World, is_alone: bool
     ) -> None:
-        """A node that is alone changes its own word: a reorg, which the follower finds."""
+        """With a single node, a changed final block is a reorg, which the follower detects."""
         async with world.followed():
             await world.deposits(7)
             world.chain.mine(9)
@@ -224,7 +224,7 @@ class TestLookAgain:
     async def test_w27_halts_when_two_providers_call_different_blocks_final(
         self, world: World
     ) -> None:
-        """Also where nothing is left to be read a second time; and it stays halted meanwhile."""
+        """Also where no block is left for a second look; and it stays halted meanwhile."""
         async with world.followed():
             world.chain.mine(9)
             await world.is_at_head()
@@ -239,7 +239,7 @@ class TestLookAgain:
 
     @pytest.mark.fault("W1")
     async def test_w1_never_asks_the_provider_of_the_first_look_again(self, world: World) -> None:
-        """Also where it is the only one that answers: the look waits, and an alarm counts it."""
+        """Also where only that provider answers: the look is delayed, and an alarm counts it."""
         async with world.followed(FakeReader(world.chain, provider="liar.example")):
             world.chain.mine(9)
             await world.is_at_head()
@@ -256,7 +256,7 @@ class TestLookAgain:
 
     @pytest.mark.fault("W1")
     async def test_w1_looks_at_the_blocks_of_one_provider_at_a_time(self, world: World) -> None:
-        """After a failover each half has another provider to be asked; neither confirms itself."""
+        """After a failover each half is verified by the other provider; none confirms itself."""
         async with world.followed(FakeReader(world.chain, provider="one.example")):
             world.chain.mine(9)
             await world.is_at_head()
@@ -305,7 +305,7 @@ class TestLookAgain:
 
     @pytest.mark.fault("W1")
     async def test_adds_what_a_node_hid_in_a_block_that_came_back(self, world: World) -> None:
-        """What the reorg reverted is stored in that very block, and is not published again."""
+        """A movement reverted by the reorg is stored in the same block, and not published again."""
         async with world.followed():
             await world.deposits(7)
             world.chain.mine(9)

@@ -1,4 +1,4 @@
-"""Coins of one address under random reorgs: each is credited once, however they are counted."""
+"""Coins of one address under random reorgs: each is credited once, for any order of counts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Payers:
         self._watch = watch
 
     async def send(self, base_units: int) -> None:
-        """Leave a transfer for the next block."""
+        """Add a transfer to the pool."""
         payer = f"0x{len(self.sent) + 1:040x}"
         self.world.chain.give(payer, NATIVE, 10**9)
         sender = FakeSender(self.world.chain, payer)
@@ -58,7 +58,7 @@ class Payers:
         self.units[signed.transaction_hash] = base_units
 
     def reorg(self, depth: int, random: Random, *, mines_all: bool) -> None:
-        """Replace blocks; what was in them is mined again, at random places and times."""
+        """Replace blocks; their transactions are mined again, at random places and times."""
         blocks = self.world.chain.blocks
         depth = min(depth, len(blocks) - 1)
         lowest = len(blocks) - depth
@@ -81,7 +81,7 @@ class Payers:
             self._watch = await self._advance(self._watch, chain_events, epoch=self.world.epoch)
 
     def received(self) -> int:
-        """Return what the canonical chain has sent to the address."""
+        """Return the sum that the canonical chain has sent to the address."""
         return sum(units for h, units in self.units.items() if self.world.chain.find(h))
 
     def _mined_in(self, one: SignedTransaction) -> int:
@@ -113,7 +113,7 @@ def credited(found: dict[str, tuple[str, int]]) -> int:
 
 
 async def play_round(payers: Payers, random: Random, *, mines_all: bool) -> None:
-    """Mine transfers, perhaps a sweep, and perhaps replace blocks that were followed."""
+    """Mine transfers and perhaps a sweep, and perhaps replace followed blocks."""
     for _ in range(random.randrange(3)):
         await payers.send(random.randint(1, 9))
     payers.world.chain.mine()

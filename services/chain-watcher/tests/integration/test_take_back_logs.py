@@ -1,4 +1,4 @@
-"""The operator's way out of a halt: what every provider denies is taken back, and nothing else."""
+"""An operator's order after a halt: logs that every provider denies are reverted, no others."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_nothing_is_taken_back_while_one_provider_reports_it(world: World)
 
 
 async def test_a_liar_takes_no_real_deposit_back(world: World) -> None:
-    """Neither beside honest providers, nor where all of them report it."""
+    """Neither with honest providers, nor where all of them report it."""
     async with world.followed(honest(world, FIRST)):
         deposit = await world.deposits(7)
         world.chain.mine(9)
@@ -178,7 +178,7 @@ async def test_a_transaction_of_another_network_is_refused(world: World) -> None
 async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
     world: World,
 ) -> None:
-    """Each lie is named; the next order names the second one, and repeats the first."""
+    """Each false log is named; the next order names the second one, and repeats the first."""
     second = a_deposit("later", swap_key=f"0x{9:064x}")
 
     def change(added: BlockAdded) -> BlockAdded:
@@ -241,7 +241,7 @@ async def test_a_log_that_changes_while_providers_are_asked_is_not_taken_back(
 
 
 async def test_a_real_transfer_that_a_false_deposit_claimed_is_credited(world: World) -> None:
-    """The made-up log spoke for it, so it was stored and never published."""
+    """The invented log claimed the transfer, so the transfer was stored and never published."""
     transfer = await world.sends_tokens(TREASURY, 10)
 
     def change(added: BlockAdded) -> BlockAdded:
@@ -273,7 +273,7 @@ async def test_a_real_transfer_that_a_false_deposit_claimed_is_credited(world: W
 async def test_a_deposit_whose_log_was_hidden_is_credited_instead_of_its_receipt(
     world: World,
 ) -> None:
-    """The receipt was published as a transfer of its own: both would be credited."""
+    """The receipt was published as a separate transfer, so both would be credited."""
     deposit = await world.deposits(7)
 
     def change(added: BlockAdded) -> BlockAdded:
@@ -342,7 +342,7 @@ async def follows_until_confirmed(world: World, kind: str) -> None:
 async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_credited(
     world: World, true_at: int, false_at: int
 ) -> None:
-    """The versions of both rows are one series: the row of the true block has the last word."""
+    """The versions of both rows are one series; the last one is of the true block."""
     world.chain.mine(true_at - 1)
     deposit = await world.deposits(7)
     world.chain.mine()
@@ -370,7 +370,7 @@ async def test_a_real_deposit_that_was_also_reported_in_a_wrong_block_stays_cred
 async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credited(
     world: World, true_at: int, false_at: int
 ) -> None:
-    """Its true block, read a second time, is not passed while the false row stands."""
+    """The second look does not pass its true block before the false row is reverted."""
     world.chain.mine(true_at - 1)
     deposit = await world.deposits(7)
     world.chain.mine()
@@ -398,7 +398,7 @@ async def test_a_real_deposit_that_was_reported_in_a_wrong_block_alone_is_credit
 
 
 async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -> None:
-    """Two providers lied. The settler reverses none: the order says why, and the halt stays."""
+    """Two providers lied. The settler reverses no booked sweep, so the order is refused."""
     sweep = a_sweep("swept")
     confirming = liar(world, inventing(sweep), provider=THIRD)
     async with world.followed(liar(world, inventing(sweep))):
@@ -421,7 +421,7 @@ async def test_a_sweep_that_is_booked_as_final_is_not_taken_back(world: World) -
 async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back(
     world: World,
 ) -> None:
-    """It would make coins at its address look like more than came."""
+    """Otherwise more coins would be counted at its address than were received."""
     sweep = a_sweep("swept", token=NATIVE)
     async with world.followed(liar(world, inventing(sweep))):
         world.chain.mine(3)  # which is not final

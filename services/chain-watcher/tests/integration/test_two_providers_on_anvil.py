@@ -1,4 +1,4 @@
-"""The whole process with nodes of two providers, of which the one that is followed lies."""
+"""The whole process with nodes of two providers; the followed node lies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stack(
 
 @pytest.fixture
 def liar(stack: Stack) -> Iterator[LyingNode]:
-    """Return the node that a watcher follows, beside an honest one."""
+    """Return the lying node that a watcher follows, with an honest second one."""
     with a_lying_node(stack.node) as liar, a_watcher(stack, liar.url, stack.node):
         yield liar
 
@@ -72,7 +72,7 @@ def network(stack: Stack) -> dict[str, Any]:
 
 
 def mine(stack: Stack, blocks: int) -> None:
-    """Mine one block after the other, each when the watcher has seen the one before."""
+    """Mine blocks one by one, each after the chain-watcher has seen the previous one."""
 
     def is_at_head() -> bool:
         head = int(stack.rpc("eth_blockNumber"), 16)
@@ -84,7 +84,7 @@ def mine(stack: Stack, blocks: int) -> None:
 
 
 def is_verified(stack: Stack, transaction_hash: str) -> bool:
-    """Whether the other provider has reported it: then nothing but finality is missing."""
+    """Whether the other provider has reported it, so that only finality is missing."""
     with psycopg.connect(stack.database_url.replace("+psycopg", "")) as connection:
         query = "SELECT verified_at FROM movement WHERE transaction_hash = %s"
         row = connection.execute(query, [transaction_hash]).fetchone()
@@ -92,7 +92,7 @@ def is_verified(stack: Stack, transaction_hash: str) -> bool:
 
 
 def saying(base_units: int) -> Callable[[str, list[Any], Any], Any]:
-    """Return what makes a small transfer a large one."""
+    """Return a change that makes a small transfer a large one."""
 
     def change(method: str, params: list[Any], result: Any) -> Any:
         if method != "eth_getLogs":
@@ -117,7 +117,7 @@ def calling_the_head_final(stack: Stack) -> Callable[[str, list[Any], Any], Any]
 
 @pytest.mark.fault("W1", "W27")
 def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNode) -> None:
-    """An honest one is; a made-up one stays as it is, and the second look halts the network."""
+    """A real one is confirmed; an invented one stays seen, and the network halts."""
     small = transfer(stack, SMALL - 1)
     block_until(lambda: stack.states_of(small) == [("confirmed", 2)])
     large = transfer(stack, LARGE)
@@ -161,7 +161,7 @@ def an_operator(name: str) -> dict[str, str]:
 def test_what_the_liar_made_up_is_taken_back_by_two_operators_once_it_is_gone(
     stack: Stack,
 ) -> None:
-    """The network goes on, and what the transaction really moved is credited."""
+    """The network resumes, and the amount that the transaction really moved is credited."""
     with a_lying_node(stack.node) as liar, a_watcher(stack, liar.url, stack.node):
         liar.change = saying(LARGE)
         made_up = transfer(stack, SMALL)

@@ -42,7 +42,7 @@ Change = Callable[[BlockAdded], tuple[Movement, ...]]
 
 
 class Lying(FakeReader):
-    """A node that reports blocks as they are, with other movements in them."""
+    """A node that reports true blocks with false movements."""
 
     change: Change = staticmethod(lambda added: added.movements)
 
@@ -65,7 +65,7 @@ class Lying(FakeReader):
 
 
 def inventing(base_units: int) -> Change:
-    """Return what adds a deposit to block 1 that was never made."""
+    """Return a change that adds an invented deposit to block 1."""
 
     def change(added: BlockAdded) -> tuple[Movement, ...]:
         made_up = a_deposit("invented", base_units)
@@ -129,7 +129,7 @@ class TestWithTwoProviders:
     @pytest.mark.breaks_invariants
     @pytest.mark.fault("W1")
     async def test_a_deposit_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
-        """Final or not: the second provider does not have it, and the second look halts."""
+        """Even in a final block: the second provider lacks it, and the second look halts."""
         async with world.followed(lying(world, inventing(LARGE))):
             world.chain.mine(9)
             await world.is_at_head()
@@ -175,7 +175,7 @@ class TestWithTwoProviders:
     async def test_a_deposit_that_the_second_node_made_up_is_never_confirmed(
         self, world: World
     ) -> None:
-        """The second look finds what the first node does not report: that is one report, too."""
+        """A movement that only the second look finds has one report, too."""
         liar = lying(world, inventing(LARGE), SECOND)
         async with world.followed(honest(world, FIRST)):
             world.chain.mine(9)
@@ -192,7 +192,7 @@ class TestWithTwoProviders:
     async def test_what_the_first_node_had_not_indexed_is_confirmed_when_it_has(
         self, world: World
     ) -> None:
-        """The follower did not see it: it reads anew what is open."""
+        """The follower did not see the report, so it reads open movements again."""
         late = lying(world, lambda added: ())
         async with world.followed(late):
             await world.deposits(7, LARGE)
@@ -239,7 +239,7 @@ class TestWithTwoProviders:
     async def test_what_moves_our_own_money_is_no_deposit_that_waits(
         self, world: World, made_up: Movement
     ) -> None:
-        """It is not part of the sum, and does not count as withheld."""
+        """It does not count in the tier's sum or as withheld."""
 
         def moving(added: BlockAdded) -> tuple[Movement, ...]:
             return (*added.movements, made_up) if added.block.number == 1 else added.movements
@@ -300,7 +300,7 @@ class TestWithTwoProviders:
     async def test_small_ones_need_a_second_provider_from_the_tiers_sum_on(
         self, world: World
     ) -> None:
-        """Also behind finality, and until a second look has been there."""
+        """Also after finality, until a second look has read their block."""
         async with world.followed(honest(world, FIRST)):
             await world.deposits(7, HALF)
             world.chain.mine(9)

@@ -1,4 +1,4 @@
-"""Settings for the tests that start nothing."""
+"""Settings for tests that start no process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the process is made of."""
+"""The parts of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coins at deposit addresses: what a count says has come."""
+"""Coins at deposit addresses: the deposits that follow from a count."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FINAL = 10
 
 
 def known(risen: int = 0, swept: int = 0, published: tuple[Rise, ...] = ()) -> AddressTotals:
-    """Return what is known of an address; what was published of it is not final."""
+    """Return the totals of an address; its published rises are not final."""
     of_blocks = tuple(PublishedRise(rise, FINAL + 1) for rise in published)
     return AddressTotals(DEPOSIT_ADDRESS, risen, swept, of_blocks)
 

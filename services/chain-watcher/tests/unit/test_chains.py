@@ -1,4 +1,4 @@
-"""What the watcher makes of its nodes."""
+"""How the chain-watcher uses its nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which balances are asked for, and what happens when no node tells them any more."""
+"""The queried balances, and the case that no node reports them any more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = GENESIS_TIME + timedelta(days=1)
 
 
 class Forgetful(FakeReader):
-    """A full node: it has no state of blocks that are far below its head."""
+    """A full node without the state of blocks far below its head."""
 
     async def balances(self, holdings, *, at):  # type: ignore[no-untyped-def]
         if (await self.head()).number - at.number > STATE_HISTORY_MIN:

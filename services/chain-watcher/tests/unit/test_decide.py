@@ -1,4 +1,4 @@
-"""What a fact about a chain publishes."""
+"""The messages that a fact about a chain causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rises of coins that providers deny at a final block: who decides, and what goes with it."""
+"""Rises that providers deny at a final block: the number of votes, and the reverted rows."""
 
 from __future__ import annotations
 

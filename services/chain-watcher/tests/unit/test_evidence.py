@@ -94,7 +94,7 @@ class TestSecondProvider:
 
     @pytest.mark.fault("W1")
     def test_small_ones_count_together_also_when_they_are_final(self) -> None:
-        """Final by two providers is the block; the log in it was reported by one."""
+        """Two providers call the block final, but only one has reported the log in it."""
         watcher = Watcher(policy=a_policy_of_two())
         watcher.evidence = Evidence(unverified_sums={TOKEN: HALF})
 
@@ -134,7 +134,7 @@ class TestSecondProvider:
 
     @staticmethod
     def replace_block(watcher: Watcher, *movements: events.Movement) -> None:
-        """Replace all that was mined by one block, in one batch."""
+        """Replace all mined blocks by one block, in one batch."""
         start, *gone = watcher.watch.recent
         block = a_block(1, branch="b", parent=start)
         watcher.receives(BlocksReverted(start, tuple(gone)), BlockAdded(block, movements))
@@ -148,7 +148,7 @@ class TestSecondProvider:
 
     @pytest.mark.fault("W1")
     def test_a_payout_of_any_amount_waits_for_it(self) -> None:
-        """One that was made up would complete a swap that is not paid."""
+        """An invented one would complete a swap that is not paid."""
         watcher = Watcher(policy=a_policy_of_two(payout_confirmations=1))
 
         step = watcher.mines(a_payout("paid", base_units=1))
@@ -163,7 +163,7 @@ class TestSecondProvider:
     @pytest.mark.parametrize("movement", [a_sweep("own"), a_withdrawal("own")])
     @pytest.mark.fault("W1")
     def test_what_moves_our_own_money_waits_for_it(self, movement: events.Movement) -> None:
-        """A withdrawal that was made up would take inventory from the ledger alone."""
+        """An invented withdrawal would remove inventory only from the ledger."""
         watcher = Watcher(policy=a_policy_of_two())
 
         step = watcher.mines(movement)
@@ -345,7 +345,7 @@ def published_states(found: MissedMovements) -> list[str]:
 class TestSecondLook:
     @pytest.mark.fault("W1")
     def test_a_large_deposit_that_only_the_second_look_found_is_not_confirmed(self) -> None:
-        """It is one provider's report, too: the other one did not have it."""
+        """It has only one report too: the other provider did not have it."""
         found = looked_again(a_deposit("missed", LARGE))
 
         assert published_states(found) == ["seen"]
@@ -394,7 +394,7 @@ class TestSecondLook:
     def test_another_memo_or_sender_than_was_published_is_a_contradiction(
         self, name: str, value: object
     ) -> None:
-        """Both are in no log: a node that lies about them credits another swap."""
+        """Neither is in a log, so a node that lies about them credits another swap."""
         stored = stored_deposit(a_transfer("one", memo=b"memo"))
 
         with pytest.raises(MovementsDenied):

@@ -1,4 +1,4 @@
-"""Movements found in blocks that are known already, and blocks that do not fit."""
+"""Movements found later in stored blocks, and blocks that do not connect."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def a_movement(block: Block, base_units: int = 10) -> Movement:
 
 
 def three_blocks(policy: Policy | None = None) -> Watcher:
-    """Return a watcher at block 3, of which block 1 is final."""
+    """Return a watcher at block 3, with block 1 final."""
     watcher = Watcher(policy=policy or a_policy())
     for _ in range(3):
         watcher.mines()

@@ -16,7 +16,7 @@ from swap_runtime.telemetry.tracing import Span
 
 
 class NoSpans:
-    """Turns tracing on, and keeps nothing."""
+    """Turns tracing on, and exports nothing."""
 
     def record(self, span: Span) -> None:
         pass

@@ -1,4 +1,4 @@
-"""What a log says, field by field: whose value moved where, and for which swap."""
+"""Decoding of logs, field by field: sender, receiver, value and swap."""
 
 from __future__ import annotations
 

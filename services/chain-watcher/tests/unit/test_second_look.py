@@ -1,4 +1,4 @@
-"""What a second look at final blocks adds, and what it refuses to go past."""
+"""Movements that a second look at final blocks adds, and contradictions that stop it."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_refuses_what_is_in_another_block_than_published() -> None:
 
 
 def test_refuses_its_true_block_while_it_is_published_of_a_later_one() -> None:
-    """The later block is not final yet. Read twice, the true one would not be read again."""
+    """The later block is not final yet, and the true one would not be read a third time."""
     elsewhere = (published(a_deposit("one"), a_block(9)),)
 
     with pytest.raises(MovementsDenied, match="in block 9"):
@@ -184,7 +184,7 @@ def test_recognizes_a_receipt_that_another_log_explains() -> None:
 
 
 def test_refuses_a_published_receipt_that_another_log_explains() -> None:
-    """Its deposit was hidden: both would be credited."""
+    """Its deposit was hidden, so both would be credited."""
     receipt = published(a_transfer("receipt"))
     stored = replace(stored_as_published(receipt), deposits=frozenset({receipt.key}))
     claimed = a_transfer("receipt", claimed_by=a_log("deposit"))

@@ -1,4 +1,4 @@
-"""Random chains: whatever blocks come, go and come back, what is told stays in order."""
+"""Random chains: messages stay in order for any sequence of blocks and reorgs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AMOUNTS = st.sampled_from([1, SMALL_TIER_BELOW // 2, SMALL_TIER_BELOW])
 
 
 class AnyChain(RuleBasedStateMachine):
-    """Mines, forgets and mines again; every fact goes to the watcher, some of them together."""
+    """Mines, reverts and mines again; the watcher gets every fact, some in one batch."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The test bench: who is offered it, what it makes, and where its words stand."""
+"""The test bench: access, its swaps, and error texts beside fields."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def shop(desk: Dashboard, api: Api) -> Shop:
 
 
 def beside(name: str, page: str) -> str:
-    """Return what stands beside a field."""
+    """Return the error text beside a field."""
     found = re.search(rf'id="trouble-{name}">([^<]*)<', page)
     return found[1] if found else ""
 

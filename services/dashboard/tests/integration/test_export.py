@@ -1,4 +1,4 @@
-"""The list of swaps as CSV: what the list shows, whole, bounded, and without formulas."""
+"""The list of swaps as CSV: complete, limited in size, and without formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app's fees in the dashboard: sums, each fee with its swap, each payout, and who sees them."""
+"""An app's fees in the dashboard: sums, each fee with its swap, each payout, and access."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = datetime.now(UTC)
 
 @dataclass(frozen=True, slots=True)
 class Earning:
-    """An app that earns, and a member who looks at it."""
+    """An app with earnings, and a member with access to it."""
 
     browser: Browser
     organization: str

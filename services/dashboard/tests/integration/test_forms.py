@@ -1,4 +1,4 @@
-"""Every form of the dashboard, from its routes: who is refused, and by what words."""
+"""Every form of the dashboard, from its routes: refusals and their texts."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ FACTOR: Final = "/account/second-factor"
 
 @dataclass(frozen=True, slots=True)
 class MemberForm:
-    """A form about what an organization has.
+    """A form about an object of an organization.
 
-    :ivar role: the lowest that may send it.
-    :ivar params: what else stands in the path.
+    :ivar role: the lowest role that may send it.
+    :ivar params: further parameters of the path.
     """
 
     route: str
@@ -137,7 +137,7 @@ async def dashboard(database: Database, api: Api, tmp_path: Path) -> AsyncIterat
 
 
 async def a_shop(dashboard: Dashboard, api: Api, role: str = "owner") -> Shop:
-    """Make an organization with one of everything, and a member who is signed in."""
+    """Create an organization with one object of each kind, and a signed-in member."""
     organization = api.an_organization(f"Shop {uuid4().hex}")
     app, browser = api.an_app(organization), dashboard.browser()
     colleague = await a_colleague(dashboard, api, organization)
@@ -162,14 +162,14 @@ async def a_shop(dashboard: Dashboard, api: Api, role: str = "owner") -> Shop:
 
 
 async def a_colleague(dashboard: Dashboard, api: Api, organization: str) -> str:
-    """Let another owner join, and return the member's id: members may remove themselves."""
+    """Add another owner, and return the member's id: members may remove themselves."""
     await dashboard.browser().join(api.invite(organization), f"{uuid4().hex}@shop.example")
     [member] = api.operator_get(f"/organizations/{organization}/members")
     return str(member["id"])
 
 
 def state_of(api: Api, ids: Mapping[str, str]) -> list[Any]:
-    """Return what an organization has, as operators see it."""
+    """Return the objects of an organization, from the operators' API."""
     app, organization = f"/apps/{ids['app_id']}", f"/organizations/{ids['organization_id']}"
     paths = (app, f"{app}/keys", f"{app}/webhooks", organization, f"{organization}/apps")
     more = (f"{organization}/members", f"{organization}/invitations")
@@ -177,7 +177,7 @@ def state_of(api: Api, ids: Mapping[str, str]) -> list[Any]:
 
 
 def shown(answer: httpx.Response, *ids: Mapping[str, str]) -> tuple[int, str]:
-    """Return an answer without what was sent in the path."""
+    """Return an answer without the values of the path."""
     text = answer.text
     for one in (value for named in ids for value in named.values()):
         text = text.replace(one, "")

@@ -1,4 +1,4 @@
-"""Home: figures with their lists, steps that tick themselves, and which app a visit begins with."""
+"""Home: figures with their lists, steps that are marked done, and the app shown at first."""
 
 from __future__ import annotations
 

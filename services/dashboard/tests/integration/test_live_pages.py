@@ -1,4 +1,4 @@
-"""Pages that change while a reader looks, in a real browser: without a reload, and in place."""
+"""Pages that update themselves in a real browser: without a reload, and in place."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ IS_SAME: Final = "window.isSamePage === true"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A dashboard that a browser reaches, with an app of someone who can sign in."""
+    """A dashboard that a browser reaches, with an app of a member who can sign in."""
 
     url: str
     app: str

@@ -1,4 +1,4 @@
-"""Who lost the password sets a new one after a sign-in link, within ten minutes and once."""
+"""A lost password: a sign-in link permits one new password within ten minutes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def ada(api: Api, dashboard: Dashboard) -> Browser:
 
 
 async def follow_link(dashboard: Dashboard, browser: Browser) -> str:
-    """Sign a browser in by a new link, and return its session's token."""
+    """Sign a browser in with a new link, and return its session's token."""
     link = await dashboard.parts.make_sign_in_link(ADA)
     assert link is not None
     token = link.rpartition("=")[2]

@@ -1,4 +1,4 @@
-"""What members change in the dashboard: webhooks, keys, members, apps; and who may not."""
+"""Changes by members in the dashboard: webhooks, keys, members, apps; and refused roles."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def a_receiver(text: str) -> AsyncIterator[str]:
 
 
 async def until(browser: Browser, path: str, is_so: Callable[[str], bool]) -> str:
-    """Return the page once it is so."""
+    """Return the page after the condition holds."""
     async with asyncio.timeout(20):
         while not is_so(text := (await browser.get(path)).text):  # noqa: ASYNC110
             await asyncio.sleep(0.1)  # only the page knows

@@ -1,4 +1,4 @@
-"""Signing in by a real OpenID provider, and what an attacker tries on the way back."""
+"""Sign-in with a real OpenID provider, and attacks on its redirect."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def _begin(browser: Browser, query: str = "") -> str:
 
 
 async def _link_of_the_page(browser: Browser, invitation: str) -> str:
-    """Return the query of the link by which the page of an invitation leads to the provider."""
+    """Return the query of the link from the page of an invitation to the provider."""
     page = await browser.get(f"/join?invitation={invitation}")
     link = JOIN_LINK.search(page.text)
     assert link is not None, page.text
@@ -308,7 +308,7 @@ class TestAFirstPassword:
 
 
 async def _enter_code(browser: Browser, code_page: httpx.Response, code: str) -> None:
-    """Fill in the form that asks for a code, with all that it carries."""
+    """Fill in the form for a code, with its hidden fields."""
     fields = dict(HIDDEN.findall(code_page.text))
     answer = await browser.client.post("/sign-in/code", data={**fields, "code": code})
     assert answer.status_code == 303, answer.text
@@ -349,7 +349,7 @@ class TestRefusals:
         assert (first.status_code, again.status_code) == (303, 401)
 
     async def test_of_a_code_of_another_sign_in(self, dashboard: Dashboard, api: Api) -> None:
-        """The nonce and the code verifier are those of the sign-in that the code was made for."""
+        """The nonce and the code verifier belong to the sign-in of the code."""
         await _a_member(dashboard, api)
         back = await _way_back(await _begin(dashboard.browser()), ADA)
         browser = dashboard.browser()

@@ -1,4 +1,4 @@
-"""The pay page over HTTP: what a payer sees and sends, and what no other link opens."""
+"""The pay page over HTTP: a payer's view and requests, and access by the right link only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pay page in a frame of another site, in a real browser: shown where its app allows that."""
+"""The pay page in a frame of another site, in a real browser: shown if its app allows that."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def framing(database: Database, api: Api) -> AsyncIterator[Framing]:
 
 
 async def frame_of(page: Page) -> Any:
-    """Return the frame in the page once it shows something."""
+    """Return the frame in the page after it has content."""
     async with asyncio.timeout(30):
         while True:
             tree = (await page.send("Page.getFrameTree"))["frameTree"]

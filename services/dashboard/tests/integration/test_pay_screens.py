@@ -1,4 +1,4 @@
-"""The pay page in a real browser: every look, what axe finds, live changes, and without scripts."""
+"""The pay page in a real browser: all states, axe's findings, updates, and no scripts."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ async def test_it_works_without_scripts(pages: Pages, tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def with_wallet(pages: Pages, folder: Path) -> AsyncIterator[Page]:
-    """Open the page of a swap that a wallet pays, where a wallet is offered."""
+    """Open the page of a swap, with a wallet to pay it."""
     assert BROWSER is not None
     async with opened(BROWSER, folder, "about:blank") as page:
         await page.send("Page.addScriptToEvaluateOnNewDocument", source=WALLET)
@@ -196,7 +196,7 @@ def choose(name: str) -> str:
 
 class TestPayments:
     async def test_are_not_offered_again_once_sent(self, pages: Pages, tmp_path: Path) -> None:
-        """On a slow network one is seen minutes later: a second would be lost time, or money."""
+        """On a slow network a payment is seen minutes later; a second one would be lost money."""
         async with with_wallet(pages, tmp_path) as page:
             await page.value(CHOOSE)
             await page.until(says("Sent. It stands here"))

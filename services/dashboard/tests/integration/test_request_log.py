@@ -1,4 +1,4 @@
-"""The API log in the dashboard: what it shows of a request, its filters, and who sees it."""
+"""The API log in the dashboard: the shown parts of a request, its filters, and access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 async def _shown(browser: Browser, path: str, text: str) -> str:
-    """Return the page once it shows the text: records are saved once a second."""
+    """Return the page after it shows the text, because records are saved once a second."""
     async with asyncio.timeout(60):
         while text not in (page := (await browser.get(path)).text):  # noqa: ASYNC110
             await asyncio.sleep(0.1)  # only the page knows

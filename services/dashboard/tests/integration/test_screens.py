@@ -1,4 +1,4 @@
-"""The screens in a real browser: for every reader, and what single pages do there."""
+"""The screens in a real browser, for every role, and the behaviour of single pages."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def site(database: Database, api: Api, bench_url: str) -> AsyncIterator[Si
 async def _filled(
     made: Dashboard, api: Api, email: str
 ) -> tuple[Mapping[str, str], Mapping[str, Iterable[Cookie]]]:
-    """Make what every page shows, and members: what fills the routes, and their cookies."""
+    """Create data for every page, and members: return route parameters and cookies."""
     organization = api.an_organization("Shop")
     app = api.an_app(organization, "checkout")
     swap = await _swaps(api, app)
@@ -152,7 +152,7 @@ async def _a_newcomer(made: Dashboard, api: Api) -> Browser:
 
 
 async def _without_organization(made: Dashboard, api: Api) -> Browser:
-    """Return a member who was removed meanwhile."""
+    """Return a removed member."""
     organization, browser = api.an_organization("Left"), made.browser()
     await browser.join(api.invite(organization, "viewer"), f"{uuid4().hex}@shop.example")
     [member] = api.operator_get(f"/organizations/{organization}/members")
@@ -189,7 +189,7 @@ async def _swaps(api: Api, app: str) -> str:
 
 
 def _some_fees(api: Api, app: str, swap: str) -> None:
-    """Book fees in two tokens, a payout that is final, and one on its way."""
+    """Book fees in two tokens, a final payout, and one in flight."""
     api.order(f"/apps/{app}/fee", {"fee_basis_points": 25})
     now, url = datetime.now(UTC), api.database.superuser_url
     coin = Fees(url, app, network="ETHEREUM_DEVNET", token=NATIVE)
@@ -204,7 +204,7 @@ def _some_fees(api: Api, app: str, swap: str) -> None:
 
 
 def _some_requests(api: Api, app: str, swap: str) -> None:
-    """Ask what a shop's server asks, and what is refused."""
+    """Send the requests of a shop's server, and some that are refused."""
     key = api.order(f"/apps/{app}/keys", {"kind": "secret", "label": "server 2"})["key"]
     order = {
         **{"source_network": "ETHEREUM_DEVNET", "source_token": "ETH", "amount": "1"},
@@ -219,7 +219,7 @@ def _some_requests(api: Api, app: str, swap: str) -> None:
 
 
 async def sign_in(page: Page, site: Site) -> None:
-    """Become the owner, by the cookie of a session that is open already."""
+    """Act as the owner, with the cookie of an open session."""
     for cookie in site.visitors[OWNER]:
         await page.send("Network.setCookie", name=cookie.name, value=cookie.value, url=site.url)
 
@@ -268,7 +268,7 @@ async def test_the_first_stop_leads_past_the_menus_and_the_menus_open(
 
 
 async def _guide(page: Page, name: str, *, top: str = "body", height: int = 620) -> None:
-    """Store a picture for docs/dashboard.md: a part of the page, from an element on."""
+    """Store an image for docs/dashboard.md: a part of the page from an element on."""
     if not GUIDE:
         return
     at = await page.value(f"document.querySelector({top!r}).getBoundingClientRect().y + scrollY")
@@ -284,7 +284,7 @@ async def _guide(page: Page, name: str, *, top: str = "body", height: int = 620)
 
 
 async def _a_month(api: Api, app: str) -> str:
-    """Store a month of swaps, and one that is paid in part."""
+    """Store a month of swaps, and one that is partly paid."""
     now, swaps = datetime.now(UTC), []
     for day in range(1, 30):
         for number in range(2 + (day * 7) % 5):

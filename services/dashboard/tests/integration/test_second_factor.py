@@ -1,4 +1,4 @@
-"""Codes of a device and recovery codes, from switching them on to a sign-in with them."""
+"""Codes of a device and recovery codes, from their activation to a sign-in."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Device:
         self._codes = pyotp.TOTP(secret)
 
     def code(self) -> str:
-        """Return the next code: each is used once, so the clock goes on."""
+        """Return the next code: each is used once, so the clock advances."""
         self._dashboard.ahead += timedelta(seconds=30)
         return self._codes.at(self._dashboard.clock())
 
@@ -66,7 +66,7 @@ async def ada(api: Api, dashboard: Dashboard) -> Browser:
 async def with_keys(
     database: Database, api: Api, before: Dashboard, *keys: str
 ) -> AsyncIterator[Dashboard]:
-    """A dashboard that starts anew with other keys; its clock goes on."""
+    """A dashboard that restarts with other keys; its clock continues."""
     made = Dashboard(database, api, public_url=ADDRESS, secret_keys=list(keys))
     made.ahead = before.ahead
     yield made
@@ -109,7 +109,7 @@ async def enter(browser: Browser, page: httpx.Response, code: str) -> httpx.Resp
 
 
 async def test_the_codes_are_those_of_the_standard() -> None:
-    """RFC 6238, appendix B, in six digits; and of the half minutes beside."""
+    """RFC 6238, appendix B, in six digits, also for the adjacent half minutes."""
     secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
     at = datetime.fromtimestamp(59, UTC)
 
@@ -362,7 +362,7 @@ async def site(database: Database, api: Api) -> AsyncIterator[tuple[str, str]]:
 
 
 async def guide_picture(page: Page) -> None:
-    """Write the picture of docs/dashboard.md, where pictures are made."""
+    """Write the image of docs/dashboard.md, where images are enabled."""
     if not GUIDE:
         return
     await look(page, "light", WIDE)
@@ -372,7 +372,7 @@ async def guide_picture(page: Page) -> None:
 
 
 async def send(page: Page, form: str, **fields: str) -> None:
-    """Fill in a form by its address, and wait for the page that it leads to."""
+    """Fill in a form by its address, and wait for the next page."""
     for name, value in fields.items():
         field = f"document.querySelector(\"form[action='{form}'] [name={name}]\")"
         await page.value(f"{field}.value = '{value}'; 1")

@@ -1,4 +1,4 @@
-"""Signing in: passwords, links, invitations, lockout, sessions; and what an attacker tries."""
+"""Sign-in: passwords, links, invitations, lockout, sessions, and attacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADA = "ada@shop.example"
 
 @pytest.fixture
 async def ada(dashboard: Dashboard, api: Api) -> Browser:
-    """A browser in which Ada is signed in."""
+    """A browser with a session of Ada."""
     browser = dashboard.browser()
     organization = api.an_organization("Shop")
     api.an_app(organization)
@@ -187,7 +187,7 @@ class TestSessions:
     async def test_have_a_new_token_at_every_sign_in(
         self, dashboard: Dashboard, ada: Browser
     ) -> None:
-        """A token that an attacker planted is not the one that is signed in."""
+        """A token that an attacker planted is not signed in."""
         browser = dashboard.browser()
         planted = "planted-by-somebody"
         browser.client.cookies.set("swap_session", planted, domain="dashboard.test")
@@ -358,7 +358,7 @@ class TestForms:
     async def test_to_sign_in_are_bound_to_the_browser(
         self, dashboard: Dashboard, ada: Browser
     ) -> None:
-        """Or another site signs a visitor in to an account of the attacker's."""
+        """Otherwise another site could sign a visitor in to the attacker's account."""
         attacker = dashboard.browser()
         page = (await attacker.get("/sign-in")).text
         token = page.partition('name="form_token" value="')[2].partition('"')[0]

@@ -1,4 +1,4 @@
-"""The status page: public, from the api's route for everybody, with what was stored before."""
+"""The status page: public, from the api's public route, with the stored history."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ async def url(
 
 
 async def guide_picture(page: Page) -> None:
-    """Write the picture of docs/dashboard.md."""
+    """Write the image of docs/dashboard.md."""
     await look(page, "light", WIDE)
     area = {"x": 0, "y": 0, "width": WIDE, "height": 800, "scale": 1}
     shot = await page.send("Page.captureScreenshot", format="webp", quality=60, clip=area)

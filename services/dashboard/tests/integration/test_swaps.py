@@ -1,4 +1,4 @@
-"""The list of swaps, one swap, and that neither shows what is another's or runs what it shows."""
+"""The list of swaps and one swap: no data of other tenants, and no executed content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an app joins the test bench, and what its form has chosen at first."""
+"""How an app joins the test bench, and the defaults of its form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOKEN = {"symbol": "USDC", "contract": "0x1"}
 
 
 class Recorder:
-    """An api and a bench that note what is asked of them, in order."""
+    """An api and a bench that record their requests, in order."""
 
     def __init__(self, *, is_played: bool = False, trouble: Exception | None = None) -> None:
         self.calls: list[str] = []

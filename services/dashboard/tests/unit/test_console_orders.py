@@ -1,4 +1,4 @@
-"""The orders of an operator's session: one form gives one, however often it is sent."""
+"""The orders of an operator's session: one per form, however often it is sent."""
 
 from __future__ import annotations
 

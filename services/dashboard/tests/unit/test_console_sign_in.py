@@ -1,4 +1,4 @@
-"""A sign-in to the console counts as failed only where a service said so."""
+"""A sign-in to the console counts as failed only if a service refused it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FROM = {"browser": "a browser", "address": "203.0.113.7"}
 
 
 class Services:
-    """Services that know one token, and may be away."""
+    """Services that accept one token, and may be unavailable."""
 
     def __init__(self) -> None:
         self.is_away = False

@@ -1,4 +1,4 @@
-"""What needs no server: emails, passwords, addresses to go on to, searches."""
+"""Parts without a server: emails, passwords, redirect addresses, searches."""
 
 from __future__ import annotations
 

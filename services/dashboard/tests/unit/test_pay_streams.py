@@ -1,4 +1,4 @@
-"""What the pay page passes on to the api: streams within their limits, and good tags."""
+"""Requests that the pay page forwards to the api: streams within limits, and valid tags."""
 
 from __future__ import annotations
 

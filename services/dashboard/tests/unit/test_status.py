@@ -1,4 +1,4 @@
-"""What is bad about a network, which routes work, and who asks the api."""
+"""Problems of a network, working routes, and the requests to the api."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_share_of_good_minutes_is_rounded_down() -> None:
 
 
 class Reported:
-    """An api that counts how often it is asked."""
+    """An api that counts its requests."""
 
     def __init__(self, networks: Sequence[NetworkStatus] | None) -> None:
         self.networks_now = networks

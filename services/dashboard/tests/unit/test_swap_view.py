@@ -1,4 +1,4 @@
-"""What the page of one swap adds up."""
+"""The sums on the page of one swap."""
 
 from __future__ import annotations
 

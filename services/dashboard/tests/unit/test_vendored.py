@@ -1,4 +1,4 @@
-"""Files of others are the ones that their list names, and their settings allow no code in pages."""
+"""Vendored files equal their list, and their settings allow no code in pages."""
 
 from __future__ import annotations
 

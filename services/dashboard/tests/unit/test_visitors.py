@@ -1,4 +1,4 @@
-"""Which address a request comes from, behind proxies."""
+"""The client address of a request, behind proxies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLIENT = "203.0.113.7"
 
 
 def address(*headers: str, peer: str = PROXY, proxies: tuple[str, ...] = ("10.0.3.1/24",)) -> str:
-    """Return the address that a request is counted under."""
+    """Return the address under which a request is counted."""
     unused = cast(Any, None)
     visitors = Visitors(unused, unused, unused, Cookies(is_https=True), trusted_proxies=proxies)
     sent = [(b"x-forwarded-for", one.encode()) for one in headers]

@@ -1,4 +1,4 @@
-"""Which changes of swaps become messages, and what is rendered for them."""
+"""Changes of swaps that become messages, and their rendering."""
 
 from __future__ import annotations
 

@@ -463,7 +463,7 @@ class TestForgetting:
 
 
 def _verify(secret: str, body: bytes, headers: dict[str, str]) -> None:
-    """Verify as a receiver does, at whatever time the message says that it is."""
+    """Verify as a receiver does, at the time in the message's header."""
     webhook = standardwebhooks.Webhook(secret)
     timestamp = datetime.fromtimestamp(int(headers["webhook-timestamp"]), NOW.tzinfo)
     expected = webhook.sign(headers["webhook-id"], timestamp, body.decode())
@@ -472,7 +472,7 @@ def _verify(secret: str, body: bytes, headers: dict[str, str]) -> None:
 
 
 class TestMeasuring:
-    """What the metrics say of the queue."""
+    """The queue's metrics."""
 
     async def test_a_delivery_is_late_once_it_is_due_and_not_begun(
         self, notifier: Notifier

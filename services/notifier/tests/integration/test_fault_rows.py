@@ -1,4 +1,4 @@
-"""What can go wrong between us and a receiver. More of it stands beside what it tests."""
+"""Faults between the notifier and a receiver. Other rows are in the files of their subject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of the database does not grow with the messages that were delivered."""
+"""The cost of the notifier's statements does not grow with delivered messages."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ async def receiving(
 
 
 class FlippingNames(AbstractResolver):
-    """Public when it is looked at, inside when it is dialled."""
+    """A name that resolves to a public address at the check and to a private one at the dial."""
 
     def __init__(self, address: str, port: int) -> None:
         self._address = address

@@ -1,4 +1,4 @@
-"""Listeners: their messages are stored in order, read, and sent nowhere."""
+"""Listeners: their messages are stored in order and read, and never sent."""
 
 from __future__ import annotations
 

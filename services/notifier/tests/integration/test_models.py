@@ -1,4 +1,4 @@
-"""The models of plain rows are what the migrations make."""
+"""The models of plain rows equal the tables of the migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole process: from a message on Kafka to a request at a receiver, and over a crash."""
+"""The whole process: from a message on Kafka to a request at a receiver, also after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays, tests and the log of attempts, as an operator asks for them."""
+"""Replays, tests and the log of attempts, by orders of an operator."""
 
 from __future__ import annotations
 

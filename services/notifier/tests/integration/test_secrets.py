@@ -1,4 +1,4 @@
-"""How endpoints' secrets are stored, and how the keys that seal them change."""
+"""Storage of endpoints' secrets, and rotation of the keys that seal them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOST_SECRET = to_secret(b"l" * 32)
 
 @pytest.fixture
 async def open_store(migrated: Callable[[str], str]) -> AsyncIterator[Open]:
-    """Return what opens the store of a process with these keys."""
+    """Return a function that opens the store of a process with these keys."""
     url = migrated("notifier")
     engine = create_engine(SecretStr(url), application_name="test")
     database = url.replace("+psycopg", "")
@@ -41,7 +41,7 @@ async def open_store(migrated: Callable[[str], str]) -> AsyncIterator[Open]:
 
 
 class Store:
-    """Endpoints as one process keeps them, and what stands in the database."""
+    """Endpoints in the memory of one process, and their rows in the database."""
 
     def __init__(self, engine: Any, database: str, *keys: bytes) -> None:
         self.engine = engine
@@ -81,7 +81,7 @@ class Store:
             await connection.execute(statement.encode(), values)
 
     async def signing(self, endpoint: Endpoint) -> dict[UUID, tuple[str, ...]]:
-        """Tell an endpoint something, and return what signs for whom."""
+        """Create a message for an endpoint, and return its signing keys by endpoint."""
         create = CreateMessages(
             PostgresUnitOfWork(self.engine, consumer="notifier"),
             lambda _: b"{}",

@@ -1,4 +1,4 @@
-"""What a batch costs in statements, commits and round trips, however large it is."""
+"""The cost of a batch in statements, commits and round trips, for any size."""
 
 from __future__ import annotations
 

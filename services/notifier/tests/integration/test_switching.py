@@ -1,4 +1,4 @@
-"""Who disabled an endpoint decides who enables it, and an app has only so many."""
+"""The party that disabled an endpoint decides who may enable it; an app's number is limited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may be told: what the deployment is, not the request, says how strict to be."""
+"""Permitted receivers: the deployment, not the request, determines the strictness."""
 
 from __future__ import annotations
 

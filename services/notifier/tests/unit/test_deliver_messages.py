@@ -1,4 +1,4 @@
-"""What becomes of a delivery whose attempt breaks, without a database or a socket."""
+"""Outcomes of a delivery with a failed attempt, without a database or a socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored of a response: bounded, text only, without characters that mislead."""
+"""Stored parts of a response: bounded, text only, without misleading characters."""
 
 from __future__ import annotations
 

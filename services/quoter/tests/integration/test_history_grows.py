@@ -1,4 +1,4 @@
-"""What is asked of the database does not grow with the swaps that completed."""
+"""The cost of the quoter's statements does not grow with completed swaps."""
 
 from __future__ import annotations
 

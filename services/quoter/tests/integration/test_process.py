@@ -40,7 +40,7 @@ GWEI = 10**9
 
 @pytest.fixture
 async def node() -> AsyncIterator[str]:
-    """A node of any chain that knows what gas costs and what one feed says, and nothing else."""
+    """A node of any chain that reports only a gas price and one feed."""
 
     async def answer(request: web.Request) -> web.Response:
         body = await request.json()

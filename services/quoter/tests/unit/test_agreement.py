@@ -1,4 +1,4 @@
-"""One price out of what several sources say."""
+"""One price from the reports of several sources."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class TestAgree:
 
 
 class Feeds:
-    """Feeds that say what a test says."""
+    """Feeds with reports that a test sets."""
 
     def __init__(self) -> None:
         self.answers: Mapping[str, FeedAnswer] | Exception = {}

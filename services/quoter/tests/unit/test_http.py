@@ -73,7 +73,7 @@ def an_app(
 
 
 def answer(app: ASGIApp, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-    """Run the application without an event loop: it must not wait for anything."""
+    """Run the application without an event loop: it must not await I/O."""
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -508,7 +508,7 @@ class TestOtherRequests:
 class TestTiming:
     @pytest.mark.parametrize(("path", "kind"), [("/quote", "quote"), ("/prices", "prices")])
     async def test_counts_every_response_of_an_address(self, path: str, kind: str) -> None:
-        """A refusal, too: the first body is no question."""
+        """This includes a refusal: the first body is no valid request."""
         before = timed(kind)
 
         await ask(an_app(), "GET" if kind == "prices" else "POST", path)

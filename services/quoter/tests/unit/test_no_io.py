@@ -1,4 +1,4 @@
-"""A quote asks nobody: everything it needs is in memory. Counted, not believed."""
+"""A quote needs no I/O: all its data is in memory. The test counts outgoing calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IO_EVENTS = ("socket.", "open", "subprocess.", "os.posix_spawn", "os.exec", "os.
 
 @dataclass
 class Counted:
-    """What went to the outside, by name."""
+    """Outgoing calls, by name."""
 
     calls: list[str] = field(default_factory=list)
     is_counting: bool = False
@@ -94,7 +94,7 @@ def test_a_quote_touches_no_socket_and_no_file(counted: Counted) -> None:
 
 
 def test_nor_could_it_wait_for_anybody() -> None:
-    """Everything that this process asks others goes through an event loop, and none runs here."""
+    """All I/O of this process needs an event loop, and none runs here."""
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
 

@@ -1,4 +1,4 @@
-"""A quoter that has just been started refuses requests so that they are repeated."""
+"""A quoter that has just started answers with a retryable error."""
 
 from __future__ import annotations
 
