@@ -89,7 +89,8 @@ class Receiver:
             stdout=subprocess.PIPE,
             text=True,
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         self.url = f"http://127.0.0.1:{self.line().rpartition(' ')[2]}/hooks"
 
     def _read(self) -> None:
@@ -119,7 +120,8 @@ class Receiver:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self._reader.join()
+        self.process.communicate()  # closes the pipe
 
 
 @pytest.fixture
