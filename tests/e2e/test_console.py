@@ -52,7 +52,7 @@ WHERE topic = 'deposit.changed.v1' ORDER BY id LIMIT 1
 
 HALT: Final = """
 UPDATE chain_watcher.watch_cursor SET halt_reason = %s, halted_at = now()
-WHERE network = 'ARBITRUM_DEVNET'
+WHERE network = 'POLYGON_DEVNET'
 """
 
 
@@ -126,9 +126,10 @@ def found(tag: str, text: str) -> str:
 
 @pytest.fixture
 async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operator, Operator]]:
-    """Two operators, at a stack where every amount needs both."""
+    """Two operators, at a stack where every amount needs both, and each halted network."""
     assert BROWSER is not None
     await stack.restart("settler", SWAP_SETTLER__SECOND_OPERATOR_ABOVE_USD="0")
+    await stack.restart("chain_watcher", SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO="true")
     url = str(stack.description["console"]["url"])
     async with AsyncExitStack() as browsers:
         made = []
@@ -141,6 +142,7 @@ async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operato
         first, second = made
         yield first, second
     await stack.restart("settler")
+    await stack.restart("chain_watcher")
 
 
 async def test_two_operators_need_browsers_alone(
@@ -264,11 +266,11 @@ async def resume_network(stack: Stack, first: Operator, second: Operator) -> Non
     with psycopg.connect(stack.superuser_url, autocommit=True) as connection:
         connection.execute(HALT, ["a block was replaced that was final"])
     await first.go("/stops")
-    await first.follow("ARBITRUM_DEVNET")
+    await first.follow("POLYGON_DEVNET")
     assert "a block was replaced that was final" in await first.text()
     page = await first.order("/resume", "Resume …", reason="the provider was replaced")
     assert "A different operator approves it" in page
-    await approve(second, "Resume a network", "ARBITRUM_DEVNET")
+    await approve(second, "Resume a network", "POLYGON_DEVNET")
     networks = (await stack.admin("chain_watcher", "/networks"))["networks"]
     assert [one["network"] for one in networks if one["halted"]] == []
 
