@@ -30,6 +30,7 @@ pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER),
     pytest.mark.skipif(not AXE.exists(), reason=NO_AXE),
 ]
+PAID: Final = "SELECT swap_id FROM intent WHERE state = 'confirmed' ORDER BY id LIMIT 1"
 LOADED: Final = "document.readyState === 'complete' && !!document.querySelector('main')"
 
 
@@ -60,7 +61,7 @@ async def site(services: Services) -> AsyncIterator[Site]:
         "bad": BAD,
         "parked": str(await services.park(reason)),
         "claimable": await services.suspended(95),
-        "swap": str(await services.scalar("SELECT id FROM swap ORDER BY created_at LIMIT 1")),
+        "swap": str(await services.scalar(PAID)),
     }
     await services.park("not JSON", value=b"\xff\x00 no document")
     services.ask("ann", "/payouts/stop", {"network": "BASE_DEVNET", **why})

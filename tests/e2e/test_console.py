@@ -126,7 +126,7 @@ def found(tag: str, text: str) -> str:
 
 @pytest.fixture
 async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operator, Operator]]:
-    """Two operators, at a stack where every amount needs both, and every halt."""
+    """Two operators, at a stack where every amount needs both, and each halted network."""
     assert BROWSER is not None
     await stack.restart("settler", SWAP_SETTLER__SECOND_OPERATOR_ABOVE_USD="0")
     await stack.restart("chain_watcher", SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO="true")
@@ -141,8 +141,8 @@ async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operato
             made.append(operator)
         first, second = made
         yield first, second
-    await stack.restart("chain_watcher")
     await stack.restart("settler")
+    await stack.restart("chain_watcher")
 
 
 async def test_two_operators_need_browsers_alone(
@@ -264,8 +264,7 @@ async def release_parked(stack: Stack, first: Operator) -> None:
 async def resume_network(stack: Stack, first: Operator, second: Operator) -> None:
     """Let a network go on that was halted, now that its node agrees with what was published."""
     with psycopg.connect(stack.superuser_url, autocommit=True) as connection:
-        halted = connection.execute(HALT, ["a block was replaced that was final"])
-        assert halted.rowcount == 1
+        connection.execute(HALT, ["a block was replaced that was final"])
     await first.go("/stops")
     await first.follow("POLYGON_DEVNET")
     assert "a block was replaced that was final" in await first.text()

@@ -29,6 +29,7 @@ from swap_dashboard.console.http.view import (
     badge,
     code,
     document,
+    label,
     link,
     moment,
     plain,
@@ -212,8 +213,8 @@ async def _amount(api: OperatorApi, one: Mapping[str, Any]) -> Sequence[tuple[st
 
 
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
-    target = [(name.replace("_", " "), document(value)) for name, value in one["target"].items()]
-    body = [(name.replace("_", " "), document(value)) for name, value in _ordered(one).items()]
+    target = [(label(name), document(value)) for name, value in one["target"].items()]
+    body = [(label(name), document(value)) for name, value in _ordered(one).items()]
     ended = f"{one['state']} by {one['ended_by']}" if one["ended_by"] else one["state"]
     return [
         ("State", badge(ended, TONES.get(one["state"], "quiet"))),

@@ -23,6 +23,7 @@ from swap_dashboard.console.http.view import (
     badge,
     code,
     document,
+    label,
     link,
     moment,
     number,
@@ -157,4 +158,4 @@ def _violations(one: Mapping[str, Any]) -> Part:
         return Part(one["name"], about=f"It could not be checked: {one['failure']}")
     names = list(one["rows"][0])
     rows = [[document(row.get(name)) for name in names] for row in one["rows"]]
-    return Part(one["name"], table=Table([name.replace("_", " ") for name in names], rows))
+    return Part(one["name"], table=Table([label(name) for name in names], rows))

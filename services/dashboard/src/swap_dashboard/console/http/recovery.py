@@ -21,6 +21,7 @@ from swap_dashboard.console.http.view import (
     badge,
     code,
     document,
+    label,
     moment,
 )
 from swap_dashboard.console.ports import ServiceName
@@ -133,12 +134,12 @@ def _recovery(one: Mapping[str, Any]) -> Part:
         question="Why can nothing be paid twice",
     )
     state = badge(one["state"], "bad" if is_open else "good")
-    facts = [("State", state), *(fact for fact in _facts(one) if fact[0] != "state")]
+    facts = [("State", state), *(fact for fact in _facts(one) if fact[0] != label("state"))]
     return Part(f"Recovery {one['id']}", facts=facts, forms=[form] if is_open else ())
 
 
 def _facts(one: Mapping[str, Any]) -> Sequence[tuple[str, Cell]]:
-    return [(name.replace("_", " "), _cell(name, value)) for name, value in one.items()]
+    return [(label(name), _cell(name, value)) for name, value in one.items()]
 
 
 def _table(rows: Sequence[Mapping[str, Any]], *, href: str = "") -> Table:
@@ -152,7 +153,7 @@ def _table(rows: Sequence[Mapping[str, Any]], *, href: str = "") -> Table:
         ]
         for row in rows
     ]
-    return Table([name.replace("_", " ") for name in names], cells)
+    return Table([label(name) for name in names], cells)
 
 
 def _cell(name: str, value: Any) -> Cell:

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.console.http.layout import ConsolePages
 from swap_dashboard.console.http.sign_in import to_id
-from swap_dashboard.console.http.view import Cell, Part, Table, View, code, document, moment
+from swap_dashboard.console.http.view import Cell, Part, Table, View, code, document, label, moment
 from swap_dashboard.console.ports import ServiceName
 
 SETTLER: Final = ServiceName.SETTLER
@@ -62,9 +62,7 @@ class SwapPages(ConsolePages):
         visitor = self._visitors.require(request)
         id = to_id(request.path_params["id"])
         content = await visitor.api.get(SETTLER, f"/swaps/{id}")
-        facts = [
-            (name.replace("_", " "), _cell(name, value)) for name, value in content["swap"].items()
-        ]
+        facts = [(label(name), _cell(name, value)) for name, value in content["swap"].items()]
         lists = [
             Part(title, table=_table(content[name]))
             for name, title in TITLES.items()
@@ -81,7 +79,7 @@ class SwapPages(ConsolePages):
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[_cell(name, row.get(name)) for name in names] for row in rows]
-    return Table([name.replace("_", " ") for name in names], cells)
+    return Table([label(name) for name in names], cells)
 
 
 def _cell(name: str, value: Any) -> Cell:

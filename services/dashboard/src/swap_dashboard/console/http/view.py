@@ -25,6 +25,11 @@ class Cell:
     unit: str = ""
 
 
+def label(name: str) -> str:
+    """Return a field's name as it stands beside its value."""
+    return name.replace("_", " ").capitalize()
+
+
 def plain(value: object) -> Cell:
     text = NONE if value in (None, "") else str(value)
     return Cell(text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…")
@@ -129,7 +134,6 @@ class Part:
     forms: Sequence[OrderForm] = ()
     about: str = ""
     text: str = ""  # shown unchanged, in a separate box
-    note: Cell | None = None  # beside the title
 
 
 @dataclass(frozen=True, slots=True)
