@@ -316,7 +316,7 @@ class LedgerPosting(TypedDict):
     account: str
     network: str
     token: str
-    amount: float
+    amount: float | None
     amount_in_base_units: str
 
 

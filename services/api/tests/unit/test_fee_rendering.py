@@ -72,3 +72,22 @@ def test_an_entry_without_explorer_or_transaction_has_no_link(
 )  # fmt: skip
 def test_an_entry_says_how_far_a_payout_is(state: str | None, status: str | None) -> None:
     assert render_entry(replace(PAYOUT, state=state), a_catalogue())["status"] == status
+
+
+def test_a_token_that_left_the_catalogue_is_its_address_and_base_units() -> None:
+    gone = "0x00000000000000000000000000000000000000aa"
+    balance = render_balance(FeeBalance(NETWORK, gone, 1_239_999, 5, 0), a_catalogue())
+    entry = render_entry(replace(PAYOUT, token=gone), a_catalogue())
+
+    AppFeesModel.model_validate_json(orjson.dumps(balance))
+    FeeEntryModel.model_validate_json(orjson.dumps(entry))
+    assert balance["token"] == entry["token"] == gone
+    assert balance["earned"] == {"amount": None, "amount_in_base_units": "1240004"}
+    assert (entry["amount"], entry["amount_in_base_units"]) == (None, "1234567")
+
+
+def test_a_network_that_left_the_catalogue_has_no_explorer() -> None:
+    entry = render_entry(replace(PAYOUT, network="GONE"), a_catalogue())
+
+    assert (entry["token"], entry["amount"]) == (TOKEN, None)
+    assert entry["transaction_url"] is None

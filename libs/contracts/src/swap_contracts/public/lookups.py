@@ -30,8 +30,8 @@ class LedgerPostingModel(PublicModel):
 
     account: str
     network: str
-    token: str
-    amount: float
+    token: str  # its symbol; its address when it has left the catalogue
+    amount: float | None  # null when the token has left the catalogue
     amount_in_base_units: str
 
 

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
-from swap_dashboard.http.rendering import amount, duration
+from swap_dashboard.http.rendering import amount, cut, duration
 from swap_dashboard.http.visitors import Member, Visitors
 from swap_dashboard.ports import ApiAway
 
@@ -105,10 +105,17 @@ def fees_of(path: str, sums: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **asset,
         "earned": Figure(
-            f"{amount(sums['earned']['amount'], EXACT)} {sums['token']}",
+            _stored_amount(sums["earned"], sums["token"]),
             f"{path}/fees?{urlencode(asset)}#entries",
         ),
     }
+
+
+def _stored_amount(earned: Mapping[str, Any], token: str) -> str:
+    """Return an amount with its token: in base units when that has left the catalogue."""
+    if earned["amount"] is None:
+        return f"{earned['amount_in_base_units']} base units of {cut(token, 6, 4)}"
+    return f"{amount(earned['amount'], EXACT)} {token}"
 
 
 def rows_of(path: str, period: Mapping[str, Any], title: str) -> dict[str, Any]:
