@@ -19,7 +19,7 @@ class PostgresSessions:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def add(self, session: Session, token_hash: bytes) -> None:
+    async def add(self, session: Session, token_hash: bytes, *, password_hash: str) -> bool:
         values = {
             "token_hash": token_hash,
             "id": session.id,
@@ -32,8 +32,9 @@ class PostgresSessions:
             "address": session.address,
             "is_by_provider": session.is_by_provider,
             "is_by_link": session.is_by_link,
+            "password_hash": password_hash,
         }
-        await execute_alone(self._engine, statements.ADD_SESSION, values)
+        return bool((await execute_alone(self._engine, statements.ADD_SESSION, values)).changed)
 
     async def find(self, token_hash: bytes, at: datetime, idle_since: datetime) -> Session | None:
         values = {"token_hash": token_hash, "at": at, "idle_since": idle_since}

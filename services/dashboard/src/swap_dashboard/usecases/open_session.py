@@ -22,6 +22,10 @@ class Browser:
     address: str
 
 
+class PasswordReplaced(Exception):
+    """The account's password was replaced after the sign-in began."""
+
+
 class OpenSession:
     """Open a session with a new token, and ignore the browser's cookie."""
 
@@ -53,7 +57,11 @@ class OpenSession:
         is_by_provider: bool = False,
         is_by_link: bool = False,
     ) -> str:
-        """Return the token, which is stored as a hash."""
+        """Return the token, which is stored as a hash.
+
+        :param account: as it was when the sign-in was checked.
+        :raises PasswordReplaced: when it has another password by now: that ended its sessions.
+        """
         now, token = self._clock(), self._new_token()
         memberships = await self._accounts.memberships(account.id)
         session = Session(
@@ -69,7 +77,9 @@ class OpenSession:
             is_by_provider=is_by_provider,
             is_by_link=is_by_link,
         )
-        await self._sessions.add(session, hash_token(token))
+        hashed = hash_token(token)
+        if not await self._sessions.add(session, hashed, password_hash=account.password_hash):
+            raise PasswordReplaced
         for membership in memberships:
             await self._renew_token(membership)
         observe.signed_in(account.id, by=by)
