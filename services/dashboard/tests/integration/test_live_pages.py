@@ -221,6 +221,23 @@ class TestList:
         assert refused.status_code == 503
         assert "retry-after" in refused.headers
 
+    async def test_a_stream_ends_with_its_session(self, site: Site) -> None:
+        browser, elsewhere = site.dashboard.browser(), site.dashboard.browser()
+        await browser.sign_in(site.email)
+        await elsewhere.sign_in(site.email)
+        [swap, *_] = await store_swaps(site)
+        path = f"/apps/{site.app}/swaps/live"
+        stream = asyncio.create_task(browser.get(path))
+        await asyncio.sleep(1.5)
+
+        await elsewhere.submit("/account/sign-out-everywhere", {}, page="/account")
+        await site.api.store(with_status(swap, "completed"))
+        async with asyncio.timeout(8):
+            received = await stream
+
+        assert "user_transfer_pending" in received.text
+        assert "completed" not in received.text
+
 
 CONFIRMATIONS: Final = "document.querySelector('#transaction-1 progress').value"
 LISTENS: Final = "document.querySelector('[aria-labelledby=transactions]').matches('[data-poll]')"

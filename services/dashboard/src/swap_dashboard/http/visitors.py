@@ -146,6 +146,12 @@ class Visitors:
             raise
         return Member(visitor, api, me.data, apps.data)
 
+    async def is_signed_in(self, member: Member) -> bool:
+        """Whether a member's session is open still, and acts in the same organization."""
+        known = member.visitor.session
+        session = await self._find_session(member.visitor.token, is_use=False)
+        return session is not None and session.membership_id == known.membership_id
+
     def browser(self, request: Request) -> Browser:
         return Browser(request.headers.get("user-agent", ""), self.address(request))
 

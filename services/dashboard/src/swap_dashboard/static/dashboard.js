@@ -19,7 +19,8 @@ document.addEventListener("keydown", (event) => {
 const reload = () =>
   htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerHTML" });
 
-// Follows a stream while the page is seen. A browser does not come again by itself once it was refused.
+// Follows a stream while the page is visible. A stream ends within half a minute, also when the
+// session ended: the browser connects again, and after a refusal this does, at growing intervals.
 const STREAM_WAIT = 5000;
 const STREAM_WAIT_MAX = 60000;
 function followStream(address, onEvent) {

@@ -94,9 +94,13 @@ class FindSession:
         self._idle = idle
         self._clock = clock
 
-    async def __call__(self, token: str) -> Session | None:
+    async def __call__(self, token: str, *, is_use: bool = True) -> Session | None:
+        """
+        :param is_use: False for what a page asks by itself: an open page keeps no session alive.
+        """
         now = self._clock()
-        return await self._sessions.find(hash_token(token), now, now - self._idle)
+        hashed, idle_since = hash_token(token), now - self._idle
+        return await self._sessions.find(hashed, now, idle_since, is_use=is_use)
 
     async def list_open(self, account_id: UUID) -> list[Session]:
         now = self._clock()
