@@ -48,6 +48,17 @@ function followStream(address, onEvent) {
   open();
 }
 
+// Replaces the cells that have another text.
+function updateCells(row, fresh) {
+  [...row.cells].forEach((cell, number) => {
+    const next = fresh.cells[number];
+    const isSelected = getSelection().type === "Range" && getSelection().containsNode(cell, true);
+    // The age of a row is no change: it leaves a selection alone.
+    if (cell.textContent === next.textContent || (isSelected && cell.querySelector("time"))) return;
+    cell.replaceChildren(...next.childNodes);
+  });
+}
+
 const live = document.querySelector("[data-live]");
 if (live) {
   let last = Number(live.dataset.sequence);
