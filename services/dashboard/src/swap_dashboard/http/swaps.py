@@ -129,7 +129,7 @@ class SwapPages:
 
     async def show_transactions(self, request: Request) -> Response:
         """Render the part of a swap's page that has confirmations: no event says that they grow."""
-        member = await self._visitors.member(request)
+        member = await self._visitors.member(request, is_use=False)
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         swap = (await member.api.get(f"/apps/{app['id']}/swaps/{swap_id}")).data["swap"]
@@ -144,7 +144,7 @@ class SwapPages:
 
     async def follow(self, request: Request) -> Response:
         """Pass a swap's events on as they come, for a while."""
-        member = await self._visitors.member(request)
+        member = await self._visitors.member(request, is_use=False)
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         path = f"/apps/{app['id']}/swaps/{swap_id}/events"
@@ -153,7 +153,7 @@ class SwapPages:
 
     async def follow_list(self, request: Request) -> Response:
         """Pass on which swaps the list has, and their statuses, whenever they change."""
-        member = await self._visitors.member(request)
+        member = await self._visitors.member(request, is_use=False)
         app = member.app_of(request)
         query = query_of(read_filters(request))
         events = member.api.stream(f"/apps/{app['id']}/swap_states", "", query)

@@ -76,7 +76,7 @@ function announce({ added, changed }) {
 async function fetchList() {
   let answer;
   try {
-    answer = await fetch(location.href);
+    answer = await fetch(location.href, { headers: BACKGROUND });
   } catch {
     return; // the stream sends the states again when it is opened again
   }
