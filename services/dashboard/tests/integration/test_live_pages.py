@@ -329,7 +329,7 @@ class TestSwap:
         assert still
         assert hidden == []
 
-    async def test_shows_who_acted_how_long_it_took_and_what_figures_are_made_of(
+    async def test_shows_causes_how_long_it_took_and_what_figures_are_made_of(
         self, database: Database, site: Site, tmp_path: Path
     ) -> None:
         paid = a_transaction("input"), a_transaction("output")
@@ -373,9 +373,12 @@ class TestSwap:
                 f"(document.querySelector('bdi code[title=\"{RECEIVER}\" i]'))"
             )
 
-        assert ["the app" in shown[0], "1 min 30 s until the next" in shown[0]] == [True, True]
-        assert ["the user's deposit" in shown[1], "12.0 s until" in shown[1]] == [True, True]
-        assert ["the service's payout" in shown[2], "until" in shown[2]] == [True, False]
+        assert ["a request to the API" in shown[0], "1 min 30 s until the next" in shown[0]] == [
+            True,
+            True,
+        ]
+        assert ["a confirmed deposit" in shown[1], "12.0 s until" in shown[1]] == [True, True]
+        assert ["a confirmed payout" in shown[2], "until" in shown[2]] == [True, False]
         assert lost == []
         assert delivered == "#transaction-2"
         assert direction == ["rtl"]

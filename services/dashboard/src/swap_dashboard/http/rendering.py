@@ -37,13 +37,6 @@ TRANSACTION_NAMES: Final = {
     "refund": "Refund",
     "provider_refund": "Provider refund",
 }
-TRANSACTION_ACTORS: Final = {
-    "input": "the user",
-    "output": "the service",
-    "refuel": "the service",
-    "refund": "the service",
-    "provider_refund": "the provider",
-}
 MESSAGE_KINDS: Final = {"delivered": "good", "failed": "bad", "waiting": "active"}
 TRANSACTION_KINDS: Final = {"completed": "good", "pending": "active", "initiated": "waiting"}
 
@@ -78,7 +71,6 @@ class Pages:
         self._environment.globals |= {
             "version": version,
             "transaction_names": TRANSACTION_NAMES,
-            "transaction_actors": TRANSACTION_ACTORS,
             "transaction_kinds": TRANSACTION_KINDS,
             "message_kinds": MESSAGE_KINDS,
             "statuses": STATUSES,
