@@ -318,6 +318,7 @@ class LedgerPosting(TypedDict):
     token: str
     amount: float | None
     amount_in_base_units: str
+    decimals: int | None
 
 
 class LedgerTransaction(TypedDict):

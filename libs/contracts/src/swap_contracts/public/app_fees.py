@@ -14,6 +14,7 @@ class TokenAmountModel(PublicModel):
 
     amount: float | None  # null when the token has left the catalogue
     amount_in_base_units: str
+    decimals: int | None  # of the base units; null as the amount
 
 
 class AppFeesModel(PublicModel):
@@ -37,6 +38,7 @@ class FeeEntryModel(PublicModel):
     token: str  # its symbol; its address when it has left the catalogue
     amount: float | None  # null when the token has left the catalogue
     amount_in_base_units: str
+    decimals: int | None  # of the base units; null as the amount
     swap_id: UUID | None  # of a fee
     to_address: str | None  # of a payout, as the rest
     transaction_hash: str | None

@@ -19,13 +19,15 @@ def amount_members(
 ) -> dict[str, Any]:
     """Return the amount in whole tokens, cut off at the token's precision, and in base units.
 
-    Without the token's decimals there is no amount in whole tokens.
+    Amounts that are cut off may not add up to their sum, which is cut off once: base units and
+    decimals do. Without the token's decimals there is no amount in whole tokens.
     """
     facts = public.find_token(network, token)
-    amount = None
+    amount = decimals = None
     if facts is not None:
+        decimals = facts.decimals
         sign = -1 if base_units < 0 else 1
         amount = sign * amount_down(
             abs(base_units), decimals=facts.decimals, precision=facts.precision
         )
-    return {"amount": amount, "amount_in_base_units": str(base_units)}
+    return {"amount": amount, "amount_in_base_units": str(base_units), "decimals": decimals}

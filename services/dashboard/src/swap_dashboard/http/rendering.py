@@ -56,6 +56,7 @@ class Pages:
         )
         self._environment.filters |= {
             "amount": amount,
+            "exact_amount": exact_amount,
             "usd": usd,
             "cut": cut,
             "moment": moment,
@@ -135,6 +136,15 @@ def amount(value: Any, digits: int = DIGITS_MAX) -> str:
     fraction = fraction.rstrip("0")
     shown = f"{whole}.{fraction}" if fraction else whole
     return f"{exact:.2e}" if exact and shown in ("0", "-0") else shown
+
+
+def exact_amount(base_units: str, decimals: int) -> str:
+    """Return all digits of an amount: what adds up in base units adds up on the page."""
+    number = int(base_units)
+    whole, rest = divmod(abs(number), 10**decimals)
+    fraction = str(rest).zfill(decimals).rstrip("0")
+    shown = f"{whole:,}.{fraction}" if fraction else f"{whole:,}"
+    return f"-{shown}" if number < 0 else shown
 
 
 def shorten_amount(text: str, digits: int = DIGITS_MAX) -> str:
