@@ -125,10 +125,9 @@ def set_app(
     as_json: Json = False,
 ) -> None:
     """Set an app's name and its swaps' lifetime; the default lifetime applies without one."""
-    manage = management(context)
-    named = name or manage.get(f"/apps/{app_id}")["name"]
-    body = {"name": named, "swap_lifetime_seconds": swap_lifetime}
-    show(manage.post(f"/apps/{app_id}", body), as_json=as_json)
+    named = {} if name is None else {"name": name}
+    body = {**named, "swap_lifetime_seconds": swap_lifetime}
+    show(management(context).post(f"/apps/{app_id}", body), as_json=as_json)
 
 
 @app.command("limits")

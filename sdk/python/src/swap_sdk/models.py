@@ -316,8 +316,9 @@ class LedgerPosting(TypedDict):
     account: str
     network: str
     token: str
-    amount: float
+    amount: float | None
     amount_in_base_units: str
+    decimals: int | None
 
 
 class LedgerTransaction(TypedDict):

@@ -61,7 +61,11 @@ class TestBalances:
         assert (balance["network"], balance["token"]) == (NETWORK, "ETH")
         named = ("earned", "waiting", "pending", "paid_out")
         assert [int(balance[one]["amount_in_base_units"]) // FEE for one in named] == [4, 2, 1, 1]
-        assert balance["earned"] == {"amount": 0.01, "amount_in_base_units": str(4 * FEE)}
+        assert balance["earned"] == {
+            "amount": 0.01,
+            "amount_in_base_units": str(4 * FEE),
+            "decimals": 18,
+        }
 
     async def test_of_no_fee_are_none(self, api: Harness, owner: Person) -> None:
         app_id = await owner.an_app()

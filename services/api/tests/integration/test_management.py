@@ -363,6 +363,17 @@ class TestApps:
         assert (changed["name"], changed["swap_lifetime_seconds"]) == ("hasty", 5)
         assert "swap_lifetime_seconds" in refused.json()["error"]["metadata"]["field_errors"]
 
+    async def test_keep_their_other_settings_when_renamed(self, owner: Person) -> None:
+        app = await owner.an_app("test")
+        await owner.done(f"/apps/{app}", {"name": "first", "swap_lifetime_seconds": 900})
+
+        renamed = await owner.done(f"/apps/{app}/name", {"name": "second"})
+        unnamed = await owner.done(f"/apps/{app}", {"swap_lifetime_seconds": 5})
+
+        valid(AppModel, renamed)
+        assert (renamed["name"], renamed["swap_lifetime_seconds"]) == ("second", 900)
+        assert (unnamed["name"], unnamed["swap_lifetime_seconds"]) == ("second", 5)
+
     async def test_name_the_sites_that_may_frame_their_pay_pages(self, owner: Person) -> None:
         test_app, live_app = await owner.an_app("test"), await owner.an_app("live")
         developer = await a_colleague(owner, Role.DEVELOPER)

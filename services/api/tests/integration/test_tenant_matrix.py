@@ -44,6 +44,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/apps": {"name": "web", "environment": "test"},
     "/expire": {"expires_at": SOON},
     "/role": {"role": "owner"},
+    "/name": {"name": "taken over"},
     "/frame_origins": {"origins": ["https://eve.example"]},
     "/allowed_origins": {"origins": ["https://eve.example"]},
     "/invitations": {"name": "eve", "role": "viewer"},

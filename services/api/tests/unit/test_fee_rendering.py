@@ -41,8 +41,12 @@ def test_a_balance_is_the_public_model_and_cut_off_at_the_precision() -> None:
 
     AppFeesModel.model_validate_json(orjson.dumps(shown))
     assert shown["token"] == "USDC"
-    assert shown["waiting"] == {"amount": 1.23, "amount_in_base_units": "1239999"}
-    assert shown["earned"] == {"amount": 1.24, "amount_in_base_units": "1240004"}
+    assert shown["waiting"] == {
+        "amount": 1.23,
+        "amount_in_base_units": "1239999",
+        "decimals": 6,
+    }
+    assert shown["earned"]["amount"] == 1.24
 
 
 def test_an_entry_links_its_transaction() -> None:
@@ -72,3 +76,26 @@ def test_an_entry_without_explorer_or_transaction_has_no_link(
 )  # fmt: skip
 def test_an_entry_says_how_far_a_payout_is(state: str | None, status: str | None) -> None:
     assert render_entry(replace(PAYOUT, state=state), a_catalogue())["status"] == status
+
+
+def test_a_token_that_left_the_catalogue_is_its_address_and_base_units() -> None:
+    gone = "0x00000000000000000000000000000000000000aa"
+    balance = render_balance(FeeBalance(NETWORK, gone, 1_239_999, 5, 0), a_catalogue())
+    entry = render_entry(replace(PAYOUT, token=gone), a_catalogue())
+
+    AppFeesModel.model_validate_json(orjson.dumps(balance))
+    FeeEntryModel.model_validate_json(orjson.dumps(entry))
+    assert balance["token"] == entry["token"] == gone
+    assert balance["earned"] == {
+        "amount": None,
+        "amount_in_base_units": "1240004",
+        "decimals": None,
+    }
+    assert (entry["amount"], entry["amount_in_base_units"]) == (None, "1234567")
+
+
+def test_a_network_that_left_the_catalogue_has_no_explorer() -> None:
+    entry = render_entry(replace(PAYOUT, network="GONE"), a_catalogue())
+
+    assert (entry["token"], entry["amount"]) == (TOKEN, None)
+    assert entry["transaction_url"] is None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
+from itertools import count
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -17,7 +18,8 @@ from swap_api.read_model.swaps import Rendered, StoredSwap
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.decide.history import SwapEvent
 from swap_api.swaps.usecases import read_history
-from swap_api.swaps.usecases.read_history import COME_AGAIN, LOOKS, ReadHistory
+from swap_api.swaps.usecases.read_history import ALIVE, COME_AGAIN, ReadHistory
+from swap_api.swaps.usecases.stream_time import ALIVE_AFTER, OPEN_FOR
 from swap_runtime.errors import Unavailable
 from swap_runtime.public_catalogue import public_catalogue
 
@@ -53,10 +55,18 @@ def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_history, "LOOK_INTERVAL", timedelta(0))
 
 
-async def followed(past: Past, *, after: int = 0) -> list[bytes]:
+def a_clock(step: float = 0.05) -> Callable[[], float]:
+    """Return a clock that goes on by a step whenever it is read."""
+    ticks = count()
+    return lambda: next(ticks) * step
+
+
+async def followed(
+    past: Past, *, after: int = 0, seconds: Callable[[], float] | None = None
+) -> list[bytes]:
     catalogue = a_catalogue()
     rendering = JsonRendering(catalogue, public_catalogue(catalogue))
-    read = ReadHistory(cast(Any, OneSwap()), past, rendering)
+    read = ReadHistory(cast(Any, OneSwap()), past, rendering, seconds=seconds or a_clock())
     stream: AsyncIterator[bytes] = await read.follow(CALLER, uuid4(), after=after)
     async with asyncio.timeout(10):
         return [piece async for piece in stream]
@@ -82,7 +92,14 @@ class TestFollow:
         pieces = await followed(Past([CREATED]), after=1)
 
         alive = [piece for piece in pieces if piece.startswith(b":")]
-        assert len(alive) == LOOKS // read_history.ALIVE_EVERY
+        assert alive == [ALIVE] * (OPEN_FOR // ALIVE_AFTER - 1)
+
+    async def test_ends_by_elapsed_time_however_slow_a_look_is(self) -> None:
+        past = Past(*([CREATED], [CREATED, SEEN]) * 3)
+
+        pieces = await followed(past, seconds=a_clock(OPEN_FOR.total_seconds() / 2))
+
+        assert ids(pieces) == [b"id: 1"]
 
     async def test_ends_when_the_past_cannot_be_read(self) -> None:
         assert ids(await followed(Past([CREATED], Unavailable("postgres")))) == [b"id: 1"]

@@ -73,8 +73,15 @@ class PendingSignIns(Protocol):
     """Sign-ins that wait for a code."""
 
     async def add(
-        self, token_hash: bytes, pending: PendingSignIn, expires_at: datetime
-    ) -> None: ...
+        self,
+        token_hash: bytes,
+        pending: PendingSignIn,
+        expires_at: datetime,
+        *,
+        password_hash: str,
+    ) -> bool:
+        """Store it; False when the account's password is another one by now."""
+        ...
 
     async def find(self, token_hash: bytes, at: datetime) -> PendingSignIn | None: ...
 

@@ -217,10 +217,17 @@ class Accounts(Protocol):
 
 
 class Sessions(Protocol):
-    async def add(self, session: Session, token_hash: bytes) -> None: ...
+    async def add(self, session: Session, token_hash: bytes, *, password_hash: str) -> bool:
+        """Store it; False when the account's password is another one by now."""
+        ...
 
-    async def find(self, token_hash: bytes, at: datetime, idle_since: datetime) -> Session | None:
-        """Return the session of a token, and note its use; None when it ended."""
+    async def find(
+        self, token_hash: bytes, at: datetime, idle_since: datetime, *, is_use: bool
+    ) -> Session | None:
+        """Return the session of a token; None when it ended.
+
+        :param is_use: whether to note its use, so that it is not idle.
+        """
         ...
 
     async def list_open(

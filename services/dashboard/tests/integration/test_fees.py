@@ -14,6 +14,7 @@ from tests.support.fees import Fees
 
 pytestmark = pytest.mark.connected
 HASH = "0x" + "5f" * 32
+GONE = "0x00000000000000000000000000000000000000aA"
 NOW = datetime.now(UTC)
 
 
@@ -73,6 +74,39 @@ async def test_every_sum_leads_to_its_entries_and_each_fee_to_the_ledger_of_its_
     home = (await shop.browser.get(f"/apps/{shop.app}")).text
     assert "0.0125 ETH" in home
     assert f'href="{of_coin}&amp;kind=fee#entries"' in home
+
+
+async def test_parts_add_up_to_the_sum_that_is_shown(dashboard: Dashboard, api: Api) -> None:
+    shop = await an_earning_app(dashboard, api)
+    shop.fees.earn(E18 // 8 + 5, at=NOW)
+    shop.fees.pay(7, at=NOW, to_address=RECEIVER, transaction_hash=HASH)
+
+    page = await shop.page()
+
+    assert "0.125000000000000005 <" in page  # earned
+    assert "0.000000000000000007 <" in page  # paid out
+    assert "0.124999999999999998 <" in page  # waits
+
+
+async def test_a_token_that_left_the_catalogue_is_its_address_and_base_units(
+    dashboard: Dashboard, api: Api
+) -> None:
+    shop = await an_earning_app(dashboard, api)
+    gone = Fees(api.database.superuser_url, shop.app, network="ETHEREUM_DEVNET", token=GONE)
+    id = gone.earn(1234567, at=NOW)
+    shop.fees.earn(E18, at=NOW)
+
+    page = await shop.page()
+    home = await shop.browser.get(f"/apps/{shop.app}")
+    listed = await shop.page(f"?network=ETHEREUM_DEVNET&token={GONE}")
+
+    assert "1234567 <span" in page
+    assert "base units of" in page
+    assert GONE in page
+    assert home.status_code == 200
+    assert f"1234567 base units of {GONE[:6]}" in home.text
+    assert str(id) in listed
+    assert listed.count("Fee of a swap") == 1
 
 
 @pytest.mark.parametrize(

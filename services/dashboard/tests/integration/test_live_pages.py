@@ -119,6 +119,18 @@ async def write(database: Database, *statements: tuple[Statement, dict[str, Any]
         await engine.dispose()
 
 
+async def last_seen(site: Site) -> datetime:
+    """Return when the newest session was used last."""
+    engine = create_engine(SecretStr(site.api.database.url("dashboard")), application_name="test")
+    try:
+        async with engine.connect() as connection:
+            at = await connection.scalar(sql("SELECT max(last_seen_at) FROM session"))
+    finally:
+        await engine.dispose()
+    assert isinstance(at, datetime)
+    return at
+
+
 def with_status(swap: SwapChanged, status: str) -> SwapChanged:
     changes = {"status": status, "sequence": swap.sequence + 1, "previous_status": swap.status}
     return swap.model_copy(update=changes)
@@ -221,8 +233,29 @@ class TestList:
         assert refused.status_code == 503
         assert "retry-after" in refused.headers
 
+    async def test_a_stream_ends_with_its_session(self, site: Site) -> None:
+        browser, elsewhere = site.dashboard.browser(), site.dashboard.browser()
+        await browser.sign_in(site.email)
+        await elsewhere.sign_in(site.email)
+        [swap, *_] = await store_swaps(site)
+        path = f"/apps/{site.app}/swaps/live"
+        stream = asyncio.create_task(browser.get(path))
+        await asyncio.sleep(1.5)
+
+        await elsewhere.submit("/account/sign-out-everywhere", {}, page="/account")
+        await site.api.store(with_status(swap, "completed"))
+        async with asyncio.timeout(8):
+            received = await stream
+
+        assert "user_transfer_pending" in received.text
+        assert "completed" not in received.text
+
 
 CONFIRMATIONS: Final = "document.querySelector('#transaction-1 progress').value"
+SELECT_HASH: Final = (
+    "getSelection().selectAllChildren(document.querySelector('#transaction-1 code'))"
+)
+FOCUS_COPY: Final = "document.querySelector('#transaction-1 .copy').focus()"
 LISTENS: Final = "document.querySelector('[aria-labelledby=transactions]').matches('[data-poll]')"
 
 
@@ -236,8 +269,12 @@ class TestSwap:
         await write(database, (ADD_HEAD, {"number": BLOCK}))
         async with signed_in(site, tmp_path, f"{site.swaps}/{swap.swap_id}") as page:
             await page.until(f"{CONFIRMATIONS} === 1")
+            await page.value(SELECT_HASH)
+            await page.value(FOCUS_COPY)
             await write(database, (ADD_HEAD, {"number": BLOCK + 1}))
             await page.until(f"{CONFIRMATIONS} === 2")
+            selected = await page.value("getSelection().toString()")
+            has_focus = await page.value("document.activeElement.matches('#transaction-1 .copy')")
             final = payout.model_copy(update={"status": "completed"})
             await site.api.store(
                 with_status(swap, "completed").model_copy(update={"transactions": (final,)})
@@ -250,6 +287,28 @@ class TestSwap:
 
         assert is_same
         assert later == []
+        assert selected.strip() != ""
+        assert has_focus
+
+    async def test_keeps_no_session_alive_by_itself(self, site: Site) -> None:
+        browser = site.dashboard.browser()
+        await browser.sign_in(site.email)
+        swap = a_swap(site.app)
+        await site.api.store(swap)
+        page = f"/apps/{site.app}/swaps/{swap.swap_id}"
+        reads = [(f"{page}/transactions", {}), (page, {"x-background": "1"})]
+
+        seen = [await last_seen(site)]
+        site.dashboard.ahead += timedelta(minutes=5)
+        for path, headers in reads:
+            answer = await browser.client.get(path, headers=headers)
+            assert answer.status_code == 200
+            seen.append(await last_seen(site))
+        await browser.get(page)
+        seen.append(await last_seen(site))
+
+        assert seen[0] == seen[1] == seen[2]
+        assert seen[3] - seen[0] >= timedelta(minutes=5)
 
     async def test_asks_nothing_while_its_tab_is_hidden(
         self, database: Database, site: Site, tmp_path: Path
@@ -270,7 +329,7 @@ class TestSwap:
         assert still
         assert hidden == []
 
-    async def test_shows_who_acted_how_long_it_took_and_what_figures_are_made_of(
+    async def test_shows_causes_how_long_it_took_and_what_figures_are_made_of(
         self, database: Database, site: Site, tmp_path: Path
     ) -> None:
         paid = a_transaction("input"), a_transaction("output")
@@ -314,9 +373,12 @@ class TestSwap:
                 f"(document.querySelector('bdi code[title=\"{RECEIVER}\" i]'))"
             )
 
-        assert ["the app" in shown[0], "1 min 30 s until the next" in shown[0]] == [True, True]
-        assert ["the user's deposit" in shown[1], "12.0 s until" in shown[1]] == [True, True]
-        assert ["the service's payout" in shown[2], "until" in shown[2]] == [True, False]
+        assert ["a request to the API" in shown[0], "1 min 30 s until the next" in shown[0]] == [
+            True,
+            True,
+        ]
+        assert ["a confirmed deposit" in shown[1], "12.0 s until" in shown[1]] == [True, True]
+        assert ["a confirmed payout" in shown[2], "until" in shown[2]] == [True, False]
         assert lost == []
         assert delivered == "#transaction-2"
         assert direction == ["rtl"]

@@ -8,6 +8,7 @@ import pytest
 
 from services.dashboard.tests.integration.test_second_factor import enter, switch_on
 from services.dashboard.tests.shop import PASSWORD, Api, Browser, Dashboard
+from swap_dashboard.adapters.passwords import Argon2Passwords
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
 ADA = "ada@shop.example"
@@ -142,3 +143,36 @@ async def test_a_weak_password_is_refused_and_leaves_the_chance(
 
     assert await replace(browser, weak) == 422
     assert await replace(browser) == 200
+
+
+@pytest.mark.parametrize("has_factor", [False, True], ids=["password", "second factor"])
+async def test_a_sign_in_that_began_before_the_replacement_opens_nothing(
+    dashboard: Dashboard, ada: Browser, monkeypatch: pytest.MonkeyPatch, *, has_factor: bool
+) -> None:
+    if has_factor:
+        device, _ = await switch_on(dashboard, ada)
+        owner, thief = ada, dashboard.browser()
+        link = await dashboard.parts.make_sign_in_link(ADA)
+        assert link is not None
+        token = link.rpartition("=")[2]
+        form = f"/sign-in/link?token={token}"
+        page = await owner.submit("/sign-in/link", {"token": token}, page=form)
+        await enter(owner, page, device.code())
+    else:
+        owner, thief = dashboard.browser(), dashboard.browser()
+        await follow_link(dashboard, owner)
+    matches, replaced = Argon2Passwords.matches, []
+
+    async def slowly(self: Argon2Passwords, password_hash: str | None, password: str) -> bool:
+        outcome = await matches(self, password_hash, password)
+        if not replaced:
+            replaced.append(await replace(owner))
+        return outcome
+
+    monkeypatch.setattr(Argon2Passwords, "matches", slowly)
+    late = await thief.sign_in(ADA, PASSWORD)
+
+    assert replaced == [200]
+    assert late.status_code == 401
+    assert (await thief.get("/account")).status_code == 303
+    assert (await owner.get("/account")).status_code == 200

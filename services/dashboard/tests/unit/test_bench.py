@@ -21,11 +21,13 @@ class Recorder:
 
     def __init__(self, *, is_played: bool = False, trouble: Exception | None = None) -> None:
         self.calls: list[str] = []
+        self.body: Mapping[str, Any] | None = None
         self._is_played = is_played
         self._trouble = trouble
 
     async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answered:
         self.calls.append(path)
+        self.body = body
         return Answered({"id": "k", "key": "svc_test_1"}, None, False)
 
     async def plays(self, app_id: str) -> bool:
@@ -48,6 +50,7 @@ class TestJoining:
         await both.join()
 
         assert both.calls == ["/apps/a/keys", "add", "/apps/a"]
+        assert both.body == {"swap_lifetime_seconds": 45}  # the name was read earlier
 
     @pytest.mark.parametrize("trouble", [BenchAway(), BenchRefused("no")])
     async def test_that_fails_changes_nothing(self, trouble: Exception) -> None:

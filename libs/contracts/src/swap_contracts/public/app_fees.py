@@ -12,15 +12,16 @@ from swap_contracts.public.models import PublicModel
 class TokenAmountModel(PublicModel):
     """An amount of one token."""
 
-    amount: float
+    amount: float | None  # null when the token has left the catalogue
     amount_in_base_units: str
+    decimals: int | None  # of the base units; null as the amount
 
 
 class AppFeesModel(PublicModel):
     """What an app has earned by its own fee in one token: the sum of the other three."""
 
     network: str
-    token: str
+    token: str  # its symbol; its address when it has left the catalogue
     earned: TokenAmountModel
     waiting: TokenAmountModel  # for a payout, which an operator orders
     pending: TokenAmountModel  # in a payout that is not final
@@ -34,9 +35,10 @@ class FeeEntryModel(PublicModel):
     kind: Literal["fee", "payout"]
     at: datetime
     network: str
-    token: str
-    amount: float
+    token: str  # its symbol; its address when it has left the catalogue
+    amount: float | None  # null when the token has left the catalogue
     amount_in_base_units: str
+    decimals: int | None  # of the base units; null as the amount
     swap_id: UUID | None  # of a fee
     to_address: str | None  # of a payout, as the rest
     transaction_hash: str | None

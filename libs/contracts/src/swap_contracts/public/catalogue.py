@@ -54,6 +54,11 @@ class PublicCatalogue:
     def token(self, network: str, token: str) -> TokenFacts:
         return self.networks[network].tokens[token]
 
+    def find_token(self, network: str, token: str) -> TokenFacts | None:
+        """Return a token that a stored amount counts; None when it has left the catalogue."""
+        facts = self.networks.get(network)
+        return None if facts is None else facts.tokens.get(token)
+
     def priced_token(self, network: str, token: str, usd: float) -> dict[str, Any]:
         return {**self.networks[network].tokens[token].members, "price_in_usd": usd}
 

@@ -30,9 +30,10 @@ class LedgerPostingModel(PublicModel):
 
     account: str
     network: str
-    token: str
-    amount: float
+    token: str  # its symbol; its address when it has left the catalogue
+    amount: float | None  # null when the token has left the catalogue
     amount_in_base_units: str
+    decimals: int | None  # of the base units; null as the amount
 
 
 class LedgerTransactionModel(PublicModel):

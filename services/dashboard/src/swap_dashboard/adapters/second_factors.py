@@ -58,7 +58,8 @@ DELETE FROM second_factor WHERE account_id = :account_id AND created_at = :begun
 
 ADD_PENDING: Final = sql("""
 INSERT INTO pending_sign_in (token_hash, account_id, expires_at, is_by_provider, is_by_link)
-VALUES (:token_hash, :account_id, :expires_at, :is_by_provider, :is_by_link)
+SELECT :token_hash, id, :expires_at, :is_by_provider, :is_by_link
+FROM account WHERE id = :account_id AND password_hash = :password_hash FOR SHARE
 """)
 FIND_PENDING: Final = sql("""
 SELECT account_id, is_by_provider, is_by_link FROM pending_sign_in
@@ -156,15 +157,23 @@ class PostgresPendingSignIns:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def add(self, token_hash: bytes, pending: PendingSignIn, expires_at: datetime) -> None:
+    async def add(
+        self,
+        token_hash: bytes,
+        pending: PendingSignIn,
+        expires_at: datetime,
+        *,
+        password_hash: str,
+    ) -> bool:
         values = {
             "token_hash": token_hash,
             "account_id": pending.account_id,
             "expires_at": expires_at,
             "is_by_provider": pending.is_by_provider,
             "is_by_link": pending.is_by_link,
+            "password_hash": password_hash,
         }
-        await execute_alone(self._engine, ADD_PENDING, values)
+        return bool((await execute_alone(self._engine, ADD_PENDING, values)).changed)
 
     async def find(self, token_hash: bytes, at: datetime) -> PendingSignIn | None:
         values = {"token_hash": token_hash, "at": at}

@@ -19,7 +19,7 @@ class PostgresSessions:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def add(self, session: Session, token_hash: bytes) -> None:
+    async def add(self, session: Session, token_hash: bytes, *, password_hash: str) -> bool:
         values = {
             "token_hash": token_hash,
             "id": session.id,
@@ -32,16 +32,19 @@ class PostgresSessions:
             "address": session.address,
             "is_by_provider": session.is_by_provider,
             "is_by_link": session.is_by_link,
+            "password_hash": password_hash,
         }
-        await execute_alone(self._engine, statements.ADD_SESSION, values)
+        return bool((await execute_alone(self._engine, statements.ADD_SESSION, values)).changed)
 
-    async def find(self, token_hash: bytes, at: datetime, idle_since: datetime) -> Session | None:
+    async def find(
+        self, token_hash: bytes, at: datetime, idle_since: datetime, *, is_use: bool
+    ) -> Session | None:
         values = {"token_hash": token_hash, "at": at, "idle_since": idle_since}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.FIND_SESSION, values)).one_or_none()
         if row is None:
             return None
-        if row.last_seen_at < at - SEEN_NOTED_AFTER:
+        if is_use and row.last_seen_at < at - SEEN_NOTED_AFTER:
             await execute_alone(self._engine, statements.NOTE_SEEN, {"id": row.id, "at": at})
         return _to_session(row)
 

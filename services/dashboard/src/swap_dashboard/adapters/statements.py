@@ -65,11 +65,14 @@ UPDATE membership SET sealed_token = :sealed_token, token_id = :token_id,
 WHERE id = :id
 """)
 
+# A sign-in takes longer than a change of the password, which ends every session that there is. The
+# lock orders the two: the session is there before the change, or finds another password.
 ADD_SESSION: Final = sql("""
 INSERT INTO session (token_hash, id, account_id, membership_id, created_at, last_seen_at,
                      expires_at, browser, address, is_by_provider, is_by_link)
-VALUES (:token_hash, :id, :account_id, :membership_id, :created_at, :last_seen_at,
-        :expires_at, :browser, :address, :is_by_provider, :is_by_link)
+SELECT :token_hash, :id, id, :membership_id, :created_at, :last_seen_at,
+       :expires_at, :browser, :address, :is_by_provider, :is_by_link
+FROM account WHERE id = :account_id AND password_hash = :password_hash FOR SHARE
 """)
 SESSION: Final = """session.id, session.account_id, account.email, session.membership_id,
        session.created_at, session.last_seen_at, session.expires_at, session.browser,

@@ -1,8 +1,12 @@
-"""Event streams of the api, passed on to browsers."""
+"""Event streams of the api, passed on to browsers.
+
+The api checks the right to a stream when it is opened, and ends it after half a minute. The
+browser's right is checked before each piece: the api sends one at least every five seconds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -10,18 +14,27 @@ from starlette.types import Receive, Scope, Send
 from swap_dashboard.http.stream_slots import StreamSlots
 from swap_dashboard.http.swap_events import until_away
 
+StillMay = Callable[[], Awaitable[bool]]
+
 
 class TooManyStreams(Exception):
     """As many event streams are open as may be, of one payer or in all."""
 
 
 class EventStream(StreamingResponse):
-    """A swap's events as they come, until the api ends its stream; then its slot is released."""
+    """Events as they come, until the api ends its stream or the browser's right to it is gone.
+
+    Then its slot is released.
+    """
 
     def __init__(
-        self, first: bytes, events: AsyncGenerator[bytes, None], release: Callable[[], None]
+        self,
+        first: bytes,
+        events: AsyncGenerator[bytes, None],
+        release: Callable[[], None],
+        still_may: StillMay | None,
     ) -> None:
-        super().__init__(_from_first(first, events), media_type="text/event-stream")
+        super().__init__(_from_first(first, events, still_may), media_type="text/event-stream")
         self._events = events
         self._release = release
 
@@ -37,13 +50,19 @@ class EventStream(StreamingResponse):
 
 
 async def open_stream(
-    events: AsyncGenerator[bytes, None], slots: StreamSlots, holder: str
+    events: AsyncGenerator[bytes, None],
+    slots: StreamSlots,
+    holder: str,
+    *,
+    still_may: StillMay | None = None,
 ) -> EventStream:
     """Take a slot and pass events on.
 
     The first piece is read before the answer begins, so that a refusal has its own status.
 
     :param holder: who holds the slot: an address, or an account.
+    :param still_may: checks the right to the stream before each piece; None where the api's check
+        is the only one.
     :raises TooManyStreams: when no slot is left.
     :raises ApiRefused: when the api refuses.
     :raises ApiAway: when it does not answer.
@@ -59,10 +78,14 @@ async def open_stream(
     except BaseException:
         release()
         raise
-    return EventStream(first, events, release)
+    return EventStream(first, events, release, still_may)
 
 
-async def _from_first(first: bytes, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _from_first(
+    first: bytes, events: AsyncIterator[bytes], still_may: StillMay | None
+) -> AsyncIterator[bytes]:
     yield first
     async for piece in until_away(events):
+        if still_may is not None and not await still_may():
+            return
         yield piece

@@ -14,12 +14,11 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
-from swap_dashboard.http.rendering import amount, duration
+from swap_dashboard.http.rendering import cut, duration, exact_amount
 from swap_dashboard.http.visitors import Member, Visitors
 from swap_dashboard.ports import ApiAway
 
 KEYS: Final = 50
-EXACT: Final = 18  # digits of an amount
 COMPLETED: Final = "completed"
 # An unpaid swap is no failure of a payment.
 SUCCESS_OF: Final = (COMPLETED, "failed", "refunded")
@@ -105,10 +104,17 @@ def fees_of(path: str, sums: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **asset,
         "earned": Figure(
-            f"{amount(sums['earned']['amount'], EXACT)} {sums['token']}",
+            _stored_amount(sums["earned"], sums["token"]),
             f"{path}/fees?{urlencode(asset)}#entries",
         ),
     }
+
+
+def _stored_amount(earned: Mapping[str, Any], token: str) -> str:
+    """Return an amount with its token: in base units when that has left the catalogue."""
+    if earned["decimals"] is None:
+        return f"{earned['amount_in_base_units']} base units of {cut(token, 6, 4)}"
+    return f"{exact_amount(earned['amount_in_base_units'], earned['decimals'])} {token}"
 
 
 def rows_of(path: str, period: Mapping[str, Any], title: str) -> dict[str, Any]:

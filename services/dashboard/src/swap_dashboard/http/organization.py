@@ -87,12 +87,8 @@ class OrganizationPages:
     async def rename_app(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
         app = member.app_of(request)
-        # Both settings are replaced together.
-        body = {
-            "name": fields.get("name", ""),
-            "swap_lifetime_seconds": app["swap_lifetime_seconds"],
-        }
-        return await self._order(member, f"/apps/{app['id']}", body)
+        body = {"name": fields.get("name", "")}
+        return await self._order(member, f"/apps/{app['id']}/name", body)
 
     async def invite(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)

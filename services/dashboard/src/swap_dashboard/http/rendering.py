@@ -37,13 +37,6 @@ TRANSACTION_NAMES: Final = {
     "refund": "Refund",
     "provider_refund": "Provider refund",
 }
-TRANSACTION_ACTORS: Final = {
-    "input": "the user",
-    "output": "the service",
-    "refuel": "the service",
-    "refund": "the service",
-    "provider_refund": "the provider",
-}
 MESSAGE_KINDS: Final = {"delivered": "good", "failed": "bad", "waiting": "active"}
 TRANSACTION_KINDS: Final = {"completed": "good", "pending": "active", "initiated": "waiting"}
 
@@ -63,6 +56,7 @@ class Pages:
         )
         self._environment.filters |= {
             "amount": amount,
+            "exact_amount": exact_amount,
             "usd": usd,
             "cut": cut,
             "moment": moment,
@@ -78,7 +72,6 @@ class Pages:
         self._environment.globals |= {
             "version": version,
             "transaction_names": TRANSACTION_NAMES,
-            "transaction_actors": TRANSACTION_ACTORS,
             "transaction_kinds": TRANSACTION_KINDS,
             "message_kinds": MESSAGE_KINDS,
             "statuses": STATUSES,
@@ -143,6 +136,15 @@ def amount(value: Any, digits: int = DIGITS_MAX) -> str:
     fraction = fraction.rstrip("0")
     shown = f"{whole}.{fraction}" if fraction else whole
     return f"{exact:.2e}" if exact and shown in ("0", "-0") else shown
+
+
+def exact_amount(base_units: str, decimals: int) -> str:
+    """Return all digits of an amount: what adds up in base units adds up on the page."""
+    number = int(base_units)
+    whole, rest = divmod(abs(number), 10**decimals)
+    fraction = str(rest).zfill(decimals).rstrip("0")
+    shown = f"{whole:,}.{fraction}" if fraction else f"{whole:,}"
+    return f"-{shown}" if number < 0 else shown
 
 
 def shorten_amount(text: str, digits: int = DIGITS_MAX) -> str:

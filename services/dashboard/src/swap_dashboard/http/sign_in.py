@@ -17,7 +17,7 @@ from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.visitors import Visitor, Visitors
 from swap_dashboard.ports import ApiRefused, EmailTaken, Sessions
 from swap_dashboard.usecases.accept_invitation import AcceptInvitation
-from swap_dashboard.usecases.open_session import OpenSession
+from swap_dashboard.usecases.open_session import OpenSession, PasswordReplaced
 from swap_dashboard.usecases.sign_in import (
     SignIn,
     SignInBlocked,
@@ -148,6 +148,8 @@ class SignInPages:
                 await self._sessions.use_membership(session.id, joined)
                 return RedirectResponse("/", status_code=303)
             return await self._join(request, fields)
+        except PasswordReplaced:  # the email's owner came by the provider or a link
+            return RedirectResponse("/sign-in", status_code=303)
         except EmailTaken:
             problem = "There is an account of this email. Sign in, and open the invitation again."
         except (AccountRefused, ApiRefused) as error:

@@ -13,15 +13,18 @@ from swap_dashboard.http.rendering import to_moment
 from swap_dashboard.ports import ApiAway, ApiRefused
 
 EVENT_ID: Final = re.compile(r"\d{1,18}")
-# Who made a swap move, by its statuses before and after. Moves that the service, a user and an
-# operator can all cause are not here: the api does not say which of them did.
-ACTORS: Final[Mapping[tuple[str | None, str], str]] = {
-    (None, "user_transfer_pending"): "the app",
-    ("user_transfer_pending", "ls_transfer_pending"): "the user's deposit",
-    ("user_transfer_pending", "expired"): "the service, at the deadline",
-    ("ls_transfer_pending", "user_transfer_pending"): "the network, by a reorg",
-    ("ls_transfer_pending", "completed"): "the service's payout",
-    ("pending_refund", "refunded"): "the service's refund",
+# What moved a swap, by its statuses before and after. Who did it is not known: anybody may pay, and
+# a key's holder, a member or an operator may send the request. A move that has several causes is
+# not here.
+CAUSES: Final[Mapping[tuple[str | None, str], str]] = {
+    (None, "user_transfer_pending"): "a request to the API",
+    ("user_transfer_pending", "ls_transfer_pending"): "a confirmed deposit",
+    ("user_transfer_pending", "expired"): "the end of the time for a deposit",
+    ("ls_transfer_pending", "user_transfer_pending"): "a reorg of the deposit",
+    ("pending_refund", "user_transfer_pending"): "a reorg of the deposit",
+    ("ls_transfer_pending", "completed"): "a confirmed payout",
+    ("failed", "pending_refund"): "a refund address",
+    ("pending_refund", "refunded"): "a confirmed refund",
 }
 
 
@@ -41,17 +44,17 @@ async def until_away(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def timeline_of(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the events with who acted, and how long each state lasted until the next event."""
+    """Return the events with their causes, and how long each state lasted until the next event."""
     spans = [to_moment(after["at"]) - to_moment(before["at"]) for before, after in pairwise(events)]
     return [
-        {**event, "moved": is_move(event), "actor": actor_of(event), "lasted": lasted}
+        {**event, "moved": is_move(event), "cause": cause_of(event), "lasted": lasted}
         for event, lasted in zip_longest(events, spans)
     ]
 
 
-def actor_of(event: Mapping[str, Any]) -> str | None:
-    """Return who caused an event; None where the api does not say it."""
-    return ACTORS.get((event["from_status"], event["to_status"]))
+def cause_of(event: Mapping[str, Any]) -> str | None:
+    """Return what caused an event; None where its statuses do not say it."""
+    return CAUSES.get((event["from_status"], event["to_status"]))
 
 
 def is_move(event: Mapping[str, Any]) -> bool:

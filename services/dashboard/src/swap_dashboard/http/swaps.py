@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.domain.search import SearchKind, classify
 from swap_dashboard.http import swap_view
-from swap_dashboard.http.event_streams import open_stream
+from swap_dashboard.http.event_streams import EventStream, open_stream
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.paging import filtered_link
 from swap_dashboard.http.pay_view import explorer_link, qr_code
@@ -129,7 +129,7 @@ class SwapPages:
 
     async def show_transactions(self, request: Request) -> Response:
         """Render the part of a swap's page that has confirmations: no event says that they grow."""
-        member = await self._visitors.member(request)
+        member = await self._visitors.member(request, is_use=False)
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         swap = (await member.api.get(f"/apps/{app['id']}/swaps/{swap_id}")).data["swap"]
@@ -143,26 +143,32 @@ class SwapPages:
         )
 
     async def follow(self, request: Request) -> Response:
-        """Pass a swap's events on as they come, until the api ends its stream."""
-        member = await self._visitors.member(request)
+        """Pass a swap's events on as they come, for a while."""
+        member = await self._visitors.member(request, is_use=False)
         app = member.app_of(request)
         swap_id = to_uuid(request.path_params["swap_id"])
         path = f"/apps/{app['id']}/swaps/{swap_id}/events"
         events = member.api.stream(path, last_event_id(request))
-        return await open_stream(events, self._stream_slots, _holder_of(member))
+        return await self._open_stream(events, member)
 
     async def follow_list(self, request: Request) -> Response:
         """Pass on which swaps the list has, and their statuses, whenever they change."""
-        member = await self._visitors.member(request)
+        member = await self._visitors.member(request, is_use=False)
         app = member.app_of(request)
         query = query_of(read_filters(request))
         events = member.api.stream(f"/apps/{app['id']}/swap_states", "", query)
-        return await open_stream(events, self._stream_slots, _holder_of(member))
+        return await self._open_stream(events, member)
 
-
-def _holder_of(member: Member) -> str:
-    """Return who holds a stream's slot: colleagues of one office have one address."""
-    return str(member.visitor.session.account_id)
+    async def _open_stream(
+        self, events: AsyncGenerator[bytes, None], member: Member
+    ) -> EventStream:
+        """Hold a slot by account: colleagues of one office have one address."""
+        return await open_stream(
+            events,
+            self._stream_slots,
+            str(member.visitor.session.account_id),
+            still_may=lambda: self._visitors.is_signed_in(member),
+        )
 
 
 def read_filters(request: Request) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from swap_dashboard.usecases.open_session import Browser, FindSession
 from swap_runtime.sealing import Unreadable
 
 APPS_MAX: Final = 100
+BACKGROUND: Final = "x-background"
 RANKS: Final = ("viewer", "developer", "admin", "owner")
 
 
@@ -96,31 +97,35 @@ class Visitors:
         self._cookies = cookies
         self._addresses = ClientAddresses(trusted_proxies)
 
-    async def find(self, request: Request) -> Visitor | None:
+    async def find(self, request: Request, *, is_use: bool = True) -> Visitor | None:
+        """
+        :param is_use: False where a page asks by itself; its script names its other requests.
+        """
         token = self._cookies.session(request)
-        session = await self._find_session(token) if token else None
+        is_use = is_use and BACKGROUND not in request.headers
+        session = await self._find_session(token, is_use=is_use) if token else None
         if session is None:
             return None
         memberships = await self._accounts.memberships(session.account_id)
         return Visitor(session, token, memberships, self._cookies.app(request))
 
-    async def require(self, request: Request) -> Visitor:
+    async def require(self, request: Request, *, is_use: bool = True) -> Visitor:
         """
         :raises SignInNeeded: without a session.
         """
-        visitor = await self.find(request)
+        visitor = await self.find(request, is_use=is_use)
         if visitor is None:
             raise SignInNeeded
         return visitor
 
-    async def member(self, request: Request) -> Member:
+    async def member(self, request: Request, *, is_use: bool = True) -> Member:
         """Return the caller with the member's present role from the api, so that changes take
         effect at once.
 
         :raises SignInNeeded: without a session.
         :raises OrganizationNeeded: when the member is gone, or no key opens the access token.
         """
-        return await self.member_of(await self.require(request))
+        return await self.member_of(await self.require(request, is_use=is_use))
 
     async def member_of(self, visitor: Visitor) -> Member:
         """
@@ -145,6 +150,12 @@ class Visitors:
                 raise OrganizationNeeded from None
             raise
         return Member(visitor, api, me.data, apps.data)
+
+    async def is_signed_in(self, member: Member) -> bool:
+        """Whether a member's session is open still, and acts in the same organization."""
+        known = member.visitor.session
+        session = await self._find_session(member.visitor.token, is_use=False)
+        return session is not None and session.membership_id == known.membership_id
 
     def browser(self, request: Request) -> Browser:
         return Browser(request.headers.get("user-agent", ""), self.address(request))

@@ -16,10 +16,13 @@ document.addEventListener("keydown", (event) => {
   });
 });
 
+// What a page reads again by itself is no use of the session.
+const BACKGROUND = { "X-Background": "1" };
 const reload = () =>
-  htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerHTML" });
+  htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerHTML", headers: BACKGROUND });
 
-// Follows a stream while the page is seen. A browser does not come again by itself once it was refused.
+// Follows a stream while the page is visible. A stream ends within half a minute, also when the
+// session ended: the browser connects again, and after a refusal this does, at growing intervals.
 const STREAM_WAIT = 5000;
 const STREAM_WAIT_MAX = 60000;
 function followStream(address, onEvent) {
@@ -47,6 +50,17 @@ function followStream(address, onEvent) {
   open();
 }
 
+// Replaces the cells that have another text.
+function updateCells(row, fresh) {
+  [...row.cells].forEach((cell, number) => {
+    const next = fresh.cells[number];
+    const isSelected = getSelection().type === "Range" && getSelection().containsNode(cell, true);
+    // The age of a row is no change: it leaves a selection alone.
+    if (cell.textContent === next.textContent || (isSelected && cell.querySelector("time"))) return;
+    cell.replaceChildren(...next.childNodes);
+  });
+}
+
 const live = document.querySelector("[data-live]");
 if (live) {
   let last = Number(live.dataset.sequence);
@@ -62,22 +76,31 @@ if (live) {
   });
 }
 
-// A part polls while the page is visible, for twenty minutes after it was last shown.
+// Confirmations grow without an event: their part polls while the page is visible, for twenty
+// minutes after it was last shown. Rows stay in place, so that selection and focus do.
+const POLL_PAUSE = 3000;
 const POLLS_MAX = 400;
 let polls = 0;
 document.addEventListener("visibilitychange", () => { if (!document.hidden) polls = 0; });
-document.addEventListener("htmx:beforeRequest", (event) => {
-  if (!event.target.matches("[data-poll]")) return;
+async function pollPart() {
+  const part = document.querySelector("[data-poll]");
+  if (!part || document.hidden || polls >= POLLS_MAX) return;
   polls += 1;
-  if (document.hidden || polls > POLLS_MAX) event.preventDefault();
-});
-// After the session ended the answer is the sign-in page.
-document.addEventListener("htmx:beforeSwap", (event) => {
-  const part = event.target.closest("[data-poll]");
-  if (!part || event.detail.xhr.responseURL.endsWith(part.getAttribute("hx-get"))) return;
-  event.detail.shouldSwap = false;
-  polls = POLLS_MAX;
-});
+  const answer = await fetch(part.dataset.poll);
+  // After the session ended the answer is the sign-in page.
+  if (answer.redirected) polls = POLLS_MAX;
+  if (!answer.ok || answer.redirected) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+  const rows = [...part.querySelectorAll("tbody tr")];
+  const next = [...fresh.querySelectorAll("tbody tr")];
+  if (rows.length !== next.length) part.replaceChildren(...fresh.childNodes);
+  else rows.forEach((row, number) => updateCells(row, next[number]));
+  if (!fresh.matches("[data-poll]")) part.removeAttribute("data-poll");
+}
+if (document.querySelector("[data-live]")) {
+  const pollOn = () => setTimeout(() => pollPart().catch(() => {}).finally(pollOn), POLL_PAUSE);
+  pollOn();
+}
 
 // A download shows the number of received rows. Without this script the link still downloads.
 document.addEventListener("click", async (event) => {

@@ -14,13 +14,7 @@ const statesOf = (root) =>
 
 function updateRow(row, fresh) {
   row.dataset.status = fresh.dataset.status;
-  [...row.cells].forEach((cell, number) => {
-    const next = fresh.cells[number];
-    const isSelected = getSelection().type === "Range" && getSelection().containsNode(cell, true);
-    // The age of a row is no change: it leaves a selection alone.
-    if (cell.textContent === next.textContent || (isSelected && cell.querySelector("time"))) return;
-    cell.replaceChildren(...next.childNodes);
-  });
+  updateCells(row, fresh);
 }
 
 function removeRow(row) {
@@ -82,7 +76,7 @@ function announce({ added, changed }) {
 async function fetchList() {
   let answer;
   try {
-    answer = await fetch(location.href);
+    answer = await fetch(location.href, { headers: BACKGROUND });
   } catch {
     return; // the stream sends the states again when it is opened again
   }

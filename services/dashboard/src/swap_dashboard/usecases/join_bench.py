@@ -37,5 +37,5 @@ class JoinBench:
             await api.post(f"/keys/{made.data['id']}/revoke")
             raise
         if lifetime_seconds is not None:
-            settings = {"name": app["name"], "swap_lifetime_seconds": lifetime_seconds}
+            settings = {"swap_lifetime_seconds": lifetime_seconds}
             await api.post(f"/apps/{app['id']}", settings)

@@ -22,6 +22,10 @@ class Browser:
     address: str
 
 
+class PasswordReplaced(Exception):
+    """The account's password was replaced after the sign-in began."""
+
+
 class OpenSession:
     """Open a session with a new token, and ignore the browser's cookie."""
 
@@ -53,7 +57,11 @@ class OpenSession:
         is_by_provider: bool = False,
         is_by_link: bool = False,
     ) -> str:
-        """Return the token, which is stored as a hash."""
+        """Return the token, which is stored as a hash.
+
+        :param account: as it was when the sign-in was checked.
+        :raises PasswordReplaced: when it has another password by now: that ended its sessions.
+        """
         now, token = self._clock(), self._new_token()
         memberships = await self._accounts.memberships(account.id)
         session = Session(
@@ -69,7 +77,9 @@ class OpenSession:
             is_by_provider=is_by_provider,
             is_by_link=is_by_link,
         )
-        await self._sessions.add(session, hash_token(token))
+        hashed = hash_token(token)
+        if not await self._sessions.add(session, hashed, password_hash=account.password_hash):
+            raise PasswordReplaced
         for membership in memberships:
             await self._renew_token(membership)
         observe.signed_in(account.id, by=by)
@@ -84,9 +94,13 @@ class FindSession:
         self._idle = idle
         self._clock = clock
 
-    async def __call__(self, token: str) -> Session | None:
+    async def __call__(self, token: str, *, is_use: bool = True) -> Session | None:
+        """
+        :param is_use: False for what a page asks by itself: an open page keeps no session alive.
+        """
         now = self._clock()
-        return await self._sessions.find(hash_token(token), now, now - self._idle)
+        hashed, idle_since = hash_token(token), now - self._idle
+        return await self._sessions.find(hashed, now, idle_since, is_use=is_use)
 
     async def list_open(self, account_id: UUID) -> list[Session]:
         now = self._clock()

@@ -12,7 +12,12 @@ from swap_dashboard.domain.second_factor import PENDING_LIFETIME, PendingSignIn
 from swap_dashboard.domain.throttling import counted_by
 from swap_dashboard.factor_ports import PendingSignIns, SecondFactors
 from swap_dashboard.ports import Accounts, Clock, NewToken, Passwords, SignInLinks, Throttle
-from swap_dashboard.usecases.open_session import Browser, OpenSession, hash_token
+from swap_dashboard.usecases.open_session import (
+    Browser,
+    OpenSession,
+    PasswordReplaced,
+    hash_token,
+)
 
 PROVIDER: Final = "provider"
 LINK: Final = "link"
@@ -62,12 +67,20 @@ class FinishSignIn:
         self._new_token = new_token
 
     async def __call__(self, account: Account, browser: Browser, *, by: str) -> SignInStep:
+        """
+        :param account: as it was when the sign-in was checked.
+        :raises SignInRefused: when its password was replaced meanwhile.
+        """
         factor = await self._factors.find(account.id)
         is_by_provider, is_by_link = by == PROVIDER, by == LINK
         if factor is None or not factor.is_confirmed:
-            opened = await self._open_session(
-                account, browser, by=by, is_by_provider=is_by_provider, is_by_link=is_by_link
-            )
+            try:
+                opened = await self._open_session(
+                    account, browser, by=by, is_by_provider=is_by_provider, is_by_link=is_by_link
+                )
+            except PasswordReplaced:
+                observe.sign_in_failed()
+                raise SignInRefused from None
             return SignInStep(session=opened)
         notice = None
         if factor.secret is None:
@@ -76,7 +89,10 @@ class FinishSignIn:
         await self._factors.seal_anew(account.id, factor)
         token, ends_at = self._new_token(), self._clock() + PENDING_LIFETIME
         pending = PendingSignIn(account.id, is_by_provider=is_by_provider, is_by_link=is_by_link)
-        await self._pending.add(hash_token(token), pending, ends_at)
+        hashed, password_hash = hash_token(token), account.password_hash
+        if not await self._pending.add(hashed, pending, ends_at, password_hash=password_hash):
+            observe.sign_in_failed()
+            raise SignInRefused
         return SignInStep(pending=token, notice=notice)
 
 
@@ -140,11 +156,13 @@ class SignInByLink:
 
         :raises SignInRefused: when it is unknown, taken or expired.
         """
-        account_id = await self._links.take(hash_token(link), self._clock())
-        if account_id is None:
+        # Read before the link is taken: a replaced password ends the account's links.
+        email = await self.email_of(link)
+        account = None if email is None else await self._accounts.find(email)
+        owner_id = await self._links.take(hash_token(link), self._clock())
+        if account is None or owner_id is None:
             observe.sign_in_failed()
             raise SignInRefused
-        account = await self._accounts.find_by_id(account_id)
         return await self._finish(account, browser, by=LINK)
 
 

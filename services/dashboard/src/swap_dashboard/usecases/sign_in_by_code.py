@@ -6,12 +6,17 @@ from swap_dashboard import observe
 from swap_dashboard.factor_ports import PendingSignIns
 from swap_dashboard.ports import Accounts, Clock
 from swap_dashboard.usecases.check_code import CheckCode
-from swap_dashboard.usecases.open_session import Browser, OpenSession, hash_token
+from swap_dashboard.usecases.open_session import (
+    Browser,
+    OpenSession,
+    PasswordReplaced,
+    hash_token,
+)
 from swap_dashboard.usecases.sign_in import SignInRefused
 
 
 class SignInEnded(Exception):
-    """The password was entered too long ago, or the sign-in is over."""
+    """The password was entered too long ago or was replaced, or the sign-in is over."""
 
 
 class SignInByCode:
@@ -46,13 +51,18 @@ class SignInByCode:
         except SignInRefused:
             observe.sign_in_failed()
             raise
+        # Read before the end: a replaced password ends the sign-ins that wait.
+        account = await self._accounts.find_by_id(pending.account_id)
         if not await self._pending.end(hashed, self._clock()):
             raise SignInEnded
-        account = await self._accounts.find_by_id(pending.account_id)
-        return await self._open_session(
-            account,
-            browser,
-            by="code",
-            is_by_provider=pending.is_by_provider,
-            is_by_link=pending.is_by_link,
-        )
+        try:
+            return await self._open_session(
+                account,
+                browser,
+                by="code",
+                is_by_provider=pending.is_by_provider,
+                is_by_link=pending.is_by_link,
+            )
+        except PasswordReplaced:
+            observe.sign_in_failed()
+            raise SignInEnded from None

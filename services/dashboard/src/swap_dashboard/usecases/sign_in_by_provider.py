@@ -72,14 +72,17 @@ class SignInByProvider:
             account = await self._accept_invitation.with_new_account(
                 request.invitation, email, self._new_token()
             )
-            await self._confirm(account)
+            account = await self._confirm(account)
         else:
-            await self._confirm(account)
+            account = await self._confirm(account)
             if request.invitation:
                 await self._accept_invitation.for_account(request.invitation, account.id)
         return await self._finish(account, browser, by=PROVIDER)
 
-    async def _confirm(self, account: Account) -> None:
-        if not account.is_email_confirmed:
-            unknown = await self._passwords.hash(self._new_token())
-            await self._accounts.confirm_email(account.id, unknown, self._clock())
+    async def _confirm(self, account: Account) -> Account:
+        """Return the account with its email confirmed."""
+        if account.is_email_confirmed:
+            return account
+        unknown = await self._passwords.hash(self._new_token())
+        await self._accounts.confirm_email(account.id, unknown, self._clock())
+        return await self._accounts.find_by_id(account.id)

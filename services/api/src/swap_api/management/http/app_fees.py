@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -20,6 +22,8 @@ from swap_api.management.usecases.read_app_fees import ReadAppFees
 from swap_api.model.refusals import Invalid
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue
+
+ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 class AppFeeEndpoints:
@@ -57,6 +61,8 @@ class AppFeeEndpoints:
 
     def _asset(self, network: str | None, token: str | None) -> tuple[str, str] | None:
         """
+        An address is taken as it is stored: a token that has left the catalogue has no other name.
+
         :raises Invalid: when one of them is missing, or there is no such token.
         """
         if network is None and token is None:
@@ -66,6 +72,8 @@ class AppFeeEndpoints:
             raise Invalid.field(missing, "is missing: network and token are named together")
         on = self._catalogue.find_network(network)
         named = None if on is None else on.find_token(token)
+        if named is None and ADDRESS.fullmatch(token):
+            return network if on is None else on.name, token
         if on is None or named is None:
             raise Invalid.field("token", "is not in the catalogue on this network")
         return on.name, named.address

@@ -18,6 +18,7 @@ from swap_api.http.responses import NO_STORE, enveloped
 from swap_api.management.decide.listing import Part, Window
 from swap_api.management.http.parameters import (
     AppBody,
+    AppNameBody,
     ChangesParameters,
     ExpiryBody,
     FeeBody,
@@ -106,6 +107,12 @@ class ManagementEndpoints:
         row = await self._partners.change_settings(
             app_id, name=body.name, swap_lifetime=body.swap_lifetime, actor=actor_of(context)
         )
+        return json_response(row)
+
+    async def rename_app(self, request: Request, context: Context) -> Response:
+        app_id = id_of(request, "appId")
+        body = await read(AppNameBody, request)
+        row = await self._partners.rename_app(app_id, body.name, actor=actor_of(context))
         return json_response(row)
 
     async def set_limits(self, request: Request, context: Context) -> Response:

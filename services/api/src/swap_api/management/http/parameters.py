@@ -124,8 +124,11 @@ class KeyOriginsBody(Parameters):
     )
 
 
-class SettingsBody(Parameters):
+class AppNameBody(Parameters):
     name: Name = Field(description="What the app is called", examples=["checkout"])
+
+
+class LifetimeBody(Parameters):
     swap_lifetime_seconds: Rate | None = Field(
         default=None,
         description="How long its swaps wait for a deposit; test apps only. Absent: as promised",
@@ -137,7 +140,13 @@ class SettingsBody(Parameters):
         return None if seconds is None else timedelta(seconds=seconds)
 
 
-class AppBody(SettingsBody):
+class SettingsBody(LifetimeBody):
+    name: Name | None = Field(
+        default=None, description="What the app is called. Absent: as before", examples=["checkout"]
+    )
+
+
+class AppBody(LifetimeBody, AppNameBody):
     environment: Environment = Field(description="Which networks its keys see", examples=["test"])
 
 

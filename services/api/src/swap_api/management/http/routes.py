@@ -23,6 +23,7 @@ from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.parameters import (
     AcceptBody,
     AppBody,
+    AppNameBody,
     ChangesParameters,
     DaysParameters,
     ExpiryBody,
@@ -208,6 +209,7 @@ def _apps(partners: ManagementEndpoints, figures: FigureEndpoints) -> list[Endpo
             weight=FIGURES_WEIGHT,
         ),
         doing(APP, partners.change_app, "Set an app's settings", AppModel, SettingsBody),
+        doing(f"{APP}/name", partners.rename_app, "Rename an app", AppModel, AppNameBody),
         doing(
             f"{APP}/frame_origins",
             partners.set_frame_origins,

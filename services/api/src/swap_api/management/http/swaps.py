@@ -33,7 +33,7 @@ from swap_api.swaps.http.catalogue import CatalogueEndpoints
 from swap_api.swaps.http.history import HistoryEndpoints
 from swap_api.swaps.http.routes import PRICE_REFUSALS
 from swap_api.swaps.http.swaps import SwapEndpoints
-from swap_api.swaps.usecases.read_swap_states import LOOKS
+from swap_api.swaps.usecases.read_swap_states import LOOKS_MAX
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import LedgerTransactionModel, SwapEventModel, SwapStateModel
 from swap_contracts.public.management import WebhookMessageModel
@@ -160,7 +160,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
                 query=ManagedListParameters,
             ),
             is_live=True,
-            weight=LOOKS,
+            weight=LOOKS_MAX,
         ),
         doing(
             f"{APP}/swaps",

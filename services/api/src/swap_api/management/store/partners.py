@@ -101,9 +101,14 @@ APPS: Final = Listing.of(
 CHANGE_SETTINGS: Final = audited(
     AppFacts,
     f"""
-UPDATE app SET name = :name, swap_lifetime = CAST(:swap_lifetime AS interval)
+UPDATE app SET name = coalesce(CAST(:name AS text), name),
+               swap_lifetime = CAST(:swap_lifetime AS interval)
 WHERE id = :id AND {MINE} RETURNING {APP}
 """,
+)
+RENAME_APP: Final = audited(
+    AppFacts,
+    f"UPDATE app SET name = :name WHERE id = :id AND {MINE} RETURNING {APP}",
 )
 SET_LIMITS: Final = audited(
     AppFacts,
@@ -234,7 +239,7 @@ class PostgresPartners:
         self,
         app_id: UUID,
         *,
-        name: str,
+        name: str | None,
         swap_lifetime: timedelta | None,
         actor: Actor,
         at: datetime,
@@ -249,9 +254,20 @@ class PostgresPartners:
             "scope": scope_of(actor),
         }
         seconds = None if swap_lifetime is None else int(swap_lifetime.total_seconds())
-        details = {"name": name, "swap_lifetime_seconds": seconds}
+        named = {} if name is None else {"name": name}
+        details = {**named, "swap_lifetime_seconds": seconds}
         return await self._change(
             CHANGE_SETTINGS, values, "app.changed", details, actor=actor, at=at
+        )
+
+    async def rename_app(self, app_id: UUID, name: str, actor: Actor, at: datetime) -> Row:
+        """Set the name of an app; its settings stay.
+
+        :raises NotFound: when there is no such app.
+        """
+        values = {"id": app_id, "scope": scope_of(actor), "name": name}
+        return await self._change(
+            RENAME_APP, values, "app.renamed", {"name": name}, actor=actor, at=at
         )
 
     async def set_limits(

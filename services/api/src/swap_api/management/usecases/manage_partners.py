@@ -86,9 +86,10 @@ class ManagePartners:
         return await self._partners.list_apps(organization_id, window)
 
     async def change_settings(
-        self, app_id: UUID, *, name: str, swap_lifetime: timedelta | None, actor: Actor
+        self, app_id: UUID, *, name: str | None, swap_lifetime: timedelta | None, actor: Actor
     ) -> Row:
         """
+        :param name: None: as before.
         :raises ApiRefusal: when there is no such app, the role is too low, or a live app's swaps
             would have another lifetime than documented.
         """
@@ -99,6 +100,15 @@ class ManagePartners:
         return await self._partners.change_settings(
             app_id, name=name, swap_lifetime=swap_lifetime, actor=actor, at=self._clock()
         )
+
+    async def rename_app(self, app_id: UUID, name: str, *, actor: Actor) -> Row:
+        """Change the name alone; a change of settings at the same time stays.
+
+        :raises ApiRefusal: when there is no such app, or the role is too low.
+        """
+        app = await self._partners.find_app(app_id, actor)
+        actor.require_to_work_on(Environment(app["environment"]))
+        return await self._partners.rename_app(app_id, name, actor, self._clock())
 
     async def set_limits(self, app_id: UUID, allowances: Allowances, *, actor: Actor) -> Row:
         """

@@ -11,7 +11,7 @@ import orjson
 from swap_api.swaps.decide.history import Posting, SwapEvent
 from swap_chains.evm.transaction_lookup import LocatedTransaction, TransactionState
 from swap_contracts.public.catalogue import PublicCatalogue
-from swap_contracts.public.doubles import amount_down
+from swap_contracts.public.stored_amounts import amount_members, symbol_or_address
 from swap_domain.catalogue import Network
 
 
@@ -94,13 +94,10 @@ def _transaction(shown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _posting(line: Posting, public: PublicCatalogue) -> dict[str, Any]:
-    facts = public.token(line.asset_network, line.asset_token)
-    sign = -1 if line.base_units < 0 else 1
-    amount = amount_down(abs(line.base_units), decimals=facts.decimals, precision=facts.precision)
+    asset = line.asset_network, line.asset_token
     return {
         "account": line.account,
         "network": line.asset_network,
-        "token": facts.members["symbol"],
-        "amount": sign * amount,
-        "amount_in_base_units": str(line.base_units),
+        "token": symbol_or_address(*asset, public),
+        **amount_members(line.base_units, *asset, public),
     }

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from time import monotonic
 from typing import Final
 from uuid import UUID
 
@@ -11,11 +12,10 @@ from swap_api.read_model.store.swaps import PostgresSwaps
 from swap_api.read_model.usecases.find_own_swap import find_own_swap
 from swap_api.swaps.adapters.rendering import JsonRendering
 from swap_api.swaps.store.history import PostgresHistory
+from swap_api.swaps.usecases.stream_time import Seconds, StreamTime
 from swap_runtime.errors import Unavailable
 
-LOOKS: Final = 100  # at most, then the client connects again
 LOOK_INTERVAL: Final = timedelta(milliseconds=250)
-ALIVE_EVERY: Final = 20  # lookups without news until a keep-alive line
 ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"
 
@@ -24,8 +24,14 @@ class ReadHistory:
     """Read what happened to a swap of the caller's, and what was booked for it."""
 
     def __init__(
-        self, swaps: PostgresSwaps, history: PostgresHistory, rendering: JsonRendering
+        self,
+        swaps: PostgresSwaps,
+        history: PostgresHistory,
+        rendering: JsonRendering,
+        *,
+        seconds: Seconds = monotonic,
     ) -> None:
+        self._seconds = seconds
         self._swaps = swaps
         self._history = history
         self._rendering = rendering
@@ -55,7 +61,8 @@ class ReadHistory:
 
     async def _follow(self, swap_id: UUID, last: int) -> AsyncIterator[bytes]:
         yield COME_AGAIN
-        for look in range(1, LOOKS + 1):
+        time = StreamTime(self._seconds)
+        while not time.is_over():
             try:
                 events = await self._history.events(swap_id)
             except Unavailable:
@@ -64,6 +71,9 @@ class ReadHistory:
             for event, rendered in zip(fresh, self._rendering.events(fresh), strict=True):
                 yield b"id: %d\ndata: %b\n\n" % (event.sequence, rendered)
                 last = event.sequence
-            if not fresh and look % ALIVE_EVERY == 0:
+            if fresh:
+                time.note_write()
+            elif time.is_quiet():
                 yield ALIVE
+                time.note_write()
             await asyncio.sleep(LOOK_INTERVAL.total_seconds())

@@ -4,18 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from hashlib import sha256
+from time import monotonic
 from typing import Final
 
 import orjson
 
 from swap_api.model.listing import SwapFilter
 from swap_api.read_model.store.swaps import PostgresSwaps
+from swap_api.swaps.usecases.stream_time import OPEN_FOR, Seconds, StreamTime
 from swap_runtime.errors import Unavailable
 
-LOOKS: Final = 25  # at most, then the client connects again
 LOOK_INTERVAL: Final = timedelta(seconds=1)
+LOOKS_MAX: Final = OPEN_FOR // LOOK_INTERVAL  # of one stream
 PAUSE_FACTOR: Final = 10  # a filter that reads many rows is looked up less often
-ALIVE_EVERY: Final = 5  # lookups without a change until a keep-alive line
 ALIVE: Final = b": alive\n\n"
 COME_AGAIN: Final = b"retry: 1000\n\n"
 
@@ -23,8 +24,9 @@ COME_AGAIN: Final = b"retry: 1000\n\n"
 class ReadSwapStates:
     """Read the ids and statuses of a page of an app's swaps, once or whenever they change."""
 
-    def __init__(self, swaps: PostgresSwaps) -> None:
+    def __init__(self, swaps: PostgresSwaps, *, seconds: Seconds = monotonic) -> None:
         self._swaps = swaps
+        self._seconds = seconds
 
     async def __call__(self, wanted: SwapFilter) -> bytes:
         states = await self._swaps.list_states(wanted)
@@ -35,10 +37,10 @@ class ReadSwapStates:
 
         :param after: the id of an event; the states that it had are not sent again.
         """
-        last, loop = after, asyncio.get_running_loop()
+        last, time = after, StreamTime(self._seconds)
         yield COME_AGAIN
-        for look in range(1, LOOKS + 1):
-            started_at = loop.time()
+        while not time.is_over():
+            started_at = self._seconds()
             try:
                 states = await self(wanted)
             except Unavailable:
@@ -47,7 +49,9 @@ class ReadSwapStates:
             if name != last:
                 yield b"id: %b\ndata: %b\n\n" % (name.encode(), states)
                 last = name
-            elif look % ALIVE_EVERY == 0:
+                time.note_write()
+            elif time.is_quiet():
                 yield ALIVE
-            duration = loop.time() - started_at
+                time.note_write()
+            duration = self._seconds() - started_at
             await asyncio.sleep(max(LOOK_INTERVAL.total_seconds(), duration * PAUSE_FACTOR))
