@@ -37,6 +37,7 @@ GUIDE: Final = os.environ.get("GUIDE_PICTURES")
 COIN: Final = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "31.5")
 PAID: Final = 31_500_000
 PICTURE_HEIGHT: Final = 800
+FORMS_HEIGHT: Final = 980  # the forms are below the facts
 LOADED: Final = "document.readyState === 'complete' && !!document.querySelector('main')"
 REASON: Final = "the owner signed a message with this address"
 PARK: Final = """
@@ -98,14 +99,28 @@ class Operator:
     async def text(self, selector: str = "main") -> str:
         return str(await self.page.value(f"document.querySelector('{selector}')?.innerText"))
 
-    async def picture(self, name: str, scheme: str = "light", width: int = WIDE) -> None:
-        """Check the page with axe, and store its picture where they are made."""
+    async def picture(
+        self,
+        name: str,
+        scheme: str = "light",
+        width: int = WIDE,
+        *,
+        height: int = PICTURE_HEIGHT,
+    ) -> None:
+        """Check the page with axe, and store its picture where they are made.
+
+        :param name: of the picture; none is stored without it.
+        """
         await look(self.page, scheme, width)
         self.faults += await violations(self.page)
-        if GUIDE:
-            area = {"x": 0, "y": 0, "width": width, "height": PICTURE_HEIGHT, "scale": 1}
+        if GUIDE and name:
+            area = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             shot = await self.page.send(
-                "Page.captureScreenshot", format="webp", quality=60, clip=area
+                "Page.captureScreenshot",
+                format="webp",
+                quality=60,
+                clip=area,
+                captureBeyondViewport=height > PICTURE_HEIGHT,
             )
             file = Path(GUIDE) / f"{name}.webp"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -178,7 +193,7 @@ async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second:
     owner = new_address()
     await first.go(f"/claimables/{id}")
     assert "31.5 USDC" in await first.text()
-    await first.picture("claimable")
+    await first.picture("claimable", height=FORMS_HEIGHT)
     page = await first.order("/pay", "Pay it …", pictured="order", to_address=owner, reason=REASON)
     assert "A different operator approves it" in page
     await first.follow("open the proposal")
@@ -222,16 +237,16 @@ async def lift_stop(stack: Stack, first: Operator, second: Operator) -> None:
     await first.follow("POLYGON_DEVNET")
     page = await first.order("/stops/lift", "Lift it …", reason="the fees are right again")
     assert "A different operator approves it" in page
-    await approve(second, "Lift a stop", "POLYGON_DEVNET")
+    await approve(second, "Lift a stop", "POLYGON_DEVNET", pictured="approval")
     assert (await stack.admin("settler", "/payouts/stops"))["stops"] == []
 
 
-async def approve(second: Operator, title: str, words: str) -> None:
+async def approve(second: Operator, title: str, words: str, *, pictured: str = "") -> None:
     """Approve the one order that waits."""
     await second.go("/approvals")
     await second.follow(title)
     assert words in await second.text()
-    await second.picture("approval")
+    await second.picture(pictured, height=FORMS_HEIGHT)
     page = await second.order("/approve", "Approve …", reason="I called who ordered it")
     assert "Done." in page
 
@@ -250,7 +265,7 @@ async def release_parked(stack: Stack, first: Operator) -> None:
     await first.follow("Parked messages")
     await first.follow(f"#{id}")
     assert '"deposit_id"' in await first.text()
-    await first.picture("parked")
+    await first.picture("parked", height=FORMS_HEIGHT)
     page = await first.order("/release", "Release …", reason="the lock is gone")
     assert "Done." in page
 
