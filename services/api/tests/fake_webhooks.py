@@ -122,8 +122,13 @@ class FakeWebhooks:
         sent = self.sent.get(str(endpoint_id), [])
         if filters.get("oldest_first"):
             sent = [message for message in sent if message["ended_at"] is not None]
-        end = window.offset + window.limit
-        return Part(sent[window.offset : end], len(sent), has_more=len(sent) > end)
+        place = window.starting_after
+        begin = window.offset if place is None else int(str(place))
+        end = begin + window.limit
+        has_more = len(sent) > end
+        return Part(
+            sent[begin:end], len(sent), has_more=has_more, next=str(end) if has_more else None
+        )
 
     async def message(self, endpoint_id: UUID, message_id: str) -> Row:
         sent = self.sent.get(str(endpoint_id), [])

@@ -134,6 +134,26 @@ async def test_messages_are_listed_by_pages(owner: Person, webhooks: FakeWebhook
     assert refused.status_code == 400
 
 
+async def test_pages_of_messages_link_to_the_place_behind_them(
+    owner: Person, webhooks: FakeWebhooks
+) -> None:
+    webhook = await a_webhook(owner)
+    path = f"/webhooks/{webhook}/messages"
+    for _ in range(5):
+        await webhooks.order(UUID(webhook), "test", {})
+
+    answers = [await owner.get(path, params={"page_size": 2})]
+    while "link" in answers[-1].headers:
+        link = answers[-1].headers["link"].partition(">")[0].removeprefix(f"<{BASE}")
+        answers.append(await owner.get(link))
+    refused = await owner.get(path, params={"starting_after": "no place!"})
+
+    ids = [row["id"] for answer in answers for row in answer.json()["data"]]
+    assert ids == [row["id"] for row in webhooks.sent[webhook]]
+    assert [one.headers["x-total-count"] for one in answers] == ["5"] * 3
+    assert refused.status_code == 400
+
+
 async def test_messages_that_have_ended_are_listed_oldest_first(
     owner: Person, webhooks: FakeWebhooks
 ) -> None:

@@ -242,9 +242,11 @@ class TestMessages:
 
         first = await webhooks.messages(endpoint, {}, Window(2, 0))
         second = await webhooks.messages(endpoint, {"undelivered_only": True}, Window(2, 2))
+        behind = await webhooks.messages(endpoint, {}, Window(2, 0, first.next))
 
         assert (first.total, first.has_more) == (3, True)
-        assert (second.total, second.has_more) == (3, False)
+        assert (second.total, second.has_more, second.next) == (3, False, None)
+        assert behind == second
         rows = [*first.rows, *second.rows]
         assert {row["id"] for row in rows} == sent
         assert {frozenset(row) for row in rows} == {frozenset(WebhookMessageModel.model_fields)}

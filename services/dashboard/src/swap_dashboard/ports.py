@@ -44,6 +44,7 @@ class Answered:
     data: Any
     total: int | None = None
     has_more: bool = False
+    next: str = ""  # the place that the next part begins behind, where the api names one
 
 
 @dataclass(frozen=True, slots=True)

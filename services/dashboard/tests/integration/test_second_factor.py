@@ -187,6 +187,22 @@ async def test_a_password_that_waits_too_long_for_its_code_ends(
     assert "Sign in again" in answer.text
 
 
+async def test_a_new_password_ends_a_sign_in_that_waits_for_its_code(
+    dashboard: Dashboard, ada: Browser
+) -> None:
+    device, _ = await switch_on(dashboard, ada)
+    thief = dashboard.browser()
+    page = await thief.sign_in(ADA)
+
+    fields = {"known": PASSWORD, "wanted": "correct horse battery staple nine"}
+    await ada.submit("/account/password", fields, page="/account")
+    answer = await enter(thief, page, device.code())
+
+    assert answer.status_code == 401
+    assert "Sign in again" in answer.text
+    assert (await ada.get("/account")).status_code == 200
+
+
 async def test_guesses_are_paused(dashboard: Dashboard, ada: Browser) -> None:
     device, _ = await switch_on(dashboard, ada)
     browser = dashboard.browser()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -60,6 +60,8 @@ SELECT 'msg_' || n % 20 + 1, n, '2029-12-31Z', 1, 200 FROM generate_series(1, 10
 APP: Final = UUID(int=1)
 APPS: Final = [UUID(int=n) for n in (1, 200, 201, 500, 777)]
 SWAPS: Final = [UUID(int=n) for n in (2000, 2001, 2500, 3001, 10**6)]
+BEGAN: Final = datetime(2029, 12, 31, tzinfo=UTC)
+DEEP: Final = BEGAN + timedelta(seconds=2000)  # the end of a message amid the list
 SENT: Final = [f"msg_{n}" for n in range(MESSAGES - WAITING + 1, MESSAGES + 1)]
 
 
@@ -164,6 +166,28 @@ QUESTIONS: Final = {
         undelivered_only=False,
         limit=5,
         offset=5,
+    ),
+    "MESSAGES_BEHIND": query_of(
+        "MESSAGES_BEHIND",
+        at_most=150,
+        endpoint_id=APP,
+        since=datetime(2029, 1, 1, tzinfo=UTC),
+        undelivered_only=False,
+        limit=5,
+        place_ended_at=DEEP,
+        place_due_at=BEGAN,
+        place_id="msg_2000",
+    ),
+    "ENDED_BEHIND": query_of(
+        "ENDED_BEHIND",
+        at_most=150,
+        endpoint_id=APP,
+        since=datetime(2029, 1, 1, tzinfo=UTC),
+        undelivered_only=False,
+        limit=5,
+        place_ended_at=DEEP,
+        place_sequence=1,
+        place_id="msg_2000",
     ),
     "COUNT_ENDED_OF_ENDPOINT": query_of(
         "COUNT_ENDED_OF_ENDPOINT",

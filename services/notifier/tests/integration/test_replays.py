@@ -14,7 +14,7 @@ from services.notifier.tests.sink import Sink, answering
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_notifier.app import renderer
-from swap_notifier.domain.listing import Listed, Window
+from swap_notifier.domain.listing import Listed, Place, Window
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.send_test import SendTest
@@ -192,6 +192,52 @@ class TestAttemptLog:
         assert [entry["http_status"] for entry in ended.messages[0]["log"]] == [500, 204]
         assert undelivered.messages == []
         assert message["body"] == '{"sequence":1}'
+
+    @pytest.mark.parametrize("oldest_first", [False, True])
+    async def test_a_part_follows_the_place_of_the_one_before(
+        self, notifier: Notifier, sink: Sink, *, oldest_first: bool
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+        listed = ListSent(notifier.endpoints, notifier.messages)
+        async with notifier.delivering():
+            for sequence in range(1, 6):
+                await notifier.consume(
+                    a_swap(app_id=endpoint.app_id, sequence=sequence, changed_at=notifier.now)
+                )
+                await notifier.until(*["delivered"] * sequence)
+                notifier.now += timedelta(seconds=sequence % 2)  # some end at the same moment
+        for sequence in (6, 7, 8):
+            await notifier.consume(
+                a_swap(app_id=endpoint.app_id, sequence=sequence, changed_at=notifier.now)
+            )
+
+        async def part(limit: int, after: Place | None) -> Listed:
+            found = await listed.of_endpoint(
+                endpoint.id,
+                Window(limit, 0, after),
+                since=NOW,
+                undelivered_only=False,
+                oldest_first=oldest_first,
+            )
+            assert found is not None
+            return found
+
+        whole = await part(100, None)
+        parts, after = [await part(2, None)], None
+        while parts[-1].next is not None:
+            after = Place.from_text(parts[-1].next)
+            parts.append(await part(2, after))
+
+        ids = [row["id"] for row in whole.messages]
+        assert len(ids) == (5 if oldest_first else 8)
+        assert [row["id"] for one in parts for row in one.messages] == ids
+        assert {one.total for one in parts} == {len(ids)}
+        assert [one.has_more for one in parts] == [True] * (len(parts) - 1) + [False]
+
+    @pytest.mark.parametrize("text", ["", "x", "bnVsbA", "WzEsMiwzLDRd", "W10", "é"])
+    def test_a_text_that_is_no_place_is_refused(self, text: str) -> None:
+        with pytest.raises(ValueError, match="is no place"):
+            Place.from_text(text)
 
     async def test_knows_no_other_endpoint(self, notifier: Notifier) -> None:
         listed = ListSent(notifier.endpoints, notifier.messages)

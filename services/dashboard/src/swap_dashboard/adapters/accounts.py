@@ -46,8 +46,11 @@ class PostgresAccounts:
         return Account(*row)
 
     async def set_password(self, account_id: UUID, password_hash: str, at: datetime) -> None:
+        """Set it, and end the sign-ins that wait for a code after the password of before."""
         values = {"id": account_id, "password_hash": password_hash, "at": at}
-        await execute_alone(self._engine, statements.SET_PASSWORD, values)
+        async with transaction(self._engine) as connection:
+            connection.post(statements.SET_PASSWORD, values)
+            connection.post(statements.END_PENDING, {"account_id": account_id})
 
     async def set_first_password(self, account_id: UUID, password_hash: str, at: datetime) -> bool:
         """Set it unless the owner has chosen one: True once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID, uuid4
 
 import httpx
@@ -89,5 +90,6 @@ async def send(client: httpx.AsyncClient, method: str, path: str, **options: Any
     answer = await request(client, method, path, **options)
     data = data_of(answer)
     total = answer.headers.get("x-total-count")
-    has_more = 'rel="next"' in answer.headers.get("link", "")
-    return Answered(data, int(total) if total else None, has_more)
+    following = answer.links.get("next", {}).get("url", "")
+    place = dict(parse_qsl(urlsplit(following).query)).get("starting_after", "")
+    return Answered(data, int(total) if total else None, bool(following), place)

@@ -1,7 +1,8 @@
-"""Lists by pages, where the api has no other way through them."""
+"""Pages of lists, and the links between them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +12,7 @@ from starlette.requests import Request
 
 from swap_dashboard.ports import Answered
 
-DIGITS_MAX: Final = 5
+PLACE: Final = re.compile(r"[A-Za-z0-9_-]{1,400}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,42 +24,27 @@ class Page:
     before_text: str = "Newer"
 
     @classmethod
-    def of(
-        cls,
-        path: str,
-        number: int,
-        answered: Answered,
-        filters: Mapping[str, str] | None = None,
+    def behind(
+        cls, path: str, after: str, listed: Answered, filters: Mapping[str, str] | None = None
     ) -> Page:
-        """
+        """Return the pages around one of a list whose pages begin behind a place.
+
+        :param after: the place that this page begins behind; empty on the first one.
         :param filters: what the addresses of the other pages say, too.
         """
-
-        def link(page: int) -> str:
-            return f"{path}?{urlencode({**(filters or {}), 'page': page})}"
-
-        return cls(
-            link(number - 1) if number > 1 else None,
-            link(number + 1) if answered.has_more else None,
-        )
-
-    @classmethod
-    def behind(cls, path: str, after: str, listed: Answered) -> Page:
-        """Return the pages around one of a list whose pages begin behind a row.
-
-        :param after: the row that this page begins behind; empty on the first one.
-        """
+        known = filters or {}
+        first = filtered_link(path, known) if known else path
         following = None
         if listed.has_more:
-            following = f"{path}?{urlencode({'starting_after': listed.data[-1]['id']})}"
-        return cls(path if after else None, following, "Newest")
+            place = listed.next or listed.data[-1]["id"]
+            following = filtered_link(path, known, starting_after=str(place))
+        return cls(first if after else None, following, "Newest")
 
 
-def page_of(request: Request) -> int:
-    """Return the number of the address; the first where it is none."""
-    text = request.query_params.get("page", "")
-    is_number = text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
-    return max(1, int(text)) if is_number else 1
+def place_of(request: Request) -> str:
+    """Return the place that the address names; empty where it is none."""
+    text = request.query_params.get("starting_after", "")
+    return text if PLACE.fullmatch(text) else ""
 
 
 def filtered_link(path: str, filters: Mapping[str, Any], **more: str) -> str:

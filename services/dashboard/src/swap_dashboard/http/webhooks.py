@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from swap_dashboard.http.layout import Layout
 from swap_dashboard.http.member_forms import MemberForms
-from swap_dashboard.http.paging import Page, page_of
+from swap_dashboard.http.paging import Page, place_of
 from swap_dashboard.http.rendering import pretty_json, to_moment
 from swap_dashboard.http.visitors import Member, Visitors, to_uuid
 from swap_dashboard.ports import ApiRefused
@@ -67,7 +67,7 @@ class WebhookPages:
         app = member.app_of(request)
         webhook = await _find(member, app, request)
         filters = read_filters(request)
-        return await self._one(member, app, webhook, page=page_of(request), filters=filters)
+        return await self._one(member, app, webhook, after=place_of(request), filters=filters)
 
     async def choose_events(self, request: Request) -> Response:
         member, fields = await self._forms.read(request)
@@ -161,7 +161,7 @@ class WebhookPages:
         app: App,
         webhook: Mapping[str, Any],
         *,
-        page: int = 1,
+        after: str = "",
         filters: Mapping[str, str] | None = None,
         secret: str | None = None,
         problem: str | None = None,
@@ -171,14 +171,14 @@ class WebhookPages:
         filters = filters or {}
         query = {**filters, "since": f"{filters['since']}Z"} if "since" in filters else filters
         sent, figures = await asyncio.gather(
-            member.api.get(path, {"page": page, "page_size": MESSAGES, **query}),
+            member.api.get(path, {"starting_after": after, "page_size": MESSAGES, **query}),
             member.api.get(f"/apps/{app['id']}/webhooks/figures"),
         )
         own_path = f"/apps/{app['id']}{path.removesuffix('/messages')}"
         values = {
             "webhook": webhook,
             "messages": sent.data,
-            "pager": Page.of(own_path, page, sent, filters),
+            "pager": Page.behind(own_path, after, sent, filters),
             "hours": hours_of(own_path, webhook["id"], figures.data),
             "filters": filters,
             "total": sent.total,

@@ -9,10 +9,11 @@ from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
-from swap_notifier.domain.listing import Listed, Window
+from swap_notifier.domain.listing import Listed, Place, Window
 from swap_notifier.domain.queue import QueueState
 from swap_runtime.operators.operator_log import log_order
 from swap_runtime.postgres.database import Engine, execute_alone, reading, transaction
+from swap_runtime.postgres.sql import Row, Statement
 
 COUNTED_MAX: Final = 10_000
 
@@ -46,29 +47,30 @@ class PostgresMessages:
 
         :param oldest_first: return what ended since alone, oldest end first.
         """
-        listing, count = (
-            (statements.ENDED_OF_ENDPOINT, statements.COUNT_ENDED_OF_ENDPOINT)
+        count = (
+            statements.COUNT_ENDED_OF_ENDPOINT
             if oldest_first
-            else (statements.MESSAGES_OF_ENDPOINT, statements.COUNT_MESSAGES_OF_ENDPOINT)
+            else statements.COUNT_MESSAGES_OF_ENDPOINT
         )
         values = {
             "endpoint_id": endpoint_id,
             "since": since,
             "undelivered_only": undelivered_only,
         }
-        one_more = window.limit + 1  # which shows whether another part follows
-        bounds = {
-            "limit": one_more,
-            "offset": window.offset,
-            "reach": window.offset + one_more,
-        }
+        listing, bounds = _listing_of(window, oldest_first=oldest_first)
         async with reading(self._engine) as connection:
             rows, [(total,)] = await connection.ask(
                 (listing, {**values, **bounds}),
                 (count, {**values, "reach": COUNTED_MAX}),
             )
-        messages = [row._asdict() for row in rows]
-        return Listed(messages[: window.limit], int(total), has_more=len(messages) > window.limit)
+        shown = rows[: window.limit]
+        has_more = len(rows) > window.limit
+        return Listed(
+            [row._asdict() for row in shown],
+            int(total),
+            has_more=has_more,
+            next=_place_of(shown[-1]).to_text() if has_more else None,
+        )
 
     async def count(self, app_id: UUID, *, since: datetime) -> Sequence[Mapping[str, Any]]:
         """Return for each endpoint of an app how many messages got through since then."""
@@ -170,3 +172,22 @@ class PostgresMessages:
 
 def _since(moment: datetime | None, *, at: datetime) -> timedelta:
     return timedelta(0) if moment is None else max(at - moment, timedelta(0))
+
+
+def _listing_of(window: Window, *, oldest_first: bool) -> tuple[Statement, dict[str, Any]]:
+    """Return the statement of a part with its bounds; one row more shows whether more follows."""
+    one_more = window.limit + 1
+    place = window.after
+    if place is None:
+        bounds = {"limit": one_more, "offset": window.offset, "reach": window.offset + one_more}
+        return (
+            statements.ENDED_OF_ENDPOINT if oldest_first else statements.MESSAGES_OF_ENDPOINT
+        ), bounds
+    behind = {"limit": one_more, "place_ended_at": place.ended_at, "place_id": place.id}
+    if oldest_first:
+        return statements.ENDED_BEHIND, {**behind, "place_sequence": place.sequence}
+    return statements.MESSAGES_BEHIND, {**behind, "place_due_at": place.due_at}
+
+
+def _place_of(row: Row) -> Place:
+    return Place(row.ended_at, row.due_at, row.sequence, row.id)

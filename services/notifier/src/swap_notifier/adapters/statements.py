@@ -322,6 +322,29 @@ WHERE m.id IN (SELECT id FROM ({_LISTED}) AS listed
   ORDER BY ended_at DESC NULLS FIRST, due_at, id LIMIT :limit OFFSET :offset)
 ORDER BY m.ended_at DESC NULLS FIRST, m.due_at, m.id
 """)
+# Behind a place: what waits there, then what ended. The bounds are conditions of the same indexes,
+# so the rows of the parts before are not read.
+_LISTED_BEHIND: Final = """
+(SELECT w.id, w.ended_at, w.due_at FROM webhook_message AS w
+ WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting'
+   AND CAST(:place_ended_at AS timestamptz) IS NULL
+   AND w.due_at >= :place_due_at AND (w.due_at, w.id) > (:place_due_at, :place_id)
+ ORDER BY w.due_at, w.id LIMIT :limit)
+UNION ALL
+(SELECT e.id, e.ended_at, e.due_at FROM webhook_message AS e
+ WHERE e.endpoint_id = :endpoint_id AND e.ended_at >= :since
+   AND e.ended_at <= coalesce(CAST(:place_ended_at AS timestamptz), 'infinity')
+   AND (CAST(:place_ended_at AS timestamptz) IS NULL OR e.ended_at < :place_ended_at
+     OR (e.due_at, e.id) > (:place_due_at, :place_id))
+   AND (e.state <> 'delivered' OR NOT :undelivered_only)
+ ORDER BY e.ended_at DESC, e.due_at, e.id LIMIT :limit)
+"""
+MESSAGES_BEHIND: Final = sql(f"""
+SELECT {_SHOWN} FROM webhook_message AS m
+WHERE m.id IN (SELECT id FROM ({_LISTED_BEHIND}) AS listed
+  ORDER BY ended_at DESC NULLS FIRST, due_at, id LIMIT :limit)
+ORDER BY m.ended_at DESC NULLS FIRST, m.due_at, m.id
+""")
 # What ended is found by when it did, what waits by its own index: nothing older is touched.
 # Listeners are left out: whether their messages were forwarded is not known here.
 FIGURES: Final = sql(f"""
@@ -361,6 +384,17 @@ ORDER BY e.ended_at, e.sequence, e.id
 ENDED_OF_ENDPOINT: Final = sql(f"""
 SELECT {_SHOWN} FROM webhook_message AS m
 WHERE m.id IN (SELECT id FROM ({_ENDED} LIMIT :limit OFFSET :offset) AS listed)
+ORDER BY m.ended_at, m.sequence, m.id
+""")
+ENDED_BEHIND: Final = sql(f"""
+SELECT {_SHOWN} FROM webhook_message AS m
+WHERE m.id IN (
+  SELECT e.id FROM webhook_message AS e
+  WHERE e.endpoint_id = :endpoint_id
+    AND e.ended_at >= greatest(CAST(:since AS timestamptz), CAST(:place_ended_at AS timestamptz))
+    AND (e.ended_at, e.sequence, e.id) > (:place_ended_at, :place_sequence, :place_id)
+    AND (e.state <> 'delivered' OR NOT :undelivered_only)
+  ORDER BY e.ended_at, e.sequence, e.id LIMIT :limit)
 ORDER BY m.ended_at, m.sequence, m.id
 """)
 COUNT_ENDED_OF_ENDPOINT: Final = sql(f"""

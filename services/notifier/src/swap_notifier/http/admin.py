@@ -10,12 +10,12 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 import orjson
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
 from swap_notifier.domain.endpoints import DisabledByOperator, TooMany
-from swap_notifier.domain.listing import Window
+from swap_notifier.domain.listing import Place, Window
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
 from swap_notifier.usecases.add_endpoint import AddEndpoint
@@ -30,6 +30,7 @@ from swap_runtime.process.service import Service
 ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
 SHOWN_MAX: Final = 100
 OFFSET_MAX: Final = 10**9
+PLACE_MAX: Final = 400
 
 
 class NewEndpoint(BaseModel):
@@ -84,10 +85,19 @@ class Part(Since):
     limit: int = Field(default=SHOWN_MAX, ge=1, le=SHOWN_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
     oldest_first: bool = False
+    after: str | None = Field(default=None, max_length=PLACE_MAX)  # `next` of the part before
+
+    @field_validator("after")
+    @classmethod
+    def _check_after(cls, text: str | None) -> str | None:
+        if text is not None:
+            Place.from_text(text)
+        return text
 
     @property
     def window(self) -> Window:
-        return Window(self.limit, self.offset)
+        place = None if self.after is None else Place.from_text(self.after)
+        return Window(self.limit, self.offset, place)
 
 
 class Switching(Protocol):

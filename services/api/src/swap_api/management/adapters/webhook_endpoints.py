@@ -69,10 +69,13 @@ class NotifierEndpoints:
         return done
 
     async def messages(self, endpoint_id: UUID, filters: Row, window: Window) -> Part:
-        wanted = {**filters, "limit": window.limit, "offset": window.offset}
+        place = window.starting_after
+        begin = {"offset": window.offset} if place is None else {"after": place}
+        wanted = {**filters, "limit": window.limit, **begin}
         query = {name: _text(value) for name, value in wanted.items()}
         answer = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
-        return Part(answer["messages"], answer["total"], has_more=answer["has_more"])
+        rows, total, next = answer["messages"], answer["total"], answer.get("next")
+        return Part(rows, total, has_more=answer["has_more"], next=next)
 
     async def message(self, endpoint_id: UUID, message_id: str) -> Row:
         found: Row = await self._ask("GET", f"/messages/{message_id}")
@@ -157,4 +160,4 @@ def _kept_disabled() -> ApiRefusal:
 def _text(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
-    return str(value).lower()
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -16,7 +16,7 @@ class Window:
 
     limit: int
     offset: int
-    starting_after: UUID | int | None = None  # a row of the list; it begins behind it
+    starting_after: UUID | int | str | None = None  # a row or place of the list; it begins behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +26,4 @@ class Part:
     rows: Sequence[Row]
     total: int  # counted up to a bound
     has_more: bool
+    next: str | None = None  # the place that the next part begins behind, where places are named

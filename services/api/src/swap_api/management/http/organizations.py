@@ -220,20 +220,34 @@ def window_of(request: Request) -> Window:
     return window_behind(parse_query(PageParameters, request.query))
 
 
-def window_behind(parameters: PageParameters, starting_after: UUID | int | None = None) -> Window:
+def window_behind(
+    parameters: PageParameters, starting_after: UUID | int | str | None = None
+) -> Window:
     """Return the part of a list behind a row; the page that is named, without one."""
     offset = (parameters.page - 1) * parameters.page_size
     return Window(parameters.page_size, offset, starting_after)
+
+
+def listed_from_place(request: Request, part: Part) -> Response:
+    """Answer a part of a list; the link to the next one names a place, unless pages are named."""
+    is_by_number = part.has_more and part.next is None  # of a notifier of an earlier version
+    if is_by_number or "page" in dict(request.query):
+        return listed(request, part)
+    return _linked(request, part, part.next)
 
 
 def listed_behind(request: Request, part: Part, window: Window) -> Response:
     """Answer a part of a list; one behind a row links to the part behind its own last row."""
     if window.starting_after is None:
         return listed(request, part)
+    return _linked(request, part, str(part.rows[-1]["id"]) if part.has_more else None)
+
+
+def _linked(request: Request, part: Part, place: str | None) -> Response:
     headers = {"x-total-count": str(part.total)}
-    if part.has_more:
+    if place is not None:
         query = [(name, value) for name, value in request.query if name not in PLACES]
-        behind = urlencode([*query, ("starting_after", str(part.rows[-1]["id"]))])
+        behind = urlencode([*query, ("starting_after", place)])
         headers["link"] = f'<{request.path}?{behind}>; rel="next"'
     return enveloped(orjson.dumps(list(part.rows)), headers)
 

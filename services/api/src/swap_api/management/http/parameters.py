@@ -270,6 +270,10 @@ class RequestsParameters(Parameters):
     page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
 
 
+# Opaque to clients.
+Place = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,400}$")]
+
+
 class FeeEntriesParameters(Parameters):
     kind: FeeEntryKind | None = Field(
         default=None, description="Only fees of swaps, or only payouts"
@@ -287,6 +291,11 @@ class FeeEntriesParameters(Parameters):
 
 
 class MessagesParameters(PageParameters):
+    starting_after: Place | None = Field(
+        default=None,
+        description="A place of the list, as the `Link` to the next page has it: the page begins "
+        "behind it",
+    )
     since: Moment | None = Field(default=None, description="Only what ended since then, or waits")
     undelivered_only: bool = Field(default=False, description="Only what never got through")
     oldest_first: bool = Field(

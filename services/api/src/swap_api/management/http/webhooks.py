@@ -11,7 +11,13 @@ from swap_api.http.endpoints import Context
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.http.requests import Request
 from swap_api.management.decide.listing import Row
-from swap_api.management.http.organizations import actor_of, json_response, listed, read, window_of
+from swap_api.management.http.organizations import (
+    actor_of,
+    json_response,
+    listed_from_place,
+    read,
+    window_behind,
+)
 from swap_api.management.http.parameters import (
     MessagesParameters,
     ReplayBody,
@@ -85,10 +91,10 @@ class WebhookEndpoints:
             webhook_id,
             # A notifier of an earlier version refuses unknown members.
             parameters.model_dump(exclude_defaults=True, include=MESSAGE_FILTERS),
-            window_of(request),
+            window_behind(parameters, parameters.starting_after),
             actor=actor_of(context),
         )
-        return listed(request, part)
+        return listed_from_place(request, part)
 
     async def _order(
         self, what: str, request: Request, context: Context, body: Parameters | None = None
