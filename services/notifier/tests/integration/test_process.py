@@ -189,7 +189,7 @@ class TestProcess:
         assert json.loads(shown["body"])["swap"]["status"] == "user_transfer_pending"
         assert replayed["replayed"] == 1
         assert [message["id"] for message in listed["messages"]] == [tested["message_id"]]
-        assert rest == {"messages": [], "total": 1, "has_more": False}
+        assert rest == {"messages": [], "total": 1, "has_more": False, "next": None}
         standardwebhooks.Webhook(endpoint["secret"]).verify(first.body, first.headers)
 
     async def test_takes_only_https_where_the_catalogue_is_live(
