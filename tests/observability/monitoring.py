@@ -10,15 +10,14 @@ import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
 import httpx
 import yaml
 from swap_monitoring.rules import prometheus_file
 
+from tests.observability.receiver import receiving_posts
 from tests.plugins.processes import Program, free_port
 from tests.support.waiting import until
 
@@ -78,27 +77,8 @@ class Notifications:
 @contextmanager
 def receiving() -> Iterator[Notifications]:
     notifications = Notifications()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            notifications.add(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            """Keep the test's output readable."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    notifications.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with receiving_posts(lambda body, _: notifications.add(json.loads(body))) as notifications.url:
         yield notifications
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class Monitoring:

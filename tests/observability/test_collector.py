@@ -9,11 +9,9 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from gzip import decompress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
-from threading import Thread
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import pytest
@@ -24,6 +22,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 
+from tests.observability.receiver import receiving_posts
 from tests.plugins.processes import Program, free_port
 
 ROOT: Final = Path(__file__).parents[2]
@@ -87,28 +86,10 @@ class Store:
 @contextmanager
 def storing() -> Iterator[Store]:
     store = Store()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            store.add(decompress(body), self.headers["authorization"])
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            """Keep the test's output readable."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    store.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with receiving_posts(
+        lambda body, headers: store.add(decompress(body), headers["authorization"])
+    ) as store.url:
         yield store
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def environment(store_url: str, percent: int) -> dict[str, str]:
