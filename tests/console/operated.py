@@ -42,6 +42,7 @@ from tests.plugins.invariants import FOLDER, make_views
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
 
+ADDRESS: Final = "http://console.test"
 TOKENS: Final = {name: f"{name}-{'0123456789abcdef' * 3}" for name in ("ann", "ben", "vic", "hook")}
 ROLES: Final = {"ann": "operator", "ben": "operator", "vic": "viewer", "hook": "service"}
 HIDDEN: Final = {

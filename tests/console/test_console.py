@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ import pytest
 
 from swap_dashboard.console.ports import ServiceName
 from tests.console.operated import (
+    ADDRESS,
     BAD,
     HOSTILE,
     OWNER,
@@ -25,7 +26,6 @@ from tests.console.operated import (
 from tests.plugins.postgres import Database
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(300)]
-ADDRESS = "http://console.test"
 PAGES = (
     "/",
     "/approvals",
@@ -53,13 +53,6 @@ def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> It
     with operated(database, tmp_path_factory.mktemp("services")) as made:
         asyncio.run(made.seed())
         yield made
-
-
-@pytest.fixture
-async def console(services: Services) -> AsyncIterator[Console]:
-    made = Console(services, public_url=ADDRESS)
-    yield made
-    await made.http.close()
 
 
 class TestSigningIn:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,6 @@ from tests.support.screens import AXE, show
 from tests.support.walks import form_routes
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(600)]
-ADDRESS: Final = "http://console.test"
 NETWORK: Final = "BASE_DEVNET"
 # Forms about the session of who is signed in: a viewer sends them as well.
 OWN_FORMS: Final = {"/sign-out", "/sessions/end-all", "/sessions/{id}/end"}
@@ -245,13 +244,6 @@ ORDERS: Final = (
 def services(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     with operated(database, tmp_path_factory.mktemp("services")) as made:
         yield made
-
-
-@pytest.fixture
-async def console(services: Services) -> AsyncIterator[Console]:
-    made = Console(services, public_url=ADDRESS)
-    yield made
-    await made.http.close()
 
 
 def test_every_form_is_in_a_table(console: Console) -> None:

@@ -25,7 +25,7 @@ from swap_settler.operator.store.backlogs import PostgresBacklogs
 from swap_settler.operator.store.losses import PostgresLosses
 from swap_settler.operator.usecases.list_losses import ListLosses
 from swap_settler.operator.usecases.show_balances import ShowBalances
-from tests.console.operated import AWAY, ROLES, TOKENS, Console, Services
+from tests.console.operated import ADDRESS, AWAY, ROLES, TOKENS, Console, Services
 from tests.console.screens import RESCUES
 from tests.console.test_console_screens import BROWSER, NO_AXE, NO_BROWSER
 from tests.plugins.internal_port import internal_port
@@ -40,7 +40,6 @@ __all__ = ["place"]  # a fixture
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(200)]
 OWNER = a_recipient(8)
 REASON = f"{'the owner signed a message, ' * 40}and we called back"
-ADDRESS = "http://console.test"
 PROPOSAL = re.compile(r'href="(/approvals/settler/[0-9a-f-]+)"')
 OTHERS = """
 INSERT INTO operator_proposal (id, action, target, body, why, proposed_by, proposed_at, expires_at)
