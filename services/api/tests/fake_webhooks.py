@@ -123,6 +123,8 @@ class FakeWebhooks:
         if filters.get("oldest_first"):
             sent = [message for message in sent if message["ended_at"] is not None]
         place = window.starting_after
+        if place is not None and not str(place).isdecimal():
+            raise Invalid.field("starting_after", "is no place of this list")
         begin = window.offset if place is None else int(str(place))
         end = begin + window.limit
         has_more = len(sent) > end

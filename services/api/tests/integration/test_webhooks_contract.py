@@ -273,6 +273,17 @@ class TestMessages:
         assert None not in {row["ended_at"] for row in read.rows}
         assert (list(waiting.rows), waiting.total) == ([], 0)
 
+    @pytest.mark.parametrize("place", ["Ef5sNO", "W10", "x"])
+    async def test_behind_what_is_no_place_are_refused(
+        self, webhooks: WebhookEndpoints, app_id: UUID, place: str
+    ) -> None:
+        endpoint = await an_endpoint(webhooks, app_id)
+
+        with pytest.raises(Invalid) as refused:
+            await webhooks.messages(endpoint, {"undelivered_only": True}, Window(2, 0, place))
+
+        assert list(refused.value.metadata["field_errors"]) == ["starting_after"]
+
     async def test_of_an_unknown_endpoint_are_not_there(self, webhooks: WebhookEndpoints) -> None:
         with pytest.raises(NotFound):
             await webhooks.messages(uuid4(), {}, Window(2, 0))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -234,10 +236,29 @@ class TestAttemptLog:
         assert {one.total for one in parts} == {len(ids)}
         assert [one.has_more for one in parts] == [True] * (len(parts) - 1) + [False]
 
-    @pytest.mark.parametrize("text", ["", "x", "bnVsbA", "WzEsMiwzLDRd", "W10", "é"])
+    @pytest.mark.parametrize("text", ["", "x", "bnVsbA", "WzEsMiwzLDRd", "W10", "Ef5sNO", "é"])
     def test_a_text_that_is_no_place_is_refused(self, text: str) -> None:
         with pytest.raises(ValueError, match="is no place"):
             Place.from_text(text)
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"sequence": float("inf")},
+            {"sequence": 2**31},
+            {"sequence": -1},
+            {"sequence": "1"},
+            {"id": "msg\0"},
+            {"id": "\ud800"},
+            {"id": 1},
+        ],
+    )
+    def test_a_place_that_no_message_can_have_is_refused(self, changed: dict[str, Any]) -> None:
+        place = Place(None, NOW, 1, "msg_1")
+        assert Place.from_text(place.to_text()) == place
+
+        with pytest.raises(ValueError, match="is no place"):
+            Place.from_text(replace(place, **changed).to_text())
 
     async def test_knows_no_other_endpoint(self, notifier: Notifier) -> None:
         listed = ListSent(notifier.endpoints, notifier.messages)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
+
+ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+SEQUENCE_MAX: Final = 2**31 - 1  # an `int` of Postgres
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,10 @@ class Place:
             return cls(
                 None if ended_at is None else _to_moment(ended_at),
                 _to_moment(due_at),
-                int(sequence),
-                str(id),
+                _to_sequence(sequence),
+                _to_id(id),
             )
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError("is no place of a list") from error
 
 
@@ -69,3 +73,15 @@ def _to_moment(text: str) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a moment without a zone")
     return moment
+
+
+def _to_sequence(number: object) -> int:
+    if type(number) is not int or not 0 <= number <= SEQUENCE_MAX:
+        raise ValueError("no sequence")
+    return number
+
+
+def _to_id(text: str) -> str:
+    if not ID.fullmatch(text):
+        raise ValueError("no id")
+    return text

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol
 from uuid import UUID
 
 import orjson
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -31,6 +31,15 @@ ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
 SHOWN_MAX: Final = 100
 OFFSET_MAX: Final = 10**9
 PLACE_MAX: Final = 400
+
+
+def _read_place(text: str) -> Place:
+    if len(text) > PLACE_MAX:
+        raise ValueError("is too long")
+    return Place.from_text(text)
+
+
+PlaceText = Annotated[Place, PlainValidator(_read_place)]
 
 
 class NewEndpoint(BaseModel):
@@ -85,19 +94,11 @@ class Part(Since):
     limit: int = Field(default=SHOWN_MAX, ge=1, le=SHOWN_MAX)
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
     oldest_first: bool = False
-    after: str | None = Field(default=None, max_length=PLACE_MAX)  # `next` of the part before
-
-    @field_validator("after")
-    @classmethod
-    def _check_after(cls, text: str | None) -> str | None:
-        if text is not None:
-            Place.from_text(text)
-        return text
+    after: PlaceText | None = None  # `next` of the part before
 
     @property
     def window(self) -> Window:
-        place = None if self.after is None else Place.from_text(self.after)
-        return Window(self.limit, self.offset, place)
+        return Window(self.limit, self.offset, self.after)
 
 
 class Switching(Protocol):

@@ -73,7 +73,13 @@ class NotifierEndpoints:
         begin = {"offset": window.offset} if place is None else {"after": place}
         wanted = {**filters, "limit": window.limit, **begin}
         query = {name: _text(value) for name, value in wanted.items()}
-        answer = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
+        try:
+            answer = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
+        except Invalid as error:
+            if place is None:
+                raise
+            # Everything else of the query was parsed before: only the place can be at fault.
+            raise Invalid.field("starting_after", "is no place of this list") from error
         rows, total, next = answer["messages"], answer["total"], answer.get("next")
         return Part(rows, total, has_more=answer["has_more"], next=next)
 
