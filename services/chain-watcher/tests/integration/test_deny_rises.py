@@ -9,6 +9,8 @@ from watch_factories import NETWORK, SMALL_TIER_BELOW, a_policy_of_two
 from watch_world import SECOND, World, until
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.domain.denials import RisesDenied
+from swap_chain_watcher.usecases import deny_rises
 from swap_chains.fake import FakeReader
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
@@ -28,6 +30,19 @@ class Rich(FakeReader):
     async def balances(self, holdings: Any, *, at: Any) -> Any:
         held = await super().balances(holdings, at=at)
         return {holding: units + self.extra for holding, units in held.items()}
+
+
+class RichAt(Rich):
+    """A node that adds coins to the balance of one address alone."""
+
+    address = ""
+
+    async def balances(self, holdings: Any, *, at: Any) -> Any:
+        honest = await FakeReader.balances(self, holdings, at=at)
+        return {
+            holding: units + (self.extra if holding.account == self.address else 0)
+            for holding, units in honest.items()
+        }
 
 
 class Away(FakeReader):
@@ -238,3 +253,30 @@ async def test_a_rise_in_a_block_that_is_not_final_is_not_asked_about(world: Wor
     await world.denying(Providers(honest(world), honest(world, THIRD)))()
 
     assert await world.watches.find_halt(NETWORK) is None
+
+
+@pytest.mark.fault("W1")
+@pytest.mark.parametrize("made_up", [7, 8])
+async def test_every_rise_of_a_block_is_checked_when_a_part_holds_fewer(
+    world: World, made_up: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deny_rises, "BATCH_MAX", 1)
+    liar = RichAt(world.chain, set(), provider=FIRST)
+    async with world.followed(liar):
+        world.chain.mine()
+        addresses = {number: await world.assigns(number) for number in (7, 8)}
+        await world.has_activated()
+        world.chain.mine()
+        await world.is_at_head()
+        liar.address = addresses[made_up]
+        await world.sends_coins(addresses[15 - made_up], REAL)
+        world.chain.mine()
+        await world.is_at_head()
+        world.chain.mine(9)
+        await world.is_at_head()
+    blocks = {body["block_number"] for body in await world.messages()}
+    assert (len(await published_states(world)), len(blocks)) == (2, 1)
+    assert await world.second_look(honest(world))()
+
+    with pytest.raises(RisesDenied):
+        await world.denying(Providers(liar, honest(world))).check()

@@ -120,6 +120,7 @@ def query_of(name: str, at_most: int = 80, **values: Any) -> Question:
     return Question(statement, {key: every[key] for key in statement.names}, at_most)
 
 
+FROM_THE_START = {"after_number": -1, "after_hash": "", "after_id": UUID(int=0)}
 STATEMENTS: Final = {
     "PUBLISHED_VERSIONS": query_of("PUBLISHED_VERSIONS", ids=IDS, paid_ids=list(map(str, NUMBERS))),
     "TARGETS_AMONG": query_of("TARGETS_AMONG", addresses=[one.lower() for one in ADDRESSES]),
@@ -212,8 +213,10 @@ STATEMENTS: Final = {
     "VERIFY": query_of("VERIFY", at_most=250, **MARKED),
     "WITHHOLD": query_of("WITHHOLD", at_most=250, **MARKED),
     "TRUST": query_of("TRUST", at_most=250, **MARKED),
-    "TO_VERIFY": query_of("TO_VERIFY", after=-1, limit=5),
-    "UNVERIFIED_RISES": query_of("UNVERIFIED_RISES", after=-1, upto=FINAL, limit=5),
+    "TO_VERIFY": query_of("TO_VERIFY", **FROM_THE_START, limit=5),
+    "UNVERIFIED_RISES": query_of(
+        "UNVERIFIED_RISES", **FROM_THE_START, upto=FINAL, limit=5
+    ),
     "UNVERIFIED_RISES_OF": query_of("UNVERIFIED_RISES_OF", addresses=[ADDRESS, *ADDRESSES]),
     "SWEPT_COINS": query_of("SWEPT_COINS", addresses=[ADDRESS, *ADDRESSES], native=ADDRESS),
     "WITHHELD": query_of("WITHHELD"),

@@ -48,6 +48,9 @@ FROM (SELECT :network AS network, updated.* FROM unnest(
 WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id
 """)
+# Lists go on behind a movement, not behind its block: a block may have more than one part holds.
+PLACE: Final = "block_number, block_hash, id"
+IS_AFTER: Final = f"({PLACE}) > (:after_number, :after_hash, CAST(:after_id AS uuid))"
 # What waits for a second provider, and what only one has reported although its block was read
 # twice. Rises of coins are in no log that a second look reads.
 TO_VERIFY: Final = sql(f"""
@@ -55,25 +58,25 @@ SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM (SELECT checked_number FROM watch_cursor WHERE network = :network) AS cursor
 CROSS JOIN LATERAL (
     SELECT * FROM movement
-    WHERE network = :network AND {IS_UNVERIFIED} AND block_number > :after
+    WHERE network = :network AND {IS_UNVERIFIED} AND {IS_AFTER}
       AND ((state = 'seen' AND providers_required > 1) OR kind = 'balance_rose'
         OR block_number <= cursor.checked_number)
-    ORDER BY block_number LIMIT :limit) AS movement
+    ORDER BY {PLACE} LIMIT :limit) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
     WHERE network = movement.network AND hash = movement.block_hash) AS block
-ORDER BY movement.block_number
+ORDER BY movement.block_number, movement.block_hash, movement.id
 """)
 UNVERIFIED_RISES: Final = sql(f"""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM (SELECT * FROM movement
     WHERE network = :network AND {IS_UNVERIFIED} AND kind = 'balance_rose'
-      AND block_number > :after AND block_number <= :upto
-    ORDER BY block_number LIMIT :limit) AS movement
+      AND {IS_AFTER} AND block_number <= :upto
+    ORDER BY {PLACE} LIMIT :limit) AS movement
 CROSS JOIN LATERAL (
     SELECT time, parent_hash FROM chain_block
     WHERE network = movement.network AND hash = movement.block_hash) AS block
-ORDER BY movement.block_number
+ORDER BY movement.block_number, movement.block_hash, movement.id
 """)
 UNVERIFIED_RISES_OF: Final = sql(f"""
 SELECT movement.*, block.time AS block_time, block.parent_hash

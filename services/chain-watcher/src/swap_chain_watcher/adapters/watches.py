@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from swap_chain_watcher.adapters import evidence_statements, statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_position, to_tracked
-from swap_chain_watcher.domain.movements import Movement, TrackedMovement, Unverified
+from swap_chain_watcher.domain.movements import Movement, Place, TrackedMovement, Unverified
 from swap_chain_watcher.domain.watch import Halt, HaltMark, UncheckedRange, Watch, WatchPosition
 from swap_chains.events import Block
 from swap_runtime.errors import Unavailable
@@ -91,10 +91,10 @@ class PostgresWatches:
         return None if row is None else UncheckedRange(row.checked_number, row.finalized_number)
 
     async def list_unverified(
-        self, network: str, *, after: int, limit: int
+        self, network: str, *, after: Place, limit: int
     ) -> Sequence[Unverified]:
-        """Return movements above a block that need a second provider, oldest first."""
-        values = {"network": network, "after": after, "limit": limit}
+        """Return movements behind a place that need a second provider, oldest first."""
+        values = {"network": network, **_behind(after), "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(evidence_statements.TO_VERIFY, values)
         return [Unverified(to_tracked(row).movement, row.provider) for row in rows]
@@ -107,10 +107,10 @@ class PostgresWatches:
         return None if row is None else to_block(row)
 
     async def unverified_rises(
-        self, network: str, *, after: int, upto: int, limit: int
+        self, network: str, *, after: Place, upto: int, limit: int
     ) -> Sequence[Movement]:
-        """Return rises of coins in these blocks that one provider has reported, oldest first."""
-        values = {"network": network, "after": after, "upto": upto, "limit": limit}
+        """Return rises of coins up to a block that one provider has reported, oldest first."""
+        values = {"network": network, **_behind(after), "upto": upto, "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(evidence_statements.UNVERIFIED_RISES, values)
         return [to_tracked(row).movement for row in rows]
@@ -195,3 +195,11 @@ async def _find_halt_mark(connection: Connection, network: str) -> HaltMark | No
     rows = await connection.execute(statements.HALT_MARK, {"network": network})
     row = rows.one_or_none()
     return None if row is None else HaltMark(row.halted_at, row.revision, row.last_outbox_id)
+
+
+def _behind(place: Place) -> Mapping[str, object]:
+    return {
+        "after_number": place.block_number,
+        "after_hash": place.block_hash,
+        "after_id": place.id,
+    }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID, uuid5
 
 from swap_chains.events import Block, LogId
@@ -21,6 +21,17 @@ class Unverified:
 
     movement: Movement
     provider: str | None
+
+
+class Place(NamedTuple):
+    """Where a movement stands in a list of the oldest first. Many stand in one block."""
+
+    block_number: int
+    block_hash: str
+    id: UUID
+
+
+FROM_THE_START: Final = Place(-1, "", UUID(int=0))
 
 
 class Kind(StrEnum):
@@ -103,6 +114,10 @@ class Movement:
     def key(self) -> tuple[str, UUID]:
         """Return its place: block and movement."""
         return self.block.hash, self.id
+
+    @property
+    def place(self) -> Place:
+        return Place(self.block.number, self.block.hash, self.id)
 
     @property
     def total_after(self) -> int:

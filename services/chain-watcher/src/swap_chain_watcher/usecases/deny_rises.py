@@ -15,7 +15,7 @@ from swap_chain_watcher.domain.denials import (
     find_denials,
     find_disproved,
 )
-from swap_chain_watcher.domain.movements import Movement, State
+from swap_chain_watcher.domain.movements import FROM_THE_START, Movement, Place, State
 from swap_chain_watcher.domain.watch import Halt
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader, Holding
@@ -23,7 +23,6 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 
 BATCH_MAX: Final = 100
-FROM_THE_START: Final = -1
 
 
 class DenyRises:
@@ -81,8 +80,8 @@ class DenyRises:
                 raise RisesDenied(self._reader.network, denials)
             is_over = after == FROM_THE_START
 
-    async def _find(self, after: int, *, providers_min: int) -> tuple[Sequence[Denial], int]:
-        """Return denials among the next rises, and the block after which the next ones are."""
+    async def _find(self, after: Place, *, providers_min: int) -> tuple[Sequence[Denial], Place]:
+        """Return denials among the next rises, and the place behind which the next ones are."""
         checked = await self._watches.checked(self._reader.network)
         if checked is None:
             return (), FROM_THE_START
@@ -92,7 +91,7 @@ class DenyRises:
         has_more = len(rises) == BATCH_MAX
         totals = await self._totals(rises, checked) if rises else {}
         denials = find_denials(rises, totals) if len(totals) >= providers_min else ()
-        return denials, rises[-1].block.number if has_more else FROM_THE_START
+        return denials, rises[-1].place if has_more else FROM_THE_START
 
     async def _totals(
         self, rises: Sequence[Movement], checked: Block

@@ -12,7 +12,7 @@ from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movement_mapping import senders, to_movement
-from swap_chain_watcher.domain.movements import Kind, Movement, Unverified
+from swap_chain_watcher.domain.movements import FROM_THE_START, Kind, Movement, Unverified
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import is_reported_alike
 from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
@@ -23,7 +23,6 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 
 BATCH_MAX: Final = 100
-FROM_THE_START: Final = -1
 
 
 class VerifyDeposits:
@@ -60,8 +59,7 @@ class VerifyDeposits:
         network = self._reader.network
         found = await self._watches.list_unverified(network, after=self._after, limit=BATCH_MAX)
         has_more = len(found) == BATCH_MAX
-        # What the limit cuts off of the last block is read in the next pass from the start.
-        self._after = found[-1].movement.block.number if has_more else FROM_THE_START
+        self._after = found[-1].movement.place if has_more else FROM_THE_START
         if not found:
             observe.deposits_verified(network, 0, of=0)
             return False
