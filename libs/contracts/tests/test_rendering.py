@@ -9,6 +9,7 @@ import pytest
 
 from libs.contracts.tests.examples import (
     ALICE,
+    AT,
     DOLLAR,
     ETHER,
     NATIVE,
@@ -17,9 +18,11 @@ from libs.contracts.tests.examples import (
     a_swap_changed,
     an_input,
 )
+from swap_contracts.public.absent_assets import NO_DATE
 from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, TokenFacts
-from swap_contracts.public.models import PreparedSwapModel, QuotedModel
+from swap_contracts.public.models import PreparedSwapModel, QuotedModel, WebhookPayloadModel
 from swap_contracts.public.rendering import render_prepared_swap, render_quoted, render_webhook
+from swap_contracts.swaps import SwapTransaction
 
 
 def a_token(symbol: str, contract: str | None, decimals: int, precision: int) -> TokenFacts:
@@ -145,6 +148,96 @@ class TestPreparedSwap:
 class TestQuoted:
     def test_is_the_closed_public_model(self) -> None:
         QuotedModel.model_validate_json(orjson.dumps(render_quoted(a_quote(), CATALOGUE)))
+
+
+def catalogue_without(network: str, token: str | None = None) -> PublicCatalogue:
+    """Return the catalogue after a network, or one of its tokens, has left it."""
+    networks = dict(CATALOGUE.networks)
+    left = networks.pop(network)
+    if token is not None:
+        tokens = {address: facts for address, facts in left.tokens.items() if address != token}
+        networks[network] = NetworkFacts(left.native, tokens, left.members)
+    return PublicCatalogue(networks)
+
+
+def an_output(**changes: Any) -> SwapTransaction:
+    values = {"type": "output", "asset": DOLLAR, "base_units": "2996000000", "status": "completed"}
+    return an_input(**{**values, **changes})
+
+
+class TestAssetsThatLeftTheCatalogue:
+    """A swap is shown and its webhooks are sent, whatever the catalogue names today."""
+
+    REFUELED = a_quote(refuel_in_source_base_units="10", refuel_base_units="100000000000000")
+    DONE = a_swap_changed(
+        status="completed", quote=REFUELED, closed_at=AT, transactions=(an_input(), an_output())
+    )
+
+    @pytest.mark.parametrize(
+        "catalogue",
+        [
+            catalogue_without(DOLLAR.network, USDC),
+            catalogue_without(DOLLAR.network),
+            catalogue_without(ETHER.network),
+            PublicCatalogue({}),
+        ],
+        ids=["the token", "the destination", "the source", "everything"],
+    )
+    def test_are_shown_by_the_closed_models_with_the_same_amounts(
+        self, catalogue: PublicCatalogue
+    ) -> None:
+        before = render_prepared_swap(self.DONE, CATALOGUE, heads={})
+        answer = render_prepared_swap(self.DONE, catalogue, heads={})
+        payload = render_webhook(self.DONE, catalogue)
+
+        PreparedSwapModel.model_validate_json(orjson.dumps(answer))
+        WebhookPayloadModel.model_validate_json(orjson.dumps(payload))
+        assert amounts(answer) == amounts(before)
+        assert payload["quote"] == answer["quote"]
+
+    def test_a_token_is_its_address_with_the_decimals_and_the_price_of_its_swap(self) -> None:
+        answer = render_prepared_swap(self.DONE, catalogue_without(DOLLAR.network, USDC), heads={})
+
+        token = answer["swap"]["destination_token"]
+        assert token == answer["swap"]["transactions"][1]["token"]
+        assert {token[name] for name in ("symbol", "display_asset", "asset", "contract")} == {USDC}
+        assert (token["decimals"], token["precision"], token["price_in_usd"]) == (6, 6, 1.0)
+        assert token["listing_date"] == NO_DATE
+        assert answer["swap"]["destination_network"] == before_network(DOLLAR.network)
+
+    def test_a_network_keeps_its_name_and_has_no_nodes(self) -> None:
+        network = rendered_without(ETHER.network)["swap"]["source_network"]
+
+        assert (network["name"], network["display_name"]) == (ETHER.network, ETHER.network)
+        assert network["chain_id"] is network["node_url"] is network["nodes"] is None
+        assert network["token"]["contract"] is None
+        assert (network["token"]["symbol"], network["token"]["price_in_usd"]) == (NATIVE, 3000.0)
+
+    def test_an_absent_token_of_many_decimals_is_cut_off_as_the_catalogue_would(self) -> None:
+        gone = DOLLAR.model_copy(update={"decimals": 18})
+        quote = a_quote(destination=gone, receive_base_units="1999999999999999999")
+        answer = render_quoted(quote, catalogue_without(DOLLAR.network, USDC))
+
+        assert answer["quote"]["destination_token"]["precision"] == 8
+        assert answer["quote"]["receive_amount"] == 1.99999999
+
+
+def rendered_without(network: str) -> dict[str, Any]:
+    swap = TestAssetsThatLeftTheCatalogue.DONE
+    return render_prepared_swap(swap, catalogue_without(network), heads={})
+
+
+def before_network(name: str) -> Any:
+    shown = render_prepared_swap(TestAssetsThatLeftTheCatalogue.DONE, CATALOGUE, heads={})
+    return shown["swap"]["destination_network" if name == DOLLAR.network else "source_network"]
+
+
+def amounts(answer: dict[str, Any]) -> list[Any]:
+    """Return every number of an answer that is an amount or its worth."""
+    quote = {name: value for name, value in answer["quote"].items() if isinstance(value, float)}
+    swap, refuel = answer["swap"], answer.get("refuel") or {}
+    shown = [(one["amount"], one["amount_in_usd"]) for one in swap["transactions"]]
+    return [quote, swap["requested_amount"], shown, refuel.get("amount")]
 
 
 class TestWebhook:

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
-from swap_contracts.public.catalogue import PublicCatalogue
+from swap_contracts.public.absent_assets import absent_network, absent_token
+from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, TokenFacts
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, fraction, price, ratio
 from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import SwapChanged, SwapTransaction
@@ -66,7 +67,10 @@ def render_webhook(swap: SwapChanged, catalogue: PublicCatalogue) -> Fragment:
 
 
 class Prices:
-    """Networks and tokens of one quote, with the prices that it was computed with."""
+    """Networks and tokens of one quote, with the prices that it was computed with.
+
+    A swap outlives the catalogue's entries: what has left it is shown by what the swap stores.
+    """
 
     def __init__(self, quote: Quote, catalogue: PublicCatalogue) -> None:
         source, destination = quote.source, quote.destination
@@ -85,38 +89,48 @@ class Prices:
 
     def network(self, name: str) -> Any:
         if name not in self._networks:
-            native = self.catalogue.networks[name].native
-            usd = price(self._usd[name, native])
-            self._networks[name] = self._shown(self.catalogue.priced_network(name, usd))
+            facts = self._network_facts(name)
+            native = self._priced(facts.tokens[facts.native], (name, facts.native))
+            self._networks[name] = self._shown({**facts.members, "token": native})
         return self._networks[name]
 
     def token(self, asset: AssetRef) -> Any:
         key = asset.network, asset.token
         if key not in self._tokens:
-            priced = self.catalogue.priced_token(*key, price(self._usd[key]))
-            self._tokens[key] = self._shown(priced)
+            self._tokens[key] = self._shown(self._priced(self._token_facts(asset), key))
         return self._tokens[key]
 
     def native(self, asset: AssetRef) -> AssetRef:
         """Return the native token of the asset's network."""
-        token = self._native(asset)
-        decimals = self.catalogue.token(asset.network, token).decimals
-        return AssetRef(network=asset.network, token=token, decimals=decimals)
+        facts = self._network_facts(asset.network)
+        decimals = facts.tokens[facts.native].decimals
+        return AssetRef(network=asset.network, token=facts.native, decimals=decimals)
 
     def down(self, asset: AssetRef, base_units: str) -> float:
-        facts = self.catalogue.token(asset.network, asset.token)
-        return amount_down(int(base_units), decimals=asset.decimals, precision=facts.precision)
+        precision = self._token_facts(asset).precision
+        return amount_down(int(base_units), decimals=asset.decimals, precision=precision)
 
     def up(self, asset: AssetRef, base_units: str) -> float:
-        facts = self.catalogue.token(asset.network, asset.token)
-        return amount_up(int(base_units), decimals=asset.decimals, precision=facts.precision)
+        precision = self._token_facts(asset).precision
+        return amount_up(int(base_units), decimals=asset.decimals, precision=precision)
 
     def _shown(self, members: Fragment) -> Any:
         """Return what stands for a network or a token in an answer."""
         return members
 
+    def _priced(self, facts: TokenFacts, key: tuple[str, str]) -> Fragment:
+        return {**facts.members, "price_in_usd": price(self._usd[key])}
+
     def _native(self, asset: AssetRef) -> str:
-        return self.catalogue.networks[asset.network].native
+        return self._network_facts(asset.network).native
+
+    def _network_facts(self, name: str) -> NetworkFacts:
+        known = self.catalogue.networks.get(name)
+        return absent_network(name) if known is None else known
+
+    def _token_facts(self, asset: AssetRef) -> TokenFacts:
+        known = self.catalogue.find_token(asset.network, asset.token)
+        return absent_token(asset.token, asset.decimals) if known is None else known
 
 
 def _quote(quote: Quote, prices: Prices) -> Fragment:
