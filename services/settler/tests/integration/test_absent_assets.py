@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 
 from services.settler.tests.factories import (
+    ETHEREUM,
     HOUR,
     NOON,
     PAYOUT,
@@ -14,9 +17,11 @@ from services.settler.tests.factories import (
     RECIPIENT,
     TREASURY,
     USDC,
+    a_catalogue,
     a_catalogue_document,
     a_deposit_message,
     a_payout_message,
+    a_request,
     swap_id,
 )
 from services.settler.tests.integration.lanes import sign
@@ -25,6 +30,7 @@ from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
+from swap_runtime.postgres.assets_in_use import AssetsAbsent, require_assets_in_use
 from swap_runtime.postgres.database import Engine
 from swap_runtime.postgres.sql import sql
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
@@ -109,3 +115,64 @@ async def test_a_payment_that_was_not_ordered_is_booked_in_listed_tokens_alone(
     await a_settler(engine).payouts(a_payout_message(token=other))
 
     assert await balances(engine, POLYGON, other) == {}
+
+
+class TestStart:
+    """A service starts only with a catalogue that names what is open."""
+
+    async def test_refuses_a_catalogue_without_the_assets_of_an_open_swap(
+        self, engine: Engine
+    ) -> None:
+        await a_settler(engine).requests(a_request())
+
+        for catalogue, absent in (
+            (without(ETHEREUM, USDC[ETHEREUM]), f"{ETHEREUM}/{USDC[ETHEREUM]}"),
+            (without(POLYGON, USDC[POLYGON]), f"{POLYGON}/{USDC[POLYGON]}"),
+            (without(POLYGON), f"{POLYGON}/{USDC[POLYGON]}"),
+        ):
+            with pytest.raises(AssetsAbsent, match=f"does not name: {absent}. Put it back"):
+                await require_assets_in_use(engine, catalogue)
+        await require_assets_in_use(engine, a_catalogue())
+
+    async def test_refuses_it_while_a_payment_is_unfinished(self, engine: Engine) -> None:
+        await a_settler(engine).paid_for()
+        await sign(PostgresUnitOfWork(engine, consumer="settler"))
+        await a_settler(engine).payouts(a_payout_message("seen"))
+
+        with pytest.raises(AssetsAbsent):
+            await require_assets_in_use(engine, without(POLYGON))
+
+    async def test_accepts_it_when_nothing_of_the_asset_is_open(self, engine: Engine) -> None:
+        await a_settler(engine).paid_for()
+        await sign(PostgresUnitOfWork(engine, consumer="settler"))
+        await a_settler(engine).payouts(a_payout_message())
+
+        await require_assets_in_use(engine, without(POLYGON, USDC[POLYGON]))
+
+    async def test_names_the_asset_of_a_payment_whose_swap_has_ended(self, engine: Engine) -> None:
+        await a_settler(engine).paid_for()
+        async with engine.begin() as connection:
+            await connection.execute(sql("UPDATE swap SET status = 'failed'"))
+            [(network, token)] = await connection.execute(sql("SELECT * FROM asset_in_use"))
+            await connection.execute(sql("UPDATE swap SET status = 'ls_transfer_pending'"))
+
+        assert (network, token) == (POLYGON, USDC[POLYGON])
+
+    @pytest.mark.parametrize("role", ["api", "chain_watcher", "auditor"])
+    def test_is_read_by_services_that_start_and_by_the_auditor(
+        self, migrated: Callable[[str], str], role: str
+    ) -> None:
+        url = migrated("settler").replace("settler:", f"{role}:").replace("+psycopg", "")
+
+        with psycopg.connect(url) as connection:
+            connection.execute("SELECT * FROM settler.asset_in_use")
+
+    async def test_reads_no_history(self, engine: Engine) -> None:
+        async with engine.begin() as connection:
+            await connection.execute(sql("SET LOCAL enable_seqscan = off"))
+            plan = await connection.scalars(sql("EXPLAIN SELECT * FROM asset_in_use"))
+        shown = "\n".join(plan)
+
+        assert "Seq Scan" not in shown
+        for index in ("swap_expiring", "swap_open", "intent_unpaid"):
+            assert index in shown
