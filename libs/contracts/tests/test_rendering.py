@@ -6,6 +6,8 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from libs.contracts.tests.examples import (
     ALICE,
@@ -23,6 +25,8 @@ from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, Token
 from swap_contracts.public.models import PreparedSwapModel, QuotedModel, WebhookPayloadModel
 from swap_contracts.public.rendering import render_prepared_swap, render_quoted, render_webhook
 from swap_contracts.swaps import SwapTransaction
+
+E10 = 10**10  # base units of an ether's smallest shown amount
 
 
 def a_token(symbol: str, contract: str | None, decimals: int, precision: int) -> TokenFacts:
@@ -102,6 +106,22 @@ class TestPreparedSwap:
         assert quote["total_fee_in_usd"] == 4.0
         assert quote["rate"] == 3000.0
         assert quote["slippage"] == 0.005
+
+    @given(st.integers(0, 10**22), st.integers(0, 10**22))
+    @example(15 * 10**9, 15 * 10**9)  # one and a half of the smallest shown amount, twice
+    @pytest.mark.fault("M2")
+    def test_the_parts_of_a_fee_add_up_to_the_total(self, blockchain: int, service: int) -> None:
+        fees = {
+            "blockchain_fee_base_units": str(blockchain),
+            "service_fee_base_units": str(service),
+            "total_fee_base_units": str(blockchain + service),
+        }
+        shown = render_quoted(a_quote(**fees), CATALOGUE)["quote"]
+
+        parts = [round(shown[name] * 10**8) for name in ("blockchain_fee", "service_fee")]
+        assert sum(parts) == round(shown["total_fee"] * 10**8) == -(-(blockchain + service) // E10)
+        assert parts[0] == -(-blockchain // E10)
+        assert parts[1] in {service // E10, -(-service // E10)}
 
     def test_returns_the_completion_time_in_three_parts(self) -> None:
         assert rendered()["quote"]["avg_completion_time"] == "00:00:12.500"

@@ -13,7 +13,15 @@ from typing import Any, Final
 
 from swap_contracts.public.absent_assets import absent_network, absent_token
 from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, TokenFacts
-from swap_contracts.public.doubles import amount_down, amount_up, dollars, fraction, price, ratio
+from swap_contracts.public.doubles import (
+    amount_down,
+    amount_up,
+    dollars,
+    fraction,
+    parts_up,
+    price,
+    ratio,
+)
 from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import SwapChanged, SwapTransaction
 
@@ -114,6 +122,15 @@ class Prices:
         precision = self._token_facts(asset).precision
         return amount_up(int(base_units), decimals=asset.decimals, precision=precision)
 
+    def fees(self, quote: Quote) -> tuple[float, float, float]:
+        """Return the total fee and its two parts, the blockchain's and the service's."""
+        return parts_up(
+            int(quote.total_fee_base_units),
+            int(quote.blockchain_fee_base_units),
+            decimals=quote.source.decimals,
+            precision=self._token_facts(quote.source).precision,
+        )
+
     def _shown(self, members: Fragment) -> Any:
         """Return what stands for a network or a token in an answer."""
         return members
@@ -138,8 +155,9 @@ def _quote(quote: Quote, prices: Prices) -> Fragment:
     refuel = quote.refuel_in_source_base_units
     usd_e18 = int(quote.source_usd_e18)
     fee = int(quote.total_fee_base_units)
+    total_fee, blockchain_fee, service_fee = prices.fees(quote)
     return {
-        "total_fee": prices.up(source, quote.total_fee_base_units),
+        "total_fee": total_fee,
         "total_fee_in_usd": dollars(fee, decimals=source.decimals, usd_e18=usd_e18),
         "source_network": prices.network(source.network),
         "source_token": prices.token(source),
@@ -149,8 +167,8 @@ def _quote(quote: Quote, prices: Prices) -> Fragment:
         "receive_amount": prices.down(destination, quote.receive_base_units),
         "fee_discount": prices.down(source, quote.fee_discount_base_units),
         "min_receive_amount": prices.down(destination, quote.min_receive_base_units),
-        "blockchain_fee": prices.up(source, quote.blockchain_fee_base_units),
-        "service_fee": prices.up(source, quote.service_fee_base_units),
+        "blockchain_fee": blockchain_fee,
+        "service_fee": service_fee,
         "avg_completion_time": clock_form(timedelta(milliseconds=quote.completion_milliseconds)),
         "refuel_in_source": None if refuel is None else prices.up(source, refuel),
         "slippage": fraction(quote.slippage_ppm),
