@@ -9,7 +9,6 @@ from uuid import UUID
 
 from services.settler.tests.factories import (
     ETHEREUM,
-    MAPPER,
     MINUTE,
     NOON,
     PAYOUT,
@@ -29,8 +28,9 @@ from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.swaps import SwapRequest
-from swap_domain.catalogue import NATIVE
+from swap_domain.catalogue import NATIVE, Catalogue
 from swap_settler.gasless.usecases.expire_authorizations import ExpireAuthorizations
+from swap_settler.model.messages.message_mapping import MessageMapper
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 from swap_settler.model.swap import Swap
@@ -88,19 +88,22 @@ class Settler:
         *,
         requotes: DueRequotes | None = None,
         now: datetime = NOON,
+        catalogue: Catalogue | None = None,
     ) -> None:
+        catalogue = catalogue or a_catalogue()
+        mapper = MessageMapper(catalogue)
         self.now = now
         self._unit_of_work = unit_of_work
         self.quoter = Quoter()
-        self.swap_messages = swap_messages = SwapMessages(a_catalogue())
+        self.swap_messages = swap_messages = SwapMessages(catalogue)
         self.request_swaps = RequestSwaps(
-            unit_of_work, clock=self._clock, swap_messages=swap_messages, catalogue=a_catalogue()
+            unit_of_work, clock=self._clock, swap_messages=swap_messages, catalogue=catalogue
         )
         self.settle_deposits = SettleDeposits(
-            unit_of_work, clock=self._clock, mapper=MAPPER, swap_messages=swap_messages
+            unit_of_work, clock=self._clock, mapper=mapper, swap_messages=swap_messages
         )
         self.settle_payouts = SettlePayouts(
-            unit_of_work, clock=self._clock, mapper=MAPPER, swap_messages=swap_messages
+            unit_of_work, clock=self._clock, mapper=mapper, swap_messages=swap_messages
         )
         self.chain = FakeChain(
             ETHEREUM, depository=SIGNER, treasury=TREASURY[ETHEREUM], decimals={NATIVE: 18}

@@ -24,6 +24,7 @@ from swap_runtime.messaging.records import Position, Record
 from swap_runtime.messaging.verification import Unverified
 from swap_runtime.postgres.database import Engine, reading
 from swap_runtime.postgres.sql import sql
+from swap_runtime.telemetry.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 
@@ -61,6 +62,10 @@ def a_received(thing: str = "a", *, position: Position | None = None, offset: in
     note = a_note(thing)
     value = note.model_dump_json().encode()
     return Record(NOTES.name, 0, offset, thing.encode(), value, note.message_id, position)
+
+
+def skipped() -> float:
+    return REGISTRY.get_sample_value("swap_messages_skipped_total", {"topic": NOTES.name}) or 0
 
 
 @pytest.fixture
@@ -158,9 +163,11 @@ class TestVerification:
 
         assert await consumption.notes.stored() == [("a", 1)]
 
-    async def test_what_the_watermark_has_passed_is_a_duplicate(
-        self, consumption: Consumption
+    @pytest.mark.parametrize("is_known", [False, True], ids=["stored alone", "known before"])
+    async def test_what_the_watermark_has_passed_is_a_duplicate_and_counted(
+        self, consumption: Consumption, *, is_known: bool
     ) -> None:
+        before = skipped()
         (record,) = await consumption.sent("a")
         assert record.position is not None
         async with reading(consumption.engine) as connection:
@@ -172,11 +179,13 @@ class TestVerification:
                 {"topic": NOTES.name, "xid": str(record.position.xid), "id": record.position.id},
             )
             await connection.execute(sql("DELETE FROM outbox"))
+        consumption.consumer.watermark = record.position if is_known else None
 
-        await consumption.consumer.receive([record])
+        await consumption.consumer.receive([record, replace(record, value=b"{", offset=1)])
 
         assert await consumption.notes.stored() == []
         assert await consumption.unverified() == []
+        assert skipped() - before == 2
 
     async def test_release_checks_again(self, consumption: Consumption) -> None:
         (record,) = await consumption.sent("a")

@@ -48,6 +48,7 @@ from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.postgres.assets_in_use import require_assets_in_use
 from swap_runtime.process.service import Service, run
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.telemetry.logging import configure_logging
@@ -82,6 +83,7 @@ async def build(service: Service) -> None:
     assert isinstance(group, ApiGroup)
     pricing = HttpPricing(group.quoter_url, answer_seconds=group.quoter_timeout.total_seconds())
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
+    service.on_start(lambda: require_assets_in_use(service.engine, catalogue))
     session = open_session()
     nodes = catalogue, service.settings.node_urls(), session
     addresses = CheckedDepositAddresses(*nodes)

@@ -50,6 +50,7 @@ from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.postgres.assets_in_use import require_assets_in_use
 from swap_runtime.postgres.leases import Lease
 from swap_runtime.process.service import Service, run
 from swap_runtime.process.supervision import Beat
@@ -82,6 +83,7 @@ async def add_to(
 ) -> None:
     """Add to the process everything that watches."""
     observe.networks_listed(catalogue.networks)
+    service.on_start(lambda: require_assets_in_use(service.engine, catalogue))
     session = open_session()
     service.on_stop(session.close)
     chains = [

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import orjson
 import pytest
 
-from services.notifier.tests.factories import a_swap, sealed
+from services.notifier.tests.factories import POL, a_swap, sealed
 from services.notifier.tests.process_parts import KEEP, Notifier
+from swap_contracts.public.catalogue import PublicCatalogue
+from swap_contracts.public.models import WebhookPayloadModel
 from swap_contracts.swaps import SwapChanged
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
+from swap_notifier.app import renderer
 from swap_notifier.usecases.create_messages import CreateMessages
 
 pytestmark = pytest.mark.connected
@@ -75,3 +79,19 @@ class TestCreateMessages:
 
         assert await created(notifier, swap) == (["swap.user_transfer_pending"], 1)
         assert await created(notifier, swap) == (["swap.user_transfer_pending"], 0)
+
+    async def test_of_networks_that_left_the_catalogue_are_sent_too(
+        self, notifier: Notifier
+    ) -> None:
+        await notifier.endpoint("http://a.example", app_id=APP)
+        work = PostgresUnitOfWork(notifier.engine, consumer="notifier")
+        create_messages = CreateMessages(
+            work, renderer(PublicCatalogue({})), keep=KEEP, clock=notifier.clock
+        )
+
+        await create_messages([sealed(a_swap(app_id=APP, status="completed"))])
+
+        [message] = await notifier.rows()
+        WebhookPayloadModel.model_validate_json(message.body)
+        swap = orjson.loads(message.body)["swap"]
+        assert (swap["status"], swap["destination_network"]["name"]) == ("completed", POL.network)

@@ -7,6 +7,7 @@ from typing import Final
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.postgres.assets_in_use import require_assets_in_use
 from swap_runtime.process.service import Service, run
 from swap_runtime.telemetry.logging import configure_logging
 from swap_settler.gasless.build import build as build_gasless
@@ -24,7 +25,7 @@ from swap_settler.settling.adapters.quoter import HttpPrices, HttpPricing
 from swap_settler.settling.build import build as build_settling
 from swap_settler.sweeping.build import build as build_sweeping
 
-SCHEMA_REVISION: Final = "0049"  # the last of the migrations
+SCHEMA_REVISION: Final = "0050"  # the last of the migrations
 
 
 def main() -> None:
@@ -37,6 +38,7 @@ async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, SettlerGroup)
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
+    service.on_start(lambda: require_assets_in_use(service.engine, catalogue))
     swap_messages = SwapMessages(catalogue)
     session = open_session()
     service.on_stop(session.close)

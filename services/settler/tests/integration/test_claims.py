@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -124,6 +125,15 @@ class TestABalance:
         assert await balances(world) == []
         [results] = await world.rows("SELECT ordered_by, ordered_because FROM intent")
         assert results == ("ann", "they proved it")
+
+    async def test_is_not_payable_while_its_network_is_absent(self, world: World) -> None:
+        id = await a_failed_swap(world)
+        world.catalogue = replace(world.catalogue, networks={})
+
+        with pytest.raises(Refused, match=f"{SOURCE} is not a network of the catalogue"):
+            await ordered(world, id)
+
+        assert await balances(world) == [("claimable", REQUESTED)]
 
     @EACH
     @pytest.mark.fault("M8")

@@ -26,6 +26,16 @@ def amount_up(base_units: int, *, decimals: int, precision: int) -> float:
     return _double(-(-base_units // unit), precision)
 
 
+def parts_up(total: int, part: int, *, decimals: int, precision: int) -> tuple[float, float, float]:
+    """Return a total, a part of it and the rest of it; the total and the part are rounded up.
+
+    The rest is what remains of the rounded total: rounded up alone, the two could exceed it.
+    """
+    unit = 10 ** (decimals - precision)
+    whole, first = -(-total // unit), -(-part // unit)
+    return _double(whole, precision), _double(first, precision), _double(whole - first, precision)
+
+
 def dollars(base_units: int, *, decimals: int, usd_e18: int) -> float:
     """Return what the amount is worth, cut off at a millionth of a dollar."""
     micros = base_units * usd_e18 // 10 ** (decimals + USD_DECIMALS - CENT_FRACTIONS)

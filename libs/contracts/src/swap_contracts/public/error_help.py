@@ -32,9 +32,10 @@ HELP: Final[dict[ErrorCode, ErrorHelp]] = {
     ),
     ErrorCode.API_KEY_FORBIDDEN: ErrorHelp(
         "The key is mistyped, revoked or expired, a publishable key called what needs a "
-        "secret one, or the request's `Origin` is not among the key's allowed origins.",
+        "secret one, or the request's `Origin` is absent or not among the key's allowed origins.",
         "Check the key with `GET /api/v2/networks`; call endpoints for secret keys from your "
-        "server; add the web page's origin to the key's allowed origins.",
+        "server; add the web page's origin to the key's allowed origins. Browsers send no `Origin` "
+        "with a GET to the page's own host: call the API at its own host.",
         "A publishable key that reads `GET /api/v2/swaps/{swapId}/ledger` gets this answer.",
     ),
     ErrorCode.NOT_FOUND: ErrorHelp(

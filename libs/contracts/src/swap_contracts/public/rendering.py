@@ -11,8 +11,17 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
-from swap_contracts.public.catalogue import PublicCatalogue
-from swap_contracts.public.doubles import amount_down, amount_up, dollars, fraction, price, ratio
+from swap_contracts.public.absent_assets import absent_network, absent_token
+from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, TokenFacts
+from swap_contracts.public.doubles import (
+    amount_down,
+    amount_up,
+    dollars,
+    fraction,
+    parts_up,
+    price,
+    ratio,
+)
 from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import SwapChanged, SwapTransaction
 
@@ -66,7 +75,10 @@ def render_webhook(swap: SwapChanged, catalogue: PublicCatalogue) -> Fragment:
 
 
 class Prices:
-    """Networks and tokens of one quote, with the prices that it was computed with."""
+    """Networks and tokens of one quote, with the prices that it was computed with.
+
+    A swap outlives the catalogue's entries: what has left it is shown by what the swap stores.
+    """
 
     def __init__(self, quote: Quote, catalogue: PublicCatalogue) -> None:
         source, destination = quote.source, quote.destination
@@ -85,38 +97,57 @@ class Prices:
 
     def network(self, name: str) -> Any:
         if name not in self._networks:
-            native = self.catalogue.networks[name].native
-            usd = price(self._usd[name, native])
-            self._networks[name] = self._shown(self.catalogue.priced_network(name, usd))
+            facts = self._network_facts(name)
+            native = self._priced(facts.tokens[facts.native], (name, facts.native))
+            self._networks[name] = self._shown({**facts.members, "token": native})
         return self._networks[name]
 
     def token(self, asset: AssetRef) -> Any:
         key = asset.network, asset.token
         if key not in self._tokens:
-            priced = self.catalogue.priced_token(*key, price(self._usd[key]))
-            self._tokens[key] = self._shown(priced)
+            self._tokens[key] = self._shown(self._priced(self._token_facts(asset), key))
         return self._tokens[key]
 
     def native(self, asset: AssetRef) -> AssetRef:
         """Return the native token of the asset's network."""
-        token = self._native(asset)
-        decimals = self.catalogue.token(asset.network, token).decimals
-        return AssetRef(network=asset.network, token=token, decimals=decimals)
+        facts = self._network_facts(asset.network)
+        decimals = facts.tokens[facts.native].decimals
+        return AssetRef(network=asset.network, token=facts.native, decimals=decimals)
 
     def down(self, asset: AssetRef, base_units: str) -> float:
-        facts = self.catalogue.token(asset.network, asset.token)
-        return amount_down(int(base_units), decimals=asset.decimals, precision=facts.precision)
+        precision = self._token_facts(asset).precision
+        return amount_down(int(base_units), decimals=asset.decimals, precision=precision)
 
     def up(self, asset: AssetRef, base_units: str) -> float:
-        facts = self.catalogue.token(asset.network, asset.token)
-        return amount_up(int(base_units), decimals=asset.decimals, precision=facts.precision)
+        precision = self._token_facts(asset).precision
+        return amount_up(int(base_units), decimals=asset.decimals, precision=precision)
+
+    def fees(self, quote: Quote) -> tuple[float, float, float]:
+        """Return the total fee and its two parts, the blockchain's and the service's."""
+        return parts_up(
+            int(quote.total_fee_base_units),
+            int(quote.blockchain_fee_base_units),
+            decimals=quote.source.decimals,
+            precision=self._token_facts(quote.source).precision,
+        )
 
     def _shown(self, members: Fragment) -> Any:
         """Return what stands for a network or a token in an answer."""
         return members
 
+    def _priced(self, facts: TokenFacts, key: tuple[str, str]) -> Fragment:
+        return {**facts.members, "price_in_usd": price(self._usd[key])}
+
     def _native(self, asset: AssetRef) -> str:
-        return self.catalogue.networks[asset.network].native
+        return self._network_facts(asset.network).native
+
+    def _network_facts(self, name: str) -> NetworkFacts:
+        known = self.catalogue.networks.get(name)
+        return absent_network(name) if known is None else known
+
+    def _token_facts(self, asset: AssetRef) -> TokenFacts:
+        known = self.catalogue.find_token(asset.network, asset.token)
+        return absent_token(asset.token, asset.decimals) if known is None else known
 
 
 def _quote(quote: Quote, prices: Prices) -> Fragment:
@@ -124,8 +155,9 @@ def _quote(quote: Quote, prices: Prices) -> Fragment:
     refuel = quote.refuel_in_source_base_units
     usd_e18 = int(quote.source_usd_e18)
     fee = int(quote.total_fee_base_units)
+    total_fee, blockchain_fee, service_fee = prices.fees(quote)
     return {
-        "total_fee": prices.up(source, quote.total_fee_base_units),
+        "total_fee": total_fee,
         "total_fee_in_usd": dollars(fee, decimals=source.decimals, usd_e18=usd_e18),
         "source_network": prices.network(source.network),
         "source_token": prices.token(source),
@@ -135,8 +167,8 @@ def _quote(quote: Quote, prices: Prices) -> Fragment:
         "receive_amount": prices.down(destination, quote.receive_base_units),
         "fee_discount": prices.down(source, quote.fee_discount_base_units),
         "min_receive_amount": prices.down(destination, quote.min_receive_base_units),
-        "blockchain_fee": prices.up(source, quote.blockchain_fee_base_units),
-        "service_fee": prices.up(source, quote.service_fee_base_units),
+        "blockchain_fee": blockchain_fee,
+        "service_fee": service_fee,
         "avg_completion_time": clock_form(timedelta(milliseconds=quote.completion_milliseconds)),
         "refuel_in_source": None if refuel is None else prices.up(source, refuel),
         "slippage": fraction(quote.slippage_ppm),

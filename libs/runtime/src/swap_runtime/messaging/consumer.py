@@ -11,6 +11,7 @@ import structlog
 from swap_contracts.envelope import Body, Topic
 from swap_runtime.messaging.batches import Batches, TooManyParked
 from swap_runtime.messaging.records import Position, Record
+from swap_runtime.messaging.watermark import SKIPPED
 
 log = structlog.get_logger()
 
@@ -45,8 +46,10 @@ class Consumer(Generic[Body]):
         for record in records:
             self.next_offsets.setdefault(record.partition, record.offset)
         self.is_handling = True
+        new_records = [record for record in records if not self._has_passed(record)]
+        SKIPPED.labels(self.topic.name).inc(len(records) - len(new_records))
         try:
-            await self.handle([record for record in records if not self._has_passed(record)])
+            await self.handle(new_records)
         finally:
             self.is_handling = False
         self.next_offsets |= {record.partition: record.offset + 1 for record in records}

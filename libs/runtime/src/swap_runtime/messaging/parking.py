@@ -18,7 +18,7 @@ from swap_runtime.messaging.quarantine import Quarantine
 from swap_runtime.messaging.records import Position, Record
 from swap_runtime.messaging.sources import SOURCES
 from swap_runtime.messaging.verification import OutboxCheck, Unverified
-from swap_runtime.messaging.watermark import FIND_WATERMARK
+from swap_runtime.messaging.watermark import FIND_WATERMARK, SKIPPED
 from swap_runtime.postgres.database import Engine, Question, execute_alone, reading
 from swap_runtime.postgres.sql import Rows, sql
 
@@ -163,7 +163,9 @@ class PostgresParking:
             raise Unavailable(f"the outbox of {source} is not there yet") from error
         unverified = check.unverified(digests)
         watermark = next((Position(source, row.xid, row.id) for row in found), None)
-        if not_passed := [record for record in unverified if not _is_passed(record, watermark)]:
+        not_passed = [record for record in unverified if not _is_passed(record, watermark)]
+        SKIPPED.labels(topic).inc(len(unverified) - len(not_passed))
+        if not_passed:
             await self._quarantine.store(topic, source, not_passed)
         refused = frozenset(unverified)
         return [record for record in records if record not in refused]

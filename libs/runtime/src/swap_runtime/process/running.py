@@ -22,6 +22,7 @@ from swap_runtime.http.traced_requests import TracedRequests
 from swap_runtime.messaging.parked_routes import ParkedRoutes
 from swap_runtime.operators.order_desk import OrderDesk
 from swap_runtime.operators.proposals import Proposals
+from swap_runtime.postgres.assets_in_use import AssetsAbsent
 from swap_runtime.postgres.database import ping
 from swap_runtime.postgres.maintenance import Maintenance
 from swap_runtime.postgres.schema_version import SchemaTooOld, require_schema
@@ -116,7 +117,7 @@ class Running:
         code = 1
         try:
             code = await self._until_stopped(self._start_and_watch())
-        except SchemaTooOld as error:
+        except (SchemaTooOld, AssetsAbsent) as error:
             log.error("process failed", reason=str(error))
         except Exception:
             log.exception("process failed")

@@ -10,6 +10,7 @@ from swap_api.http.error_page import anchor_of
 from swap_api.http.responses import JsonResponse
 from swap_api.model.refusals import ApiRefusal
 from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_domain.catalogue import UnknownNetwork, UnknownToken
 from swap_runtime.errors import Unavailable
 
 DEFAULT_DOCS: Final = "/docs/errors"
@@ -69,6 +70,12 @@ def _refusal(error: BaseException) -> ApiRefusal:
             ErrorCode.SERVICE_UNAVAILABLE,
             "A part of the service is away for the moment; try again soon",
             headers={"retry-after": "1"},
+        )
+    if isinstance(error, (UnknownNetwork, UnknownToken)):
+        # Names in requests are checked before: this one is of a stored swap.
+        return ApiRefusal(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            "A network or token of this swap is not served now; ask the operator of this service",
         )
     return ApiRefusal(
         ErrorCode.UNEXPECTED_ERROR,

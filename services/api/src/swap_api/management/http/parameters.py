@@ -119,7 +119,9 @@ class FrameOriginsBody(Parameters):
 class KeyOriginsBody(Parameters):
     origins: KeyOrigins = Field(
         description="Origins of the web pages that may use the key; none: any request may. "
-        "Scheme and host, with a port or without; https, or http for localhost",
+        "Scheme and host, with a port or without; https, or http for localhost. Browsers send no "
+        "`Origin` with a GET to the page's own host: call the API at another host, or let the "
+        "proxy of the page's host add `Origin` where it is absent",
         examples=[["https://shop.example"]],
     )
 

@@ -41,7 +41,8 @@ ON CONFLICT (id) DO UPDATE SET
   expires_at = excluded.expires_at,
   document = excluded.document,
   gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status,
-  gasless = excluded.gasless, deposit_address = excluded.deposit_address,
+  gasless = excluded.gasless,
+  deposit_address = coalesce(excluded.deposit_address, swap.deposit_address),
   closed_at = excluded.closed_at, value_usd_micros = excluded.value_usd_micros
 WHERE excluded.sequence > swap.sequence
 """

@@ -85,7 +85,7 @@ class JsonRendering:
         return self.swap(SwapChanged.trusted(values))
 
     def swap(self, swap: SwapChanged) -> SwapRow:
-        step_status = deposit_step_status(swap.status, swap.transactions)
+        step_status = self._step_status(swap)
         prices = ReadyPrices.of(swap.quote, self._public)
         fragment = render_prepared_swap(swap, self._public, heads={}, prices=prices)
         fragment["deposit_actions"] = orjson.Fragment(ACTIONS)
@@ -110,10 +110,20 @@ class JsonRendering:
             deposit_address=self._deposit_address(swap),
         )
 
+    def _step_status(self, swap: SwapChanged) -> StepStatus:
+        """Return how far the deposit is; none is requested that the services would not see."""
+        status = deposit_step_status(swap.status, swap.transactions)
+        is_listed = self._public.find_token(swap.source.network, swap.source.token) is not None
+        return (
+            status if is_listed or status is not StepStatus.ACTION_REQUIRED else StepStatus.PENDING
+        )
+
     def _deposit_address(self, swap: SwapChanged) -> str | None:
-        if swap.method != "deposit_address":
+        """Return the swap's own address; None when its network has left the catalogue."""
+        network = self._catalogue.networks.get(swap.source.network)
+        if swap.method != "deposit_address" or network is None:
             return None
-        return own_address(self._catalogue.network(swap.source.network), swap.sequence_number)
+        return own_address(network, swap.sequence_number)
 
     def prepared(
         self,

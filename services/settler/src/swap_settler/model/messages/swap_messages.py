@@ -8,10 +8,11 @@ from typing import Final
 
 import orjson
 
+from swap_contracts.public.absent_assets import NATIVE_DECIMALS
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_contracts.tracing import trace_id_of
-from swap_domain.catalogue import Catalogue
+from swap_domain.catalogue import Catalogue, Network
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_domain.transaction_status import TransactionStatus
@@ -103,8 +104,9 @@ class SwapMessages:
             return None
         source = swap.terms.source
         mine = (d for d in swap.deposits.values() if d.is_live and _is_relayed(swap, d))
-        finality = self._catalogue.network(source.network).finality_blocks
-        required = next((d.confirmations_required for d in mine), max(finality, 1))
+        network = self._catalogue.networks.get(source.network)
+        finality = 1 if network is None else max(network.finality_blocks, 1)
+        required = next((d.confirmations_required for d in mine), finality)
         return {
             "submission": known.submission,
             "status": known.status.value,
@@ -129,22 +131,37 @@ class SwapMessages:
         return [*inputs, *(self._sent(swap, intent) for intent in sent)]
 
     def _sent(self, swap: Swap, intent: Intent) -> Fields:
-        network = self._catalogue.network(intent.network)
-        confirmations = network.payout_confirmations or network.finality_blocks
+        # A payment outlives its network's place in the catalogue, which alone has these two.
+        network = self._catalogue.networks.get(intent.network)
+        treasury = None if network is None else network.contracts.treasury
+        confirmations = 1 if network is None else _depth(network)
         return {
             "type": SHOWN[intent.kind],
             "status": SENT[intent.state].value,
             "transaction_hash": intent.transaction_hash,
-            "from_address": network.contracts.treasury,
+            "from_address": treasury,
             "to_address": intent.to_address,
             "at": intent.block_time or intent.created_at,
-            "asset": _asset(network.token(intent.token).asset),
+            "asset": _asset(self._paid_asset(swap, intent)),
             "base_units": str(intent.base_units),
             "usd_e18": _price(swap, intent),
             "block_number": intent.block_number,
-            "confirmations_required": max(confirmations, 1),
+            "confirmations_required": confirmations,
             "fee_base_units": None,
         }
+
+    def _paid_asset(self, swap: Swap, intent: Intent) -> Asset:
+        """Return one of the swap's two assets, or the coin of a refuel."""
+        for asset in (swap.terms.source, swap.terms.destination):
+            if (asset.network, asset.token) == (intent.network, intent.token):
+                return asset
+        network = self._catalogue.networks.get(intent.network)
+        decimals = NATIVE_DECIMALS if network is None else network.token(intent.token).decimals
+        return Asset(intent.network, intent.token, decimals)
+
+
+def _depth(network: Network) -> int:
+    return max(network.payout_confirmations or network.finality_blocks, 1)
 
 
 def _price(swap: Swap, intent: Intent) -> str | None:

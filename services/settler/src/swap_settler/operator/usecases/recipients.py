@@ -10,9 +10,12 @@ from swap_runtime.errors import Refused
 def recipient_of(catalogue: Catalogue, network_name: str, address: str) -> str:
     """Return the address as it is written everywhere.
 
-    :raises Refused: when money to this address would be lost.
+    :raises Refused: when money to this address would be lost, and for a network that has left
+        the catalogue.
     """
-    network = catalogue.network(network_name)
+    network = catalogue.networks.get(network_name)
+    if network is None:
+        raise Refused(f"{network_name} is not a network of the catalogue")
     try:
         known = checksum_address(address)
     except ValueError as error:

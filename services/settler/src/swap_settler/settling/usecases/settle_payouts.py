@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from swap_contracts.envelope import Envelope
@@ -16,7 +16,7 @@ from swap_settler.model.ledger.inventory import AssetKey
 from swap_settler.model.messages.message_mapping import MessageMapper, refuel_id_of
 from swap_settler.model.messages.swap_messages import SwapMessages
 from swap_settler.model.ports import OpenedPayouts, UnitOfWork, Work
-from swap_settler.model.swap import Swap
+from swap_settler.model.swap import Intent, Swap
 from swap_settler.settling.decide.payouts import decide
 
 
@@ -58,7 +58,8 @@ class SettlePayouts:
         }
         swaps = await work.lock_swaps_by_id(set(owners.values()))
         standalone_intents = await work.lock_standalone_intents(set(standalone.values()))
-        assets = {asset for _, payout in payouts for asset in self._assets(payout)}
+        ordered = _ordered_assets(swaps.values(), standalone_intents.values())
+        assets = {asset for _, payout in payouts for asset in self._assets(payout, ordered)}
         inventory = await work.lock_inventory(
             assets.union(*map(_assets_of_outcome, swaps.values()))
         )
@@ -71,7 +72,7 @@ class SettlePayouts:
                 swap,
                 payout,
                 at=now,
-                treasury=self._mapper.treasury(payout.network, payout.token),
+                treasury=self._treasury(payout, ordered),
                 standalone_intent=batch_state.standalone_intents.get(standalone[key])
                 if key in standalone
                 else None,
@@ -83,13 +84,24 @@ class SettlePayouts:
         )
         return batch_state
 
-    def _assets(self, payout: PayoutFact) -> set[AssetKey]:
-        if (
-            payout.state is FactState.SEEN
-            or self._mapper.treasury(payout.network, payout.token) is None
-        ):
+    def _treasury(self, payout: PayoutFact, ordered: Collection[AssetKey]) -> str | None:
+        """Return where the token is held; None for a token that is not ours to book.
+
+        A payment that was ordered is booked although its token has left the catalogue since.
+        """
+        if (payout.network, payout.token) in ordered:
+            return self._mapper.treasury_of(payout.network)
+        return self._mapper.treasury(payout.network, payout.token)
+
+    def _assets(self, payout: PayoutFact, ordered: Collection[AssetKey]) -> set[AssetKey]:
+        if payout.state is FactState.SEEN or self._treasury(payout, ordered) is None:
             return set()
         return {(payout.network, payout.token)}
+
+
+def _ordered_assets(swaps: Iterable[Swap], standalone: Iterable[Intent]) -> set[AssetKey]:
+    intents = [intent for swap in swaps for intent in swap.intents.values()]
+    return {(intent.network, intent.token) for intent in (*intents, *standalone)}
 
 
 def _assets_of_outcome(swap: Swap) -> set[AssetKey]:
