@@ -27,7 +27,7 @@ IDLE_MIB = 500
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something this run had to reach."""
+    """One target of a run."""
 
     what: str
     measured: str
@@ -60,7 +60,7 @@ def targets(outcome: Outcome) -> list[Target]:
 
 
 def show(outcome: Outcome, console: Console) -> list[Target]:
-    """Print everything, and return the targets that were missed."""
+    """Print everything, and return the missed targets."""
     phases = {} if outcome.alone is None else {ALONE: outcome.alone}
     phases[f"{outcome.settings.rate} swaps/s in bursts"] = outcome.bursts
     phases[f"{outcome.settings.rate} swaps/s"] = outcome.paced
@@ -101,7 +101,7 @@ def _show_at_rest(outcome: Outcome, console: Console) -> None:
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
-    """Write the run beside earlier ones."""
+    """Store the run in the folder of earlier ones."""
     moment = datetime.now(UTC)
     path = folder / f"{moment:%Y%m%d-%H%M%S}.json"
     document = orjson.dumps(_document(outcome, moment), option=orjson.OPT_INDENT_2)
@@ -205,7 +205,7 @@ def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
         "broker": outcome.broker,
         "settings": asdict(outcome.settings),
         "floors": {
-            **_floors_document(outcome.floors.between),  # which everything is compared with
+            **_floors_document(outcome.floors.between),  # the baseline of all ratios
             "before": _floors_document(outcome.floors.before),
             "after": _floors_document(outcome.floors.after),
         },

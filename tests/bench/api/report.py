@@ -1,4 +1,4 @@
-"""The ratios of a run, and the first mark for them. Absolute times are only reported."""
+"""The ratios of a run and their targets. Absolute times are only reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Mark:
 
 
 def marks(outcome: Outcome) -> list[Mark]:
-    """Return the first mark: of the goals, every "at least" halved, every "at most" doubled."""
+    """Return the targets: half of every "at least" goal, twice every "at most" goal."""
     quote, read, create = (outcome.rates[what] for what in ("quote", "read", "create"))
     hooks = outcome.webhooks
     cost = 1 - hooks.beside_trouble
@@ -73,7 +73,7 @@ def _times(one: Measured, other: Measured) -> float:
 
 
 def show(outcome: Outcome, console: Console) -> list[Mark]:
-    """Print everything, and return the marks that were missed."""
+    """Print everything, and return the missed targets."""
     table = Table("", "", "per second", "p50 ms", "p99 ms", "x framework")
     for what, by_answerer in outcome.rates.items():
         for name, measured in by_answerer.items():
