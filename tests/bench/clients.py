@@ -125,7 +125,9 @@ class Node:
         self._client = Client(url)
 
     async def ask(self, method: str, many: Sequence[Sequence[object]]) -> list[object]:
-        """:raises NodeRefused: when any answer is an error."""
+        """
+        :raises NodeRefused: when any answer is an error.
+        """
         request = [
             {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
             for n, params in enumerate(many)

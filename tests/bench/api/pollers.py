@@ -110,7 +110,9 @@ class PollBench:
         self._clients = min(wanted, raise_file_limit(wanted + SPARE_FILES) - SPARE_FILES)
 
     async def __call__(self, body: bytes, *, seconds: float) -> Polled:
-        """:param body: the request that creates a swap; every client polls a different swap."""
+        """
+        :param body: the request that creates a swap; every client polls a different swap.
+        """
         headers = f"x-svc-apikey: {self._a_key()}"
         swaps = await self._swaps(headers, body)
         pids = self._pids()

@@ -286,7 +286,9 @@ class Run:
 
 
 async def _body_of(asking: Any, status: int = OK) -> bytes:
-    """:raises BenchFailed: when the answer is a different one."""
+    """
+    :raises BenchFailed: when the answer is a different one.
+    """
     got, body = await asking
     if got != status:
         raise BenchFailed(f"{got}: {body[:300]!r}")
