@@ -15,7 +15,7 @@ from tests.bench.load import STATUSES, Chain
 from tests.bench.receiver import Received
 from tests.plugins.invariants import make_views, violations
 
-# Each step ends with a commit, whose time PostgreSQL stores, or with the time that the lane stored
+# Each step ends with a commit, at the time in PostgreSQL, or with the time that the lane stored
 # when the node had answered.
 STEPS: LiteralString = """
 WITH told AS (

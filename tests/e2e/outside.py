@@ -1,4 +1,4 @@
-"""An outside client: it knows only var/stack.json and the public specification.
+"""An outside client: it depends only on var/stack.json and the public specification.
 
 A partner sends HTTP requests with an API key; a user signs and sends exactly a deposit action.
 """

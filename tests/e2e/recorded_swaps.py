@@ -215,7 +215,7 @@ async def record(
 ) -> Mapping[str, Any]:
     """Return the record of a stack.
 
-    :param short_lived: a key of an application whose swaps have seconds, known to the sandbox.
+    :param short_lived: a key of an app with short-lived swaps, known to the sandbox.
     """
     gateway = description["gateway"]["url"]
     async with Outside(description) as outside, httpx.AsyncClient(base_url=gateway) as http:

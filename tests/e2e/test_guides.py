@@ -42,7 +42,7 @@ async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
 
 
 def environment_of(stack: Stack, user: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the environment that the documentation's README tells a reader to set."""
+    """Return the environment that a reader sets by the documentation's README."""
     return {
         "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
         "STACK": str(stack.places.stack_file),

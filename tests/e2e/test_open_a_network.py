@@ -36,7 +36,7 @@ OTHER = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.05")
 
 @dataclass
 class NewNetwork:
-    """A running stack whose operator adds a network to its catalogue."""
+    """A running stack, and an operator who adds a network to its catalogue."""
 
     stack: Stack
     entry: Mapping[str, Any]

@@ -34,7 +34,7 @@ def collector(stack: Stack) -> Iterator[Collector]:
 
 @pytest.fixture(scope="module")
 def done(stack: Stack, collector: Collector) -> Finished:
-    """A swap with its own deposit address: the watcher knows its trace then."""
+    """A swap with its own deposit address: the watcher has its trace then."""
     return travel(stack, ROUTE, use_depository=False, use_deposit_address=True)
 
 

@@ -46,7 +46,7 @@ class Metric:
 def defined() -> Iterator[Metric]:
     """Yield the metrics of all packages.
 
-    :raises ValueError: for a metric whose name or labels are not literal.
+    :raises ValueError: for a metric with a name or labels that are not literal.
     """
     for pattern in SOURCES:
         for path in sorted(ROOT.glob(pattern)):

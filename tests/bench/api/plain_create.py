@@ -1,7 +1,7 @@
 """A durable create in plain code that stores the same rows as the service's create, one by one.
 
-A create of the service (without an idempotency key) finds the API key by its hash and checks
-whether an address is one of its deposit addresses. It prices the swap and writes two rows in one
+A create of the service (without an idempotency key) finds the API key by its hash. It checks
+whether an address is one of its deposit addresses, prices the swap and writes two rows in one
 transaction: the swap with its rendered document, and the message to the settler. These two
 baselines do the same, in tables with the columns and the indexes of the service:
 
