@@ -50,7 +50,7 @@ OPTIONS: Final[Mapping[Method, Mapping[str, bool]]] = {
     Method.ADDRESS: {"use_depository": False, "use_deposit_address": True},
     Method.GASLESS: {"use_depository": False, "use_gasless": True},
 }
-# Routes by method; each leads to the network of the contract that refuses, or has another.
+# Routes by method. Swaps with a recipient that refuses use REFUSED, on the network of its contract.
 ROUTES: Final[Mapping[Method, tuple[tuple[str, str, str, str, float], ...]]] = {
     Method.DEPOSITORY: (
         ("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", 0.01),

@@ -1,4 +1,4 @@
-"""Coins of many accounts, from nodes with and without calls of undeployed code."""
+"""Coins of many accounts, from nodes that execute undeployed code and from others."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     swap_statements, sweep_orders, sweeps, external_payments, treasury_withdrawals,
     counted_outflow, lane_sweeps,
 )  # fmt: skip
-AT_MOST: Final = 170  # pages, and rows of each step: most have seven parameters
+AT_MOST: Final = 170  # pages, and rows of each step: most look up seven ids
 # These get all open rows.
 PAGES: Final[Mapping[str, int]] = {
     # 199 for five heads: 93 for the holds of a recovery, looked up in each of four branches
