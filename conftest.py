@@ -1,4 +1,4 @@
-"""Fixtures that every room's tests may use."""
+"""Fixtures for the tests of all packages."""
 
 import hypothesis
 import structlog
@@ -11,11 +11,11 @@ pytest_plugins = [
     "tests.plugins.fault_rows",
 ]
 
-# How long an example takes says how busy the machine is, and nothing about the code.
+# The duration of an example depends on the load of the machine, and says nothing about the code.
 hypothesis.settings.register_profile("without deadline", deadline=None)
 hypothesis.settings.load_profile("without deadline")
 
-# A mutant is run against every test that reaches it: few examples, and no search for a smaller one.
+# Mutants run every test that reaches them: few examples, and no search for a smaller one.
 hypothesis.settings.register_profile(
     "mutation",
     max_examples=10,
@@ -26,7 +26,7 @@ hypothesis.settings.register_profile(
     suppress_health_check=list(hypothesis.HealthCheck),
 )
 
-# A traceback with the values of all variables takes up to a second to write, and nothing reads it.
+# A traceback with the values of all variables takes up to a second, and nothing reads it.
 structlog.configure(
     processors=[
         *structlog.get_config()["processors"][:-1],

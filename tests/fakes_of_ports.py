@@ -1,4 +1,4 @@
-"""Each fake stands where its port is expected. mypy checks it; nothing runs this module."""
+"""Assigns each fake to its port. mypy checks it; nothing runs this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the api accepts, the settler takes: no answer contains a swap that cannot exist."""
+"""The settler accepts what the api accepts: no answer contains an invalid swap."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ MEMBERS: tuple[Mapping[str, Any], ...] = (
 
 
 class Quoter:
-    """Prices what it is asked for, a refuel too."""
+    """Prices every request, including a refuel."""
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
         refuel = "1000" if question.refuel else None
@@ -77,7 +77,7 @@ class Quoter:
 
 
 class StoredCreations:
-    """Stores creations; the other methods of a database return what an empty one does."""
+    """Stores creations; the other methods return the results of an empty database."""
 
     def __init__(self) -> None:
         self.creations: list[NewSwap] = []
@@ -117,7 +117,7 @@ class StoredCreations:
 
 
 async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
-    """Return what the settler reads after the api was sent this body; None when it refused."""
+    """Return what the settler reads after a request with this body; None if it was refused."""
     catalogue, creations, ids = a_catalogue(), StoredCreations(), count(1)
     public = public_catalogue(catalogue)
     rendering, gasless = (
@@ -192,7 +192,7 @@ async def test_the_settler_takes_whatever_the_api_accepts(
 
     body = await requested(a_body(**order, **members))
 
-    # The source is a coin, which has no signatures.
+    # The source is a coin, which does not support signatures.
     is_offered = not any(order[flag] for flag in FLAGS if flag not in OFFERED)
     is_conflict = order["use_depository"] and order["use_deposit_address"]
     assert (body is not None) == (is_offered and not is_conflict)

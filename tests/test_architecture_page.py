@@ -1,4 +1,4 @@
-"""docs/architecture.md leads to every handler, and to the names that it gives."""
+"""docs/architecture.md links to every handler, and its names exist."""
 
 from __future__ import annotations
 

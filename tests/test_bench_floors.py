@@ -1,4 +1,4 @@
-"""The floors of `make bench`: two measurements become one, and no moment of a block is spared."""
+"""The floors of `make bench`: two measurements are merged, and samples cover all block offsets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TestMeanOf:
 
 
 class TestPartPause:
-    # The last one, with an even pause of 0.23 s, would keep step with the blocks.
+    # With the last one, a fixed pause of 0.23 s would stay in phase with the blocks.
     @pytest.mark.parametrize("took", [0.0, 0.008, 0.02])
     def test_measurements_fall_on_all_moments_between_two_blocks(self, took: float) -> None:
         random, samples, parts = Random(1), 2_000, 10

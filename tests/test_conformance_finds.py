@@ -1,4 +1,4 @@
-"""The conformance suite finds what is wrong: each kind of deviation, in answers made by hand."""
+"""The conformance suite finds every kind of deviation, in constructed answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFUSAL = {
 
 
 def answering(status: int, content: Any) -> tuple[Target, Any]:
-    """Return a deployment that always gives one answer, and that answer."""
+    """Return a deployment that always returns one answer, and that answer."""
 
     def answer(_: httpx.Request) -> httpx.Response:
         if isinstance(content, bytes):

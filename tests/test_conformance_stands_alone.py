@@ -1,4 +1,4 @@
-"""The conformance suite knows the specification and nothing of this service."""
+"""The conformance suite depends on the specification only, not on this service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.conformance.shapes import is_known
 ROOT = Path(__file__).parents[1]
 SUITE = ROOT / "tests/conformance"
 KINDS = ("rule", "refusal", "fields", "enum", "endpoint", "code")
-# Nobody can provoke them from outside, or this service never says them; coverage.txt says why.
+# They cannot be caused from outside, or this service never returns them; coverage.txt has the
+# reasons.
 NEVER_MET = {"UNEXPECTED_ERROR", "SERVICE_UNAVAILABLE", "PRICE_IMPACT_TOO_HIGH"}
 # Part 4 of the specification, and part 2 of the decisions.
 ENDPOINTS = """\
@@ -123,7 +124,7 @@ def test_nothing_of_the_tables_belongs_to_no_line() -> None:
 
 
 def walkers() -> dict[str, set[str]]:
-    """Return everything that walks a line, by kind."""
+    """Return everything that covers a line, by kind."""
     return {
         "rule": {f"{section}/{name}" for section, name in tables.rules()},
         "refusal": {row.situation for row in tables.refusals()},
@@ -141,7 +142,7 @@ def matching(names: Iterable[str], wanted: str) -> set[str]:
 
 
 def is_explained(kind: str, name: str) -> bool:
-    """Whether it is a test of the project's, or a reason why nothing is asked."""
+    """Return whether it is a test of the project, or a reason for no test."""
     return (kind == "elsewhere" and (ROOT / name).exists()) or (kind == "open" and len(name) > 20)
 
 

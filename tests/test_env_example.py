@@ -1,4 +1,4 @@
-"""The optional lines of .env.example state the defaults, in a form that is read."""
+"""The optional lines of .env.example contain the defaults, in a form that can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fake passes the suite of what it stands for, so that tests on the fake alone count."""
+"""Every fake passes the suite of the class that it replaces, so that tests on the fake count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDERS: Final = ("libs", "services", "cli", "sdk", "deploy", "tests")
 
 
 class Suite(NamedTuple):
-    """Where a fake and the real class run through the same tests."""
+    """A suite that runs the same tests on a fake and on the real class."""
 
     path: str
     real: str
@@ -51,7 +51,7 @@ SUITES: Final = {
     "Quoter": Suite(QUOTER, "HttpPricing"),
     "Prices": Suite(QUOTER, "HttpPricing"),
 }
-NO_PORT: Final = {"FakeChain"}  # what FakeReader and FakeSender read and write
+NO_PORT: Final = {"FakeChain"}  # the state of FakeReader and FakeSender
 NO_COUNTERPART: Final = {
     "Api": "streams of pay pages that a test opens and ends",
     "FakeTransaction": "a row of FakeChain, which no caller of a port receives",
@@ -79,7 +79,7 @@ Defined = tuple[Path, ast.ClassDef]
 
 
 def classes(root: Path, *, of_tests: bool) -> Iterator[Defined]:
-    """Yield the top-level classes of tests, or of what is delivered."""
+    """Yield the top-level classes of tests, or of sources."""
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.py")):
             if "node_modules" not in path.parts and ("src" not in path.parts) is of_tests:
@@ -103,9 +103,9 @@ def member(root: Path, path: Path) -> tuple[str, ...]:
 
 
 def find_fakes(root: Path) -> dict[str, list[str]]:
-    """Return the files that define each class which stands for a port, by its name.
+    """Return the files that define each class that replaces a port, by its name.
 
-    That is what is named so, and what has all methods of a port of its own library or service.
+    That is a class named so, or one with all methods of a port of its own library or service.
     """
     ports: dict[tuple[str, ...], list[frozenset[str]]] = {}
     for path, node in classes(root, of_tests=False):

@@ -11,7 +11,7 @@ from tests.plugins.fault_rows import ROWS_FILE, Carrier, carriers, rows
 
 SIZES = {"S": 30, "R": 8, "W": 28, "K": 20, "P": 10, "Rr": 4, "N": 17, "A": 20, "G": 20, "M": 15}
 
-# Rows with tests that were added after the code: a guard says that they can fail.
+# Rows with tests that were added after the code: a guard proves that they can fail.
 NEED_A_GUARD = ("W27", "K8", "K11", "K18", *(f"P{n}" for n in (1, 5, 6, 7, 9)))
 NEED_A_GUARD += tuple(f"M{n}" for n in (9, 10, 11, 13, 14))
 

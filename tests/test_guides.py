@@ -1,4 +1,4 @@
-"""A guide shows its way in a diagram of real messages, and has no code that is never run."""
+"""A guide shows its steps in a diagram of real messages, and all of its code is run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.e2e.guides import GUIDES, LANGUAGES, blocks_of
 
 ROOT = Path(__file__).parents[1]
 MESSAGE = re.compile(r"[a-z]+(?:[.-][a-z]+)+\.v\d+")
-# In a diagram a message has its version: a name like one without it is a misspelt one.
+# In a diagram a message has its version; a similar name without one is a misspelling.
 ALIKE = re.compile(r"\b(?:deposit|payout|swap|inventory|deposit-target)\.[a-z]+(?!\.v\d|[a-z(])")
 SECTION = re.compile(r"^## ", re.M)
 TOPICS = {topic.name for topic in vars(topics).values() if isinstance(topic, topics.Topic)}

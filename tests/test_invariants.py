@@ -1,4 +1,4 @@
-"""The invariants fit the real tables, and their table of status edges is the domain's."""
+"""The invariants match the real tables, and their table of status edges is the domain's."""
 
 from __future__ import annotations
 

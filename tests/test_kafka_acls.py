@@ -1,4 +1,4 @@
-"""The ACLs of Kafka are what the code needs: no service may do more, and none lacks anything."""
+"""The ACLs of Kafka match the code: no service has too many rights or too few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walls between rooms hold: an import planted across one is found and named."""
+"""The import contracts hold: an added import that breaks one is found and named."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PLANTED = [
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of all sources in one place, to plant in."""
+    """A copy of all sources in one place, for added imports."""
     copy = tmp_path_factory.mktemp("tree")
     for source in SOURCES:
         shutil.copytree(source, copy, dirs_exist_ok=True)
@@ -78,7 +78,7 @@ def test_an_import_across_a_wall_breaks_its_contract(
 
 
 def test_the_settlers_model_is_pure_up_to_its_ports() -> None:
-    """What the lowest layer of the model names is what has to be standard library only."""
+    """The modules in the model's lowest layer must use the standard library only."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     by_id = {one["id"]: one for one in settings["contracts"]}
     lowest = by_id["settler-model"]["layers"][-1].split(" : ")
@@ -97,7 +97,7 @@ def imported_by(path: Path) -> Iterator[str]:
 
 
 def imports_across_services(services: Path) -> list[tuple[str, str]]:
-    """Return which test file imports what of another service's tests."""
+    """Return the test files that import from another service's tests, with the imports."""
     return [
         (path.relative_to(services).as_posix(), name)
         for path in sorted(services.glob("*/tests/**/*.py"))
@@ -108,7 +108,7 @@ def imports_across_services(services: Path) -> list[tuple[str, str]]:
 
 
 def test_no_service_imports_the_tests_of_another() -> None:
-    """What tests of several services share is in tests/support."""
+    """Shared code of the tests of several services is in tests/support."""
     assert [*(ROOT / "services").glob("*/tests/**/*.py")]
     assert imports_across_services(ROOT / "services") == []
 

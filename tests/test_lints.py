@@ -1,4 +1,4 @@
-"""Each lint of our own finds what it is for, and nothing in the tree as it stands."""
+"""Each custom lint finds its violation, and none in the current tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages name metrics as Prometheus sees them: an alert on another name never rings."""
+"""The pages use the metric names of Prometheus: an alert on another name never fires."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A migration since the release reads no large table that it has locked against everything.
+"""A migration since the release reads no large table while it holds an exclusive lock on it.
 
-A revision is one transaction, so what `ALTER TABLE` locks is locked until the revision ends.
+A revision is one transaction, so a lock of `ALTER TABLE` is held until the revision ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT: Final = Path(__file__).parents[1]
 REVISIONS: Final[dict[str, str]] = tomllib.loads(
     (ROOT / "tests/released_revisions.toml").read_text()
 )["revisions"]
-# One row per network, and what an operator has to look at.
+# One row per network, and messages for an operator.
 SMALL: Final = frozenset({"watch_cursor", "parked"})
 ALTERED: Final = re.compile(r"ALTER TABLE (\w+)")
 CREATED: Final = re.compile(r"CREATE TABLE (\w+)")
@@ -29,7 +29,7 @@ VALIDATED: Final = re.compile(r"VALIDATE CONSTRAINT (\w+)")
 
 
 class Recorder:
-    """Stands for Alembic's `op`."""
+    """Replaces Alembic's `op`."""
 
     def __init__(self) -> None:
         self.statements: list[str] = []
@@ -56,7 +56,7 @@ def since_the_release(service: str) -> list[Path]:
 
 
 def reads_under_lock(statements: Sequence[str]) -> Iterator[str]:
-    """Yield each statement that reads all of a large table while readers of it wait."""
+    """Yield each statement that reads a whole large table while it blocks its readers."""
     text = ";".join(statements)
     free = SMALL | set(CREATED.findall(text))
     altered = set(ALTERED.findall(text)) - free

@@ -1,4 +1,4 @@
-"""Who gives an order receives its answer: each party waits longer than the one behind it."""
+"""The sender of an order receives its answer: each party's timeout exceeds that of the next one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from swap_chain_watcher.usecases.resume_network import ORDER_WITHIN
 from swap_runtime.settings import SweepSettings
 from swapctl.admin_client import ORDER_TIMEOUT_SECONDS
 
-# For what stands before and behind the order: its proposal, its row in the log, the network.
+# For the steps before and after the order: its proposal, its row in the log, the network.
 BESIDE_THE_ORDER = timedelta(seconds=5)
 
 

@@ -1,4 +1,4 @@
-"""docs/own-plumbing.md lists files that exist, with their lines."""
+"""docs/own-plumbing.md lists existing files, with their numbers of lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 PAGE: Final = Path(__file__).parents[1] / "docs/own-plumbing.md"
 ROW: Final = re.compile(r"\| (?P<files>\[.*?\)) \| (?P<lines>\d+) \|")
 FILE: Final = re.compile(r"\]\(([^)]+\.py)\)")
-# The page is corrected when it says something else than the code, not after every change.
+# The page is corrected when it differs much from the code, not after every change.
 TOLERANCE: Final = 0.25
 
 

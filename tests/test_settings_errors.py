@@ -1,4 +1,4 @@
-"""What a process says that cannot begin is JSON as well, and shows no secret."""
+"""The output of a process that cannot start is also JSON, and shows no secret."""
 
 from __future__ import annotations
 

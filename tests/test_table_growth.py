@@ -1,4 +1,4 @@
-"""Every table is named by `docs/scaling.md`, under what ends its growth: a new one must decide."""
+"""`docs/scaling.md` lists every table with what ends its growth; a new table must decide."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PAGE: Final = ROOT / "docs/scaling.md"
 SECTION: Final = "## Growth of tables"
 DELETED: Final = "### Deleted"
 NAMED: Final = re.compile(r"`([a-z_]+|\*)\.([a-z_]+)`")
-# Partitions are tables of their own to PostgreSQL.
+# PostgreSQL lists partitions as separate tables.
 TABLES: Final = """
 SELECT nspname, relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
 WHERE nspname = ANY(%s) AND relkind IN ('r', 'p') AND NOT relispartition
     AND relname <> 'alembic_version'
 """
-# What goes without a DELETE of its own.
+# Rows that are removed without a DELETE.
 ENDS: Final = {
     "outbox": "DROP TABLE {day}",
     "delivery_attempt": "REFERENCES webhook_message ON DELETE CASCADE",
@@ -40,7 +40,7 @@ def rows_under(heading: str) -> Sequence[str]:
 
 
 def tables_in(rows: Sequence[str], there: frozenset[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """Count the tables that the cells name; `*` is every service that has the table."""
+    """Count the tables of the cells; `*` stands for every service with the table."""
     named: Counter[tuple[str, str]] = Counter()
     for schema, table in (found for row in rows for found in NAMED.findall(row)):
         every = [each for each, name in there if name == table] if schema == "*" else [schema]

@@ -42,7 +42,7 @@ WIRING: Sequence[tuple[Subscribe, str, Topic[Any]]] = [
     (payouts.subscribe, "settle_payouts", topics.PAYOUT_CHANGED),
     (requests.subscribe, "request_swaps", topics.SWAP_REQUESTS),
 ]
-# By name: the topic as its sender has it, and a body.
+# By name: the topic as its sender declares it, and a body.
 SENT: dict[str, tuple[Topic[Any], Message]] = {
     topics.SWAP_CHANGED.name: (topics.SWAP_CHANGED, a_swap_changed()),
     **{topic.name: (topic, body) for topic, body, *_ in PINNED},

@@ -1,4 +1,4 @@
-"""Write the client that blocks from the one that is awaited: the same, without the waiting."""
+"""Write the synchronous client from the asynchronous one, without `async` and `await`."""
 
 import re
 import subprocess
@@ -10,8 +10,8 @@ from generating import generated
 SOURCE = "sdk/python/src/swap_sdk/awaited.py"
 TARGET = "sdk/python/src/swap_sdk/blocking.py"
 HEAD = (
-    '"""The client that is awaited. `swap_sdk.blocking` is made from it by `make generate`."""',
-    '"""The client that blocks. Generated from `swap_sdk.awaited` by `make generate`."""',
+    '"""The asynchronous client. `make generate` makes `swap_sdk.blocking` from it."""',
+    '"""The synchronous client. Generated from `swap_sdk.awaited` by `make generate`."""',
 )
 WITHOUT = (
     (r"\ban `async with`", "a `with`"),

@@ -1,5 +1,5 @@
-// Which contracts a plan makes, and where. CREATE2 puts each at an address that follows from its code and its
-// constructor's arguments: a second run finds what the first one made.
+// The contracts of a plan and their addresses. CREATE2 derives each address from the code and the constructor's
+// arguments, so a second run finds the contracts of the first one.
 import { readFileSync } from "node:fs";
 import { concat, encodeDeployData, getContractAddress } from "viem";
 
@@ -9,7 +9,7 @@ export function artifactOf(contract) {
   return JSON.parse(readFileSync(new URL(`../artifacts/${contract}.json`, import.meta.url), "utf8"));
 }
 
-// In the order in which they are made: each constructor needs the ones before it.
+// In the order of deployment: each constructor needs the contracts before it.
 export function creationsOf(plan) {
   const treasury = creation(plan, "Treasury", [plan.owner, plan.signers]);
   const made = [treasury];

@@ -1,5 +1,5 @@
 // Deploys the contracts of a plan: npm run deploy -- PLAN.json [--send] [--owner-transactions FILE]. Without --send
-// nothing is sent: it prints what would be, and what it costs. A second run goes on where the first one ended.
+// it sends nothing and prints the transactions with their cost. A second run continues where the first one ended.
 import { parseArgs } from "node:util";
 import { formatEther } from "viem";
 import { addressesOf, artifactOf, CREATE2_DEPLOYER, creationsOf } from "./creations.mjs";
@@ -54,7 +54,7 @@ async function missingOf(node, creations) {
   return missing;
 }
 
-// Prints what would be sent with its cost, and refuses to begin with too little for all of it.
+// Prints the transactions with their cost, and fails if the balance does not cover all of them.
 async function requireFunds(node, plan, missing, { isRequired }) {
   const fees = await feesOf(node, plan);
   let total = 0n;
@@ -65,7 +65,7 @@ async function requireFunds(node, plan, missing, { isRequired }) {
       data,
       stateOverride: overrides(missing, contract),
     });
-    total += withMargin(gas) * fees.maxFeePerGas; // a node refuses what the balance does not cover
+    total += withMargin(gas) * fees.maxFeePerGas; // a node refuses a transaction that the balance does not cover
     console.error(`${contract} at ${address}\n  constructor ${JSON.stringify(args)}\n  gas ${gas}`);
   }
   const balance = await node.getBalance({ address: plan.deployer });
@@ -74,7 +74,7 @@ async function requireFunds(node, plan, missing, { isRequired }) {
   if (isRequired && balance < total) throw new SendingFailed("the deployer has too little: nothing was sent");
 }
 
-// Constructors look for the code of the contracts before them, which a dry run has not made.
+// Constructors check the code of the contracts before them, which a dry run does not deploy.
 function overrides(missing, contract) {
   const before = missing.slice(0, missing.findIndex((one) => one.contract === contract));
   const at = addressesOf(before);

@@ -1,4 +1,4 @@
-// A network's entry of the catalogue: what the plan says, where the contracts are, and what was measured.
+// A network's entry of the catalogue: members of the plan, addresses of the contracts, and measured gas.
 import { readFileSync } from "node:fs";
 import { addressesOf, artifactOf } from "./creations.mjs";
 

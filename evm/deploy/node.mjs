@@ -1,18 +1,18 @@
-// The node of a network, and the key of who deploys. Secrets come from the environment or from files.
+// The node of a network, and the key of the deployer. Secrets come from the environment or from files.
 import { readFileSync } from "node:fs";
 import { createPublicClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 export class NotConfigured extends Error {}
 
-// Nodes have keys in their addresses: NODE_URL or NODE_URL_FILE.
+// NODE_URL or NODE_URL_FILE. A file is possible because the URL of a node may contain a key.
 export function openNode() {
   const url = secret("NODE_URL");
   if (url === undefined) throw new NotConfigured("set NODE_URL or NODE_URL_FILE");
   return createPublicClient({ transport: http(url, { retryCount: 0 }), pollingInterval: 500 });
 }
 
-// DEPLOYER_KEY or DEPLOYER_KEY_FILE. A command line would show it in every list of processes.
+// DEPLOYER_KEY or DEPLOYER_KEY_FILE. It is no argument, because lists of processes show arguments.
 export function openAccount(deployer) {
   const key = secret("DEPLOYER_KEY");
   if (key === undefined) throw new NotConfigured("set DEPLOYER_KEY_FILE, or DEPLOYER_KEY");

@@ -1,4 +1,4 @@
-// What is to be on a network: read from a plan file, checked before anything is asked of a node.
+// The contracts and roles planned for a network. The plan file is checked before any request to a node.
 import { readFileSync } from "node:fs";
 import { getAddress, isAddress, isHex, size, zeroAddress } from "viem";
 
@@ -8,15 +8,15 @@ const MEMBERS = {
   deployer: address, // pays for the transactions, and has no role on any contract
   owner: address,
   guardian: address,
-  accounts_without_code: list(address), // of owner and guardian: keys, where that is meant
+  accounts_without_code: list(address), // owners or guardians that are keys on purpose
   signers: list(address), // hot keys: operators of the Treasury and of the Paymaster
   funders: list(address),
   contracts: members({ depository: flag, paymaster: flag, deposit_addresses: flag }),
   outflow_limits: list(members({ token: address, limit: units, window_seconds: positive })),
-  salt: salt, // another one makes other contracts
+  salt: salt, // a different salt gives different addresses
   max_fee_per_gas: units, // wei; nothing is sent above it
   confirmations: positive,
-  catalogue: anyMembers, // the members of the catalogue's entry that no chain knows
+  catalogue: anyMembers, // the members of the catalogue's entry that are not read from the chain
 };
 
 export class PlanRefused extends Error {}
@@ -92,7 +92,7 @@ function positive(value, name) {
   return value;
 }
 
-// Base units are texts: a number of JSON would lose digits.
+// Base units are strings, because a JSON number would lose digits.
 function units(value, name) {
   if (typeof value !== "string" || !/^[1-9][0-9]{0,77}$/.test(value)) fail(`${name}: must be a text of digits`);
   return BigInt(value);

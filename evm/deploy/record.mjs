@@ -1,5 +1,5 @@
-// What was sent, beside the plan: a run that ended early goes on with it. It is kept by chain and address, because
-// a plan makes the same addresses on every chain.
+// The record of sent transactions, stored beside the plan: a run that ended early is continued with it. It is keyed by
+// chain and address, because a plan has the same addresses on every chain.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
 export class RecordRefused extends Error {}
@@ -17,7 +17,7 @@ export class Record {
     return new Record(planPath.replace(/(\.json)?$/, ".record.json"), chainId);
   }
 
-  // {transaction, block} of what was made at an address; block is null until it is mined.
+  // {transaction, block} of the deployment at an address; block is null until it is mined.
   get(address) {
     return this.#chains[this.#chain]?.[address];
   }
@@ -37,7 +37,7 @@ function read(path) {
   } catch (error) {
     throw new RecordRefused(`${path} cannot be read: ${error.message}`);
   }
-  // Earlier versions wrote addresses without their chain.
+  // Earlier versions stored addresses without the chain.
   const [other] = Object.keys(chains).filter((key) => !/^[1-9][0-9]*$/.test(key));
   if (other) throw new RecordRefused(`${path} names no chain for ${other}: move it into a member "<chain id>"`);
   return chains;

@@ -1,4 +1,4 @@
-// What both commands print, and with which code they end.
+// The output and the exit codes of both commands.
 import { writeFileSync } from "node:fs";
 import { entryOf } from "./entry.mjs";
 import { verify } from "./verification.mjs";
@@ -6,7 +6,7 @@ import { verify } from "./verification.mjs";
 const FINDINGS = 1;
 const OWNER_MUST_SIGN = 3;
 
-// Verifies, and prints the catalogue's entry once everything is as planned.
+// Verifies, and prints the catalogue's entry if everything matches the plan.
 export async function report(node, plan, creations, record, { transactionsPath }) {
   const { findings, ownerTransactions } = await verify(node, plan, creations);
   for (const one of findings) console.error(`wrong: ${one}`);
@@ -21,7 +21,7 @@ export async function report(node, plan, creations, record, { transactionsPath }
   return 0;
 }
 
-// The form that a Safe's transaction builder imports.
+// The format that a Safe's transaction builder imports.
 function batch(plan, transactions) {
   return {
     version: "1.0",
@@ -32,7 +32,7 @@ function batch(plan, transactions) {
   };
 }
 
-// Ends with what went wrong in one line: a stack trace would show the node's address, and its key.
+// Prints the error in one line: a stack trace would show the node's URL with its key.
 export async function main(run) {
   try {
     process.exitCode = await run();

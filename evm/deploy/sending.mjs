@@ -1,4 +1,4 @@
-// Sends what makes each contract: signed and recorded before it leaves, so that no run sends it twice.
+// Sends the transaction of each contract. It is signed and recorded before it is sent, so that no run sends it twice.
 import { keccak256, TransactionNotFoundError } from "viem";
 import { CREATE2_DEPLOYER } from "./creations.mjs";
 
@@ -6,7 +6,7 @@ const PATIENCE_MILLISECONDS = 600_000;
 
 export class SendingFailed extends Error {}
 
-// What a transaction may use: more than the estimate, because the state can change before its block.
+// The gas limit of a transaction: more than the estimate, because the state can change before its block.
 export function withMargin(gas) {
   return (gas * 120n) / 100n;
 }
@@ -31,13 +31,13 @@ export class Sender {
     return hash;
   }
 
-  // Returns the transaction of an earlier run that is mined or waits to be.
+  // Returns the transaction of an earlier run that is mined or pending.
   async #find({ address }) {
     const known = this.#record.get(address);
     if (known === undefined) return null;
     try {
       const { hash, blockNumber } = await this.#node.getTransaction({ hash: known.transaction });
-      // A reverted one made nothing: the contract is sent anew.
+      // A reverted transaction deployed nothing, so the contract is sent again.
       const receipt = blockNumber === null ? null : await this.#node.getTransactionReceipt({ hash });
       return receipt?.status === "reverted" ? null : hash;
     } catch (error) {

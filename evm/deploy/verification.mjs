@@ -1,11 +1,11 @@
-// Compares a network with its plan: the code with the committed build, and who may do what.
+// Compares a network with its plan: code with the committed build, and roles.
 import { concat, encodeFunctionData, getAddress, isAddressEqual, keccak256, zeroAddress } from "viem";
 import { addressesOf, artifactOf } from "./creations.mjs";
 
-// What a deposit address is made of, around the address of its implementation: see DepositAddressFactory.sol.
+// The code of a deposit address before and after the address of its implementation: see DepositAddressFactory.sol.
 const FORWARDER = ["0x3d603380600a3d3981f336600557005b363d3d373d3d3d363d73", "0x5af43d82803e903d91603157fd5bf3"];
 
-// Returns {findings, ownerTransactions}: what is wrong, and what the owner still has to sign.
+// Returns {findings, ownerTransactions}: differences, and transactions that the owner has to sign.
 export async function verify(node, plan, creations) {
   const findings = [];
   const missing = [];
@@ -21,13 +21,13 @@ export async function verify(node, plan, creations) {
   return { findings, ownerTransactions: await ownerTransactionsOf(chain, plan) };
 }
 
-// Owner and guardian are multisignature wallets, which have code, unless the plan names them as keys.
+// Owner and guardian must be multisignature wallets, which have code, unless the plan lists them as keys.
 export async function ofAccounts(node, plan) {
   const findings = [];
   for (const role of ["owner", "guardian"]) {
     const address = plan[role];
     const code = await node.getCode({ address });
-    const isKey = code === undefined || code.startsWith("0xef0100"); // a key that delegates stays a key
+    const isKey = code === undefined || code.startsWith("0xef0100"); // a key with a delegation is still a key
     if (isKey && !plan.accounts_without_code.includes(address)) {
       findings.push(`the ${role} ${address} has no code: deploy the multisig, or name it in accounts_without_code`);
     }
@@ -35,7 +35,7 @@ export async function ofAccounts(node, plan) {
   return findings;
 }
 
-// Whether deployed code is an artifact's but for its immutables, which views are asked for.
+// Whether deployed code equals an artifact's except for its immutables, which are checked by views.
 export function isBuild(code, { deployedBytecode, immutables }) {
   return masked(code, immutables) === masked(deployedBytecode, immutables);
 }
@@ -139,7 +139,7 @@ async function ofFactory(chain, node) {
   return findings;
 }
 
-// The owner is a multisig from the start, so that the deployer never has a role: this is for the owner to sign.
+// The owner is a multisig from deployment, so that the deployer has no role. The owner signs these transactions.
 async function ownerTransactionsOf(chain, plan) {
   const found = [];
   const call = (functionName, args, about) =>

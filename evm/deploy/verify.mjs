@@ -1,4 +1,4 @@
-// Verifies what a plan has deployed, and prints the catalogue's entry: npm run deploy:verify -- PLAN.json
+// Verifies the deployment of a plan, and prints the catalogue's entry: npm run deploy:verify -- PLAN.json
 // [--owner-transactions FILE]. It sends nothing and needs no key.
 import { parseArgs } from "node:util";
 import { creationsOf } from "./creations.mjs";

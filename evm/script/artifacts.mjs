@@ -1,5 +1,5 @@
-// Writes artifacts/<contract>.json for those who deploy and call the contracts, and for the real USDC on local chains;
-// --check fails when one is not what the sources compile to.
+// Writes artifacts/<contract>.json for programs that deploy and call the contracts, and for the real USDC on local
+// chains. --check fails when one differs from the compiled sources.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { compileFiatToken } from "./fiat-token.mjs";
@@ -38,7 +38,7 @@ function forgeOutputOf(contractName) {
   };
 }
 
-// What deployed code is compared with, and where its immutables are, as [start, length] in bytes.
+// The code that deployed code is compared with, and the places of its immutables, as [start, length] in bytes.
 function deployedOf({ object, immutableReferences }) {
   const places = Object.values(immutableReferences ?? {}).flat();
   const immutables = places.map(({ start, length }) => [start, length]).sort(([one], [other]) => one - other);
@@ -64,7 +64,7 @@ function artifactOf(contractName, { abi, metadata, bytecode, deployed = {} }) {
   };
 }
 
-// One hash over every file that the contract is made of, its dependencies included.
+// One hash of all source files of the contract, including its dependencies.
 function hashOf(sources) {
   const lines = Object.keys(sources).sort().map((path) => `${sources[path].keccak256} ${path}\n`);
   return `0x${createHash("sha256").update(lines.join("")).digest("hex")}`;

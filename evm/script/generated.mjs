@@ -1,4 +1,4 @@
-// A generated file is either written or, with --check, compared with what stands there.
+// A generated file is written or, with --check, compared with the existing one.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { root } from "./forge.mjs";

@@ -1,6 +1,6 @@
-// Every .tree stands beside a test that covers it: one test per condition that ends in "it should", named after the
-// condition, RevertWhen or RevertGiven where all that it should do is revert. Every external function that the
-// contracts declare themselves has a tree.
+// Every .tree has a test file in its folder, with one test per condition that ends in "it should". The test is named
+// after the condition, with RevertWhen or RevertGiven if the only expectation is a revert. Every external function that
+// the contracts declare has a tree.
 import { readFileSync, readdirSync } from "node:fs";
 import { root } from "./forge.mjs";
 import { finish } from "./generated.mjs";
@@ -12,9 +12,9 @@ const CONTRACTS = {
   paymaster: "Paymaster",
   treasury: "Treasury",
 };
-// Its tests are run for every contract that inherits what they test.
+// Its tests run for every contract that inherits the tested functions.
 const SHARED = "operators";
-// Inherited as they are (the Treasury, which changes renounceOwnership, has a tree for it all the same).
+// Inherited without a change. The Treasury overrides renounceOwnership and has a tree for it.
 const WITHOUT_TREE = new Set(["owner", "paused", "pendingOwner", "renounceOwnership"]);
 
 const problems = [];

@@ -8,9 +8,9 @@ import {LowLevelCall} from "@openzeppelin/contracts/utils/LowLevelCall.sol";
 import {IDepositAddress} from "./IDepositAddress.sol";
 
 /// @title DepositAddress
-/// @notice What every deposit address does; see IDepositAddress.
-/// @dev Deployed once, by the factory. A deposit address is 51 bytes that run this code as their own; the Treasury and
-/// the factory are part of the code and there is no storage, so nothing about it can ever change.
+/// @notice The implementation of every deposit address; see IDepositAddress.
+/// @dev The factory deploys it once. A deposit address is a proxy of 51 bytes that delegates to this code. The Treasury
+/// and the factory are immutables and there is no storage, so the behaviour cannot change.
 contract DepositAddress is IDepositAddress {
     using SafeERC20 for IERC20;
 
@@ -20,7 +20,7 @@ contract DepositAddress is IDepositAddress {
     /// @inheritdoc IDepositAddress
     address public immutable factory;
 
-    /// @param treasury_ The one destination.
+    /// @param treasury_ The only destination.
     constructor(address treasury_) {
         treasury = treasury_;
         factory = msg.sender;

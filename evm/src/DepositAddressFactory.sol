@@ -11,19 +11,20 @@ import {IDepositAddressFactory} from "./IDepositAddressFactory.sol";
 
 /// @title DepositAddressFactory
 /// @notice Deploys and sweeps the deposit addresses of one Treasury; see IDepositAddressFactory.
-/// @dev The event tells what the Treasury gained, so it follows the transfer: `nonReentrant` makes that safe.
+/// @dev The event contains the increase of the Treasury's balance, so it is emitted after the transfer. `nonReentrant`
+/// makes that safe.
 contract DepositAddressFactory is IDepositAddressFactory, ReentrancyGuardTransient {
     /// @dev The init code of a deposit address is _HEAD ++ implementation ++ _TAIL. It returns all but its own first
-    /// 10 bytes: a minimal proxy (EIP-1167) that stops at once when it is called without data. So plain value costs
-    /// the sender no cold call of the implementation, which 2300 gas could not pay for.
+    /// 10 bytes: a minimal proxy (EIP-1167) that stops at once when it is called without data. So a plain transfer of
+    /// value makes no cold call of the implementation, which costs more than 2300 gas.
     ///
     ///     3d 6033 80 600a 3d 39 81 f3       return the 51 bytes after these 10
     ///     36 6005 57 00                     without call data: stop
     ///     5b 36 3d 3d 37                    copy the call data to memory
-    ///     3d 3d 3d 36 3d 73 <address>       nothing returned, nothing there; all of memory; whom to ask
+    ///     3d 3d 3d 36 3d 73 <address>       output: none; input: the copied call data; target
     ///     5a f4                             delegatecall with all the gas
-    ///     3d 82 80 3e                       copy what came back to memory
-    ///     90 3d 91 6031 57 fd 5b f3         revert or return with it
+    ///     3d 82 80 3e                       copy the returned data to memory
+    ///     90 3d 91 6031 57 fd 5b f3         revert or return with that data
     bytes private constant _HEAD = hex"3d603380600a3d3981f3" hex"3660055700" hex"5b363d3d37" hex"3d3d3d363d73";
     bytes private constant _TAIL = hex"5af4" hex"3d82803e" hex"903d91603157fd5bf3";
 
@@ -36,7 +37,7 @@ contract DepositAddressFactory is IDepositAddressFactory, ReentrancyGuardTransie
     /// @inheritdoc IDepositAddressFactory
     bytes32 public immutable initCodeHash;
 
-    /// @param treasury_ Where everything goes.
+    /// @param treasury_ The Treasury that receives every sweep.
     constructor(address treasury_) {
         if (treasury_.code.length == 0) revert InvalidTreasury(treasury_);
         treasury = treasury_;

@@ -11,8 +11,9 @@ import {EnumerableSet} from "@openzeppelin/contracts/utils/structs/EnumerableSet
 import {IDepository} from "./IDepository.sol";
 
 /// @title Depository
-/// @notice The one entry for user deposits; see IDepository.
-/// @dev The event tells what the receiver gained, so it follows the transfer: `nonReentrant` makes that safe.
+/// @notice The only entry for user deposits; see IDepository.
+/// @dev The event contains the increase of the receiver's balance, so it is emitted after the transfer. `nonReentrant`
+/// makes that safe.
 contract Depository is IDepository, Ownable2Step, Pausable, ReentrancyGuard {
     using EnumerableSet for EnumerableSet.AddressSet;
     using SafeERC20 for IERC20;
@@ -22,15 +23,15 @@ contract Depository is IDepository, Ownable2Step, Pausable, ReentrancyGuard {
     /// @notice Emitted once per deposit.
     /// @param id The swap the deposit pays for, assigned off-chain and never interpreted here.
     /// @param token The token deposited, or the zero address for the native token.
-    /// @param receiver The receiver that was paid.
-    /// @param amount What `receiver` gained, in base units: less than was sent if the token takes a fee, more if the
-    /// token or a hook of it gave the receiver something on top during the deposit.
+    /// @param receiver The receiver of the deposit.
+    /// @param amount The increase of the balance of `receiver`, in base units. It is less than the amount sent if the
+    /// token takes a fee, and more if the token or one of its hooks sent the receiver more during the deposit.
     event Deposited(bytes32 indexed id, address indexed token, address indexed receiver, uint256 amount);
 
-    /// @notice Emitted when a receiver becomes approved.
+    /// @notice Emitted when a receiver is approved.
     event AddedToWhitelist(address indexed receiver);
 
-    /// @notice Emitted when a receiver stops being approved.
+    /// @notice Emitted when the approval of a receiver is removed.
     event RemovedFromWhitelist(address indexed receiver);
 
     /* ERRORS */
@@ -38,16 +39,16 @@ contract Depository is IDepository, Ownable2Step, Pausable, ReentrancyGuard {
     /// @notice The receiver is not approved.
     error NotWhitelisted();
 
-    /// @notice An address that must be set is zero.
+    /// @notice A required address is zero.
     error ZeroAddress();
 
-    /// @notice Nothing was deposited, or the receiver gained nothing.
+    /// @notice The amount is zero, or the balance of the receiver did not increase.
     error ZeroAmount();
 
-    /// @notice The receiver is approved already.
+    /// @notice The receiver is already approved.
     error AlreadyWhitelisted();
 
-    /// @notice The address can never be a receiver: it is this contract.
+    /// @notice The address cannot be a receiver, because it is this contract.
     error InvalidReceiver();
 
     /// @notice The old and the new receiver are the same.
@@ -62,8 +63,8 @@ contract Depository is IDepository, Ownable2Step, Pausable, ReentrancyGuard {
 
     /* CONSTRUCTOR */
 
-    /// @param owner_ Who keeps the list of receivers and may pause.
-    /// @param receivers The receivers approved from the start; may be empty.
+    /// @param owner_ The account that manages the list of receivers and may pause.
+    /// @param receivers The receivers approved at deployment; may be empty.
     constructor(address owner_, address[] memory receivers) Ownable(owner_) {
         for (uint256 i; i < receivers.length; ++i) {
             _add(receivers[i]);

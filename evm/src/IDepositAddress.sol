@@ -2,7 +2,7 @@
 pragma solidity ^0.8.24;
 
 /// @title IDepositAddress
-/// @notice The code behind every deposit address: what is there can go to the Treasury and nowhere else.
+/// @notice The code of every deposit address. Its only destination is the Treasury.
 interface IDepositAddress {
     /// @notice The caller is not the factory.
     error NotFactory(address caller);
@@ -10,15 +10,15 @@ interface IDepositAddress {
     /// @notice The Treasury refused the native value.
     error TransferFailed();
 
-    /// @notice Sends `amount` of `token` from here to the Treasury. Factory only.
-    /// @dev Only the factory, so that it tells of everything that leaves; anyone may tell it to.
-    /// The token's own reason is passed on when its transfer fails.
+    /// @notice Sends `amount` of `token` from this address to the Treasury. Factory only.
+    /// @dev Only the factory may call it, so that the factory emits an event for every outgoing transfer. Anyone may
+    /// call the factory. When the token's transfer fails, its revert data is passed on.
     /// @param token The token, or the zero address for the native one.
     function forward(address token, uint256 amount) external;
 
-    /// @notice The one destination.
+    /// @notice The only destination.
     function treasury() external view returns (address);
 
-    /// @notice Who may tell a deposit address to forward.
+    /// @notice The only contract that may call `forward`.
     function factory() external view returns (address);
 }

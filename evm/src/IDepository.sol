@@ -2,34 +2,34 @@
 pragma solidity ^0.8.24;
 
 /// @title IDepository
-/// @notice Takes a user's deposit for one swap and hands it straight to an approved receiver.
-/// @dev Declares functions only. Solidity finds an event or an error through the contract that declares it, so those are
-/// Depository's: `Depository.Deposited`, `Depository.NotWhitelisted`.
-/// Holds no funds between transactions. Value forced into it (a token sent to its address, native value from a
-/// destroyed contract) belongs to nobody and cannot be taken out.
+/// @notice Transfers a user's deposit for one swap to an approved receiver in the same call.
+/// @dev Declares functions only. Solidity resolves an event or an error through the contract that declares it, so
+/// Depository declares those: `Depository.Deposited`, `Depository.NotWhitelisted`.
+/// The contract holds no funds between transactions. Value forced into it (a token sent to its address, native value
+/// from a destroyed contract) cannot be withdrawn.
 interface IDepository {
     /// @notice Deposits the attached native value.
-    /// @dev Does not reject a repeated `id`: matching deposits to swaps is the service's job.
+    /// @dev Does not reject a repeated `id`: the service matches deposits to swaps.
     function depositNative(bytes32 id, address receiver) external payable;
 
-    /// @notice Deposits `amount` of `token`, which the caller must have approved to this contract beforehand.
-    /// @dev Does not reject a repeated `id`. The token's own reason is passed on when its transfer fails.
+    /// @notice Deposits `amount` of `token`, which the caller must have approved for this contract.
+    /// @dev Does not reject a repeated `id`. When the token's transfer fails, its revert data is passed on.
     /// Warning: any address may be given as `token`; a reader of the event must know the token.
     function depositERC20(bytes32 id, address token, address receiver, uint256 amount) external;
 
     /// @notice Approves `receiver`. Owner only.
     function addToWhitelist(address receiver) external;
 
-    /// @notice Withdraws the approval of `receiver`. Owner only.
+    /// @notice Removes the approval of `receiver`. Owner only.
     function removeFromWhitelist(address receiver) external;
 
-    /// @notice Replaces one approved receiver by another in one step. Owner only.
+    /// @notice Replaces an approved receiver with another in one step. Owner only.
     function updateWhitelistedAddress(address oldReceiver, address newReceiver) external;
 
-    /// @notice Stops deposits. Owner only.
+    /// @notice Pauses deposits. Owner only.
     function pause() external;
 
-    /// @notice Allows deposits again. Owner only.
+    /// @notice Resumes deposits. Owner only.
     function unpause() external;
 
     /// @notice Whether `receiver` is approved.

@@ -2,9 +2,10 @@
 pragma solidity ^0.8.24;
 
 /// @title IERC3009Wallet
-/// @notice What tokens add to EIP-3009 for wallets with code: a signature of any length, which they check by EIP-1271.
+/// @notice An addition to EIP-3009 for wallets with code: a signature of any length, which the token checks by
+/// EIP-1271.
 interface IERC3009Wallet {
-    /// @notice Moves `value` from `from` to `to`, who must be the caller.
+    /// @notice Moves `value` from `from` to `to`. The caller must be `to`.
     function receiveWithAuthorization(
         address from,
         address to,

@@ -2,24 +2,24 @@
 pragma solidity ^0.8.24;
 
 /// @title IOperators
-/// @notice The accounts that do a contract's daily work, named by its owner.
+/// @notice The accounts with operator rights on a contract, which its owner manages.
 interface IOperators {
-    /// @notice Emitted when an address becomes an operator.
+    /// @notice Emitted when an operator is added.
     event OperatorAdded(address indexed operator);
 
-    /// @notice Emitted when an address stops being an operator.
+    /// @notice Emitted when an operator is removed.
     event OperatorRemoved(address indexed operator);
 
     /// @notice The caller is not an operator.
     error NotOperator(address caller);
 
-    /// @notice The address cannot be made an operator: it is zero, or one already.
+    /// @notice The address cannot become an operator: it is zero or already an operator.
     error InvalidOperator(address operator);
 
-    /// @notice Lets `operator` do what only operators may. Owner only.
+    /// @notice Grants operator rights to `operator`. Owner only.
     function addOperator(address operator) external;
 
-    /// @notice Stops `operator` from doing it. Owner only.
+    /// @notice Revokes the operator rights of `operator`. Owner only.
     function removeOperator(address operator) external;
 
     /// @notice Whether `account` is an operator.

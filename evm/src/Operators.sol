@@ -7,7 +7,7 @@ import {EnumerableSet} from "@openzeppelin/contracts/utils/structs/EnumerableSet
 import {IOperators} from "./IOperators.sol";
 
 /// @title Operators
-/// @notice An owner who names operators; see IOperators.
+/// @notice Operators that an owner manages; see IOperators.
 abstract contract Operators is IOperators, Ownable2Step {
     using EnumerableSet for EnumerableSet.AddressSet;
 

@@ -15,16 +15,16 @@ import {IPaymaster} from "./IPaymaster.sol";
 import {Operators} from "./Operators.sol";
 
 /// @title Paymaster
-/// @notice Deposits for users who signed; see IPaymaster.
+/// @notice Deposits for users by their signatures; see IPaymaster.
 contract Paymaster is IPaymaster, Operators, Pausable, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     /// @inheritdoc IPaymaster
     address public immutable depository;
 
-    /// @param owner_ Who names the operators and may pause.
-    /// @param depository_ Where the deposits go through.
-    /// @param operators Who may deposit from the start; may be empty.
+    /// @param owner_ The account that manages the operators and may pause.
+    /// @param depository_ The Depository that every deposit passes through.
+    /// @param operators The operators at deployment; may be empty.
     constructor(address owner_, address depository_, address[] memory operators) Operators(owner_, operators) {
         if (depository_.code.length == 0) revert InvalidDepository(depository_);
         depository = depository_;
@@ -73,7 +73,7 @@ contract Paymaster is IPaymaster, Operators, Pausable, ReentrancyGuardTransient 
     {
         uint256 balanceBefore = _balance(deposit.token);
         try IERC20Permit(deposit.token).permit(deposit.from, address(this), deposit.amount, deadline, v, r, s) {}
-            catch {} // It fails when somebody was first; what it left behind tells.
+            catch {} // It fails if the permit was used before; the state is checked next.
         _checkPermit(deposit, nonce);
         IERC20(deposit.token).safeTransferFrom(deposit.from, address(this), deposit.amount);
         _handOn(deposit, balanceBefore);
@@ -104,8 +104,8 @@ contract Paymaster is IPaymaster, Operators, Pausable, ReentrancyGuardTransient 
         return authorizationNonce(deposit.id, deposit.receiver, deposit.token);
     }
 
-    /// @dev A token without permits may take a call of `permit` for something else, and the user may have allowed
-    /// something earlier. Only a permit uses a nonce, and it sets the allowance to exactly the amount.
+    /// @dev A token without permits may accept a call of `permit` without effect, and an earlier allowance may exist.
+    /// Only a permit uses a nonce, and it sets the allowance to exactly the amount.
     function _checkPermit(Deposit calldata deposit, uint256 nonce) private view {
         (bool known, bytes32 next,) =
             LowLevelCall.staticcallReturn64Bytes(deposit.token, abi.encodeCall(IERC20Permit.nonces, (deposit.from)));

@@ -18,10 +18,10 @@ contract Treasury is ITreasury, Operators, Pausable, ReentrancyGuardTransient {
     using RateLimiter for RateLimiter.RefillingBucket;
     using SafeERC20 for IERC20;
 
-    /// @dev How a missing limit is kept; no token has that much.
+    /// @dev The stored value for no limit; no token has that supply.
     uint208 private constant _UNLIMITED = type(uint208).max;
 
-    /// @dev Each token has a limiter of its own, and each limiter this one entry.
+    /// @dev Each token has a separate limiter, and each limiter has this one entry.
     bytes32 private constant _ENTRY = bytes32(0);
 
     /* STORAGE */
@@ -35,18 +35,18 @@ contract Treasury is ITreasury, Operators, Pausable, ReentrancyGuardTransient {
 
     /* CONSTRUCTOR */
 
-    /// @param owner_ Who sets the rules and may withdraw.
-    /// @param operators Who may pay from the start; may be empty.
+    /// @param owner_ The account that configures the contract and may withdraw.
+    /// @param operators The operators at deployment; may be empty.
     constructor(address owner_, address[] memory operators) Operators(owner_, operators) {}
 
     /* RECEIVING */
 
-    /// @dev Cheap enough for the 2300 gas that old wallets send along; a test holds it there.
+    /// @dev Costs less than the 2300 gas that old wallets send; a test checks it.
     receive() external payable {
         emit NativeReceived(msg.sender, msg.value, "");
     }
 
-    /// @dev A call without value is a mistake, not a receipt: accepting it would hide a misspelt payment.
+    /// @dev A call without value reverts: if it succeeded, a call of a misspelt function would look like a payment.
     fallback() external payable {
         if (msg.value == 0) revert UnknownCall(msg.sig);
         emit NativeReceived(msg.sender, msg.value, msg.data);
@@ -125,7 +125,7 @@ contract Treasury is ITreasury, Operators, Pausable, ReentrancyGuardTransient {
         _unpause();
     }
 
-    /// @notice Refused: without an owner the inventory could never leave and a pause never end.
+    /// @notice Always reverts: without an owner, inventory could not be withdrawn and a pause could not end.
     function renounceOwnership() public view override onlyOwner {
         revert OwnerRequired();
     }
@@ -159,7 +159,7 @@ contract Treasury is ITreasury, Operators, Pausable, ReentrancyGuardTransient {
     }
 
     function _charge(address token, uint256 amount) private {
-        if (amount == 0) return; // Before the first payment of a batch: every payment is of something.
+        if (amount == 0) return; // Only before the first payment of a batch: amounts are above zero.
         RateLimiter.RefillingBucket storage outflow = _outflows[token];
         if (outflow._capacity == _UNLIMITED) return;
         if (!outflow.tryConsume(_ENTRY, amount)) {
@@ -172,7 +172,7 @@ contract Treasury is ITreasury, Operators, Pausable, ReentrancyGuardTransient {
         if (!_transfer(token, to, amount)) revert PaymentFailed(intentId, token, to, amount);
     }
 
-    /// @dev Reads nothing of what a recipient returns, which could be long only to cost gas.
+    /// @dev Does not copy the recipient's return data, because long data would cost gas.
     function _transfer(address token, address to, uint256 amount) private returns (bool) {
         return
             token == address(0) ? LowLevelCall.callNoReturn(to, amount, "") : IERC20(token).trySafeTransfer(to, amount);

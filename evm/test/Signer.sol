@@ -6,7 +6,7 @@ import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC2
 import {IPaymaster} from "../src/IPaymaster.sol";
 import {Test} from "./Test.sol";
 
-/// @notice Signs what a wallet is given to sign, for the domain that the token says it has.
+/// @notice Signs messages as a wallet does, for the domain that the token reports.
 abstract contract Signer is Test {
     struct Signature {
         uint8 v;

@@ -3,7 +3,7 @@ pragma solidity ^0.8.24;
 
 import {Vm} from "./Vm.sol";
 
-/// @notice What every test stands on: the cheat codes and a few assertions that say what they saw.
+/// @notice The base of every test: the cheat codes and assertions that print both values.
 abstract contract Test {
     Vm internal constant vm = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
 
@@ -32,7 +32,7 @@ abstract contract Test {
         vm.expectRevert(abi.encodeWithSignature("OwnableUnauthorizedAccount(address)", caller));
     }
 
-    /// @dev Folds any number into [low, high].
+    /// @dev Maps any number into [low, high].
     function between(uint256 x, uint256 low, uint256 high) internal pure returns (uint256) {
         if (low == 0 && high == type(uint256).max) return x;
         return low + x % (high - low + 1);

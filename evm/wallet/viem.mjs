@@ -1,5 +1,5 @@
-// A wallet as web pages have it, made of viem: it sends and signs exactly what it is given on stdin, and says on
-// stdout which hashes or which signature came of it. For tests.
+// A wallet made of viem, as web pages use it. It sends or signs the request on stdin, and prints the hashes or the
+// signature on stdout. For tests.
 //
 //   {"rpc_url", "private_key", "transactions": [{"to", "value", "data" or null, "gas" or null}]}   ->  {"hashes": […]}
 //   {"private_key", "typed_data": {…}}                                             ->  {"signature": "0x…"}

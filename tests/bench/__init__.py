@@ -1,1 +1,1 @@
-"""Runs swaps through a whole stack and measures it against what this machine can do at most."""
+"""Runs swaps through a whole stack and compares them with the limits of this machine."""

@@ -1,4 +1,4 @@
-"""The command: a stack of its own from nothing, one run, the numbers, the end."""
+"""The command: starts a new stack, runs once, prints the numbers, and stops it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.bench.report import show, write
 from tests.bench.run import Outcome, run
 from tests.bench.settings import Settings
 
-# Blocks that never are the limit, and the moment of every commit for the stop-watch.
+# Blocks that never limit the rate; Postgres stores the time of each commit for the latencies.
 ANVIL_ARGS = ("--gas-limit", "300000000")
 POSTGRES_ARGS = ("-c", "track_commit_timestamp=on")
 
@@ -53,7 +53,7 @@ def main() -> None:
 def run_on_own_stack(
     measure: Callable[[Mapping[str, Any], Places], Awaitable[Result]], console: Console
 ) -> tuple[Result, Places]:
-    """Start a stack from nothing, measure it, stop it; exit with the reason if it cannot start."""
+    """Start a new stack, measure it and stop it; exit with the reason if it cannot start."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     places = Places(default_places().var / "bench" / "stack")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

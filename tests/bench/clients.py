@@ -1,4 +1,4 @@
-"""HTTP/1.1 in its barest form: the load shares the processor with what it measures."""
+"""A minimal HTTP/1.1 client, because the load shares the processor with the measured services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ END = b"\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """One connection that is kept alive; one request at a time."""
+    """One connection that is kept open, with one request at a time."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -89,7 +89,7 @@ class Client:
         try:
             answer = await connection.ask(request)
         except BaseException:
-            connection.close()  # its answer would be taken for the next one's
+            connection.close()  # its answer would be read as that of the next request
             raise
         self._idle.append(connection)
         return answer
@@ -104,7 +104,7 @@ class Client:
         return connection
 
     def spread(self, *urls: str) -> None:
-        """Let connections from now on go to these addresses in turn."""
+        """Distribute later connections over these addresses."""
         self.close()
         parts = [urlsplit(url) for url in urls]
         self._addresses = cycle([(str(each.hostname), each.port or 80) for each in parts])
@@ -119,14 +119,14 @@ class NodeRefused(RuntimeError):
 
 
 class Node:
-    """A chain's node, asked in batches."""
+    """A node that is queried in batches."""
 
     def __init__(self, url: str) -> None:
         self._client = Client(url)
 
     async def ask(self, method: str, many: Sequence[Sequence[object]]) -> list[object]:
         """
-        :raises NodeRefused: when any of the answers is an error.
+        :raises NodeRefused: when any answer is an error.
         """
         request = [
             {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
@@ -149,7 +149,7 @@ class Node:
         return int(str(await self.ask_one(method, *params)), 16)
 
     async def send(self, raw: Sequence[bytes]) -> None:
-        """Hand over signed transactions in one request."""
+        """Send signed transactions in one request."""
         await self.ask("eth_sendRawTransaction", [("0x" + one.hex(),) for one in raw])
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class Node:
 
 
 def length_of(head: bytes | bytearray) -> int:
-    """Return the length of a message's body, from the lines before it."""
+    """Return the length of a message's body, from its header lines."""
     lowered = bytes(head).lower()
     at = lowered.find(b"content-length:")
     if at < 0:

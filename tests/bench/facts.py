@@ -1,4 +1,4 @@
-"""What the databases and the chains say when all is over."""
+"""Facts of the databases and the chains after the run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.bench.load import STATUSES, Chain
 from tests.bench.receiver import Received
 from tests.plugins.invariants import make_views, violations
 
-# Each step ends with a commit, whose own moment PostgreSQL keeps, or with the moment that the
-# lane noted when the node had answered.
+# Each step ends with a commit, at the time in PostgreSQL, or with the time that the lane stored
+# when the node had answered.
 STEPS: LiteralString = """
 WITH told AS (
   SELECT convert_from(key, 'UTF8')::uuid AS deposit_id, published_at,
@@ -60,21 +60,22 @@ WHERE kind = 'output' AND swap_id = ANY(%(ids)s::uuid[])
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """From a final deposit in the watcher's outbox to a payout that a node has, in seconds."""
+    """Seconds from a final deposit in the watcher's outbox to a payout that a node has accepted."""
 
     whole: Sequence[float]
     each: Mapping[str, Sequence[float]]
 
 
 class Facts:
-    """Reads what happened to swaps, as the auditor."""
+    """Reads what happened to swaps, with the auditor's role."""
 
     def __init__(self, url: str) -> None:
         self._url = url
 
     def steps(self, ids: Collection[str]) -> Steps:
-        # Work that a restart or the sweep finished has no recorded times: it is left out, which the
-        # number of samples shows.
+        # Work that a restart or the sweep finished has no recorded times. It is omitted, and the
+        # number of
+        # samples shows that.
         rows = [row[1:] for row in self._rows(STEPS, ids) if None not in row]
         parts = [[later - earlier for earlier, later in pairwise(row)] for row in rows]
         return Steps(
@@ -83,7 +84,7 @@ class Facts:
         )
 
     def webhook_seconds(self, ids: Collection[str], received: Received) -> Sequence[float]:
-        """Return how long after the commit of a change its webhook came."""
+        """Return the seconds from the commit of each change to the receipt of its webhook."""
         return [
             received.first_at[swap_id][status] - at
             for swap_id, status, at in self._rows(MOVES, ids)
@@ -91,7 +92,7 @@ class Facts:
         ]
 
     def faults(self, ids: Collection[str], received: Received) -> list[str]:
-        """Return what was lost or reported wrongly; an empty result is correct."""
+        """Return what was lost or reported wrongly; empty if everything is correct."""
         wanted = Counter({"completed": len(ids)})
         found = []
         for name, statement in (("settler", STATUS_COUNTS), ("api", SHOWN_COUNTS)):
@@ -108,7 +109,7 @@ class Facts:
     async def payment_faults(
         self, ids: Collection[str], chains: Mapping[str, Chain], networks: Sequence[Any]
     ) -> list[str]:
-        """Return what is wrong with the Treasuries' logs: one payment for each intent, no other."""
+        """Return errors in the Treasuries' logs: each intent must have exactly one payment."""
         intents = {(network, int(paid_id)) for network, paid_id in self._rows(INTENTS, ids)}
         paid: Counter[tuple[str, int]] = Counter()
         for network in networks:
@@ -137,7 +138,7 @@ class Facts:
             rows = connection.execute("SELECT network FROM chain_watcher.watch_cursor").fetchall()
             connection.execute(
                 "ANALYZE"
-            )  # the views join everything, a moment after it was written
+            )  # the views join all tables, which were written a moment before
         make_views(self._url, {row[0]: 1 for row in rows})
         return [f"{title}: {rows[:2]}" for title, rows in violations(self._url).items()]
 

@@ -1,4 +1,4 @@
-"""What the parts can do by themselves, with none of our code around them, in the same run."""
+"""The speed of the parts alone, without the service's code, measured in the same run."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from tests.bench.numbers import median
 
 TOPIC = "bench.floor.v1"
 PARTITIONS = 12
-PAYLOAD = os.urandom(2048).hex().encode()  # about what a message about a swap has
+PAYLOAD = os.urandom(2048).hex().encode()  # the size of a message about a swap
 SAMPLES = 200
 COMMITS = 300
 SENDERS = 4
 BATCH = 100
 TRANSFER_GAS = 21_000
-IN_FLIGHT = 16  # as many as a public node keeps of one account
+IN_FLIGHT = 16  # pending transactions per account that a public node accepts
 SINK = "0x" + "5e" * 20
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """The broker and a client, alone."""
+    """The broker and one client, without other load."""
 
     produced_per_second: float
     consumed_per_second: float
-    hop_seconds: float  # from `send` to the poll that brings it
+    hop_seconds: float  # from `send` to the poll that returns it
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """One connection that commits one row at a time, each on disk before the next."""
+    """One connection that commits one row at a time, each flushed to disk before the next."""
 
     commits_per_second: float
     commit_seconds: float
@@ -52,12 +52,12 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class NodeFloor:
-    """One node that is sent signed transfers in batches, and what one takes alone."""
+    """One node: its rate for signed transfers in batches, and the time of a single one."""
 
     accepted_per_second: float
-    pipelined_per_second: float  # signed and sent one by one, the next before the last's answer
-    sign_seconds: float  # one payment, by the curve's own library
-    send_seconds: float  # one transaction, one request
+    pipelined_per_second: float  # sent one by one; the next before the last is answered
+    sign_seconds: float  # one payment, by the curve's library
+    send_seconds: float  # one transaction in one request
 
 
 Measured = TypeVar("Measured", Broker, Database, NodeFloor)
@@ -71,7 +71,7 @@ class Floors:
 
     @property
     def payout_seconds(self) -> float:
-        """Return what a payout takes at the least."""
+        """Return the minimum time of a payout."""
         return sum_of_parts(
             self.database.commit_seconds,
             self.broker.hop_seconds,
@@ -82,7 +82,7 @@ class Floors:
 
 @dataclass(frozen=True, slots=True)
 class Twice:
-    """Before and after everything they are compared with: a machine does not keep its speed."""
+    """The floors before and after the load, because the speed of a machine changes."""
 
     before: Floors
     after: Floors
@@ -93,10 +93,10 @@ class Twice:
 
 
 def mean_of(before: Floors, after: Floors) -> Floors:
-    """Return the mean of two measurements, number by number.
+    """Return the mean of two measurements, field by field.
 
-    Full load runs for a time, not for a number of swaps. On a machine with a changing speed, its
-    result follows the mean rate.
+    Full load runs for a fixed time, not for a number of swaps. On a machine with a changing speed,
+    its result follows the mean rate.
     """
     return Floors(
         _halfway(before.broker, after.broker),
@@ -110,16 +110,16 @@ def _halfway(one: Measured, two: Measured) -> Measured:
 
 
 def sum_of_parts(commit: float, hop: float, sign: float, send: float) -> float:
-    """Return what a payout is made of: two commits, a hop, a signature, a sending."""
+    """Return the sum of a payout's parts: two commits, a delivery, a signature, a broadcast."""
     return 2 * commit + hop + sign + send
 
 
 def part_pause(random: Random) -> float:
-    """Return how long to wait until a payout's parts are measured again, four times a second.
+    """Return the pause until a payout's parts are measured again, about a quarter of a second.
 
-    They find the caches as a payout does then. Blocks arrive at a fixed interval. With a fixed
-    pause, measurements would stay at the same offset between two blocks, or drift slowly. A random
-    pause from a range as wide as the interval makes every offset equally likely.
+    The caches are then in the same state as for a payout. Blocks arrive at a fixed interval. With a
+    fixed pause, measurements would stay at the same offset between two blocks, or drift slowly. A
+    random pause from a range as wide as the interval makes every offset equally likely.
     """
     return QUICK_BLOCK_SECONDS * (0.5 + random.random())
 
@@ -155,7 +155,7 @@ async def measure_broker(kafka: KafkaSettings, messages: int) -> Broker:
 async def measure_parts(
     kafka: KafkaSettings, url: str, chain: Chain, *, until: asyncio.Event, random: Random
 ) -> float | None:
-    """Return the sum of a payout's parts while everything else works; nothing without a sample."""
+    """Return the sum of a payout's parts under load; none without a sample."""
     took: list[tuple[float, float, float, float]] = []
     producer = AIOKafkaProducer(**connection_options(kafka), acks="all", linger_ms=0)
     consumer = AIOKafkaConsumer(TOPIC, **connection_options(kafka), auto_offset_reset="latest")
@@ -218,7 +218,8 @@ async def measure_node(chain: Chain, transactions: int) -> NodeFloor:
     batches = [signed[at : at + BATCH] for at in range(0, len(signed), BATCH)]
     began = time.perf_counter()
     async with asyncio.TaskGroup() as group:
-        # Side by side: a node lets a transaction wait for the one before it.
+        # Several senders in parallel, because a node queues a transaction behind the sender's last
+        # one.
         for sender in range(SENDERS):
             group.create_task(_send_all(chain, batches[sender::SENDERS]))
     accepted = time.perf_counter() - began
@@ -227,7 +228,7 @@ async def measure_node(chain: Chain, transactions: int) -> NodeFloor:
 
 
 async def _pipelined_per_second(chain: Chain, transactions: int) -> float:
-    """Return the rate of a sender with nothing behind it: sign, send, and go on meanwhile."""
+    """Return the rate of a bare sender: it signs and sends while answers are pending."""
 
     async def send_on(numbers: Iterator[int]) -> None:
         for number in numbers:
@@ -254,7 +255,7 @@ def _transfer(chain: Chain, number: int) -> bytes:
 def _sign_seconds(chain: Chain) -> float:
     took = []
     for _ in range(SAMPLES):
-        wallet = replace(chain.wallets[0])  # whose numbers count for themselves
+        wallet = replace(chain.wallets[0])  # the copy has its own nonces
         began = time.perf_counter()
         wallet.sign(SINK, data=PAYLOAD[:132], gas=200_000)
         took.append(time.perf_counter() - began)
@@ -277,7 +278,7 @@ async def _hopped(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer, number
 
 
 async def _make_topic(kafka: KafkaSettings) -> None:
-    """Make the topic, unless it is there already: the broker then says so, and nothing raises."""
+    """Create the topic. If it exists, the broker reports that and nothing is raised."""
     admin = AIOKafkaAdminClient(**connection_options(kafka))
     await admin.start()
     try:

@@ -1,4 +1,4 @@
-"""Swaps as external clients make them: a partner creates, a user pays, a receiver gets webhooks."""
+"""Swaps of external clients: a partner creates, a user pays, a receiver gets webhooks."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ STATUSES = frozenset({"user_transfer_pending", "ls_transfer_pending", "completed
 GAS_MAX = 300_000
 BATCH_MAX = 200
 FLUSH_SECONDS = 0.02
-QUIET_SECONDS = 45.0  # without any news for so long, the rest is lost
+QUIET_SECONDS = 45.0  # after this time without any webhook, the rest is lost
 ALL = 2**255
 BLOCK_SECONDS = 1
-QUICK_BLOCK_SECONDS = 0.25  # as quick rollups make them
-SIGNING_SECONDS = 2.0  # at a pace; under full load everybody pays at once
+QUICK_BLOCK_SECONDS = 0.25  # as in fast rollups
+SIGNING_SECONDS = 2.0  # at a pace; at full load all users pay at once
 BUSY = 503
 BUSY_PAUSE_SECONDS = 0.2
 
 
 class LoadFailed(RuntimeError):
-    """The service answered what no client can go on with."""
+    """The service gave an answer that a client cannot continue with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Route:
         }
 
 
-# Coins and tokens, on every chain as source and as destination.
+# Coins and tokens, with every chain as source and as destination.
 ROUTES = (
     Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01"),
     Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "25"),
@@ -71,11 +71,11 @@ class Made:
 
     created_at: float
     create_seconds: float
-    done_at: float = 0.0  # the last of its webhooks
+    done_at: float = 0.0  # the time of its last webhook
 
 
 class Chain:
-    """One network's node and users; deposits leave in batches."""
+    """The node and the users of one network; deposits are sent in batches."""
 
     def __init__(self, node: Node, wallets: Sequence[Wallet]) -> None:
         self.node = node
@@ -94,7 +94,7 @@ class Chain:
         self._waiting.append(signed)
 
     async def mine_every(self, seconds: float, *, after: float) -> None:
-        """Make blocks until cancelled, as chains do that make several a second."""
+        """Make blocks until cancelled, as chains with several blocks a second do."""
         await self.node.ask_one("evm_setIntervalMining", 0)
         try:
             await asyncio.sleep(after)
@@ -113,7 +113,7 @@ class Chain:
 
 
 async def open_chain(network: Mapping[str, Any]) -> Chain:
-    """Open the users' wallets on a network, and let its Depository take their tokens."""
+    """Open the users' wallets on a network, and approve their tokens for its Depository."""
     node = Node(network["rpc_urls"][0])
     wallets = [
         Wallet.of(
@@ -139,7 +139,7 @@ class Load:
     received: Received
     made: dict[str, Made] = field(default_factory=dict)
     done: int = 0
-    busy: int = 0  # answers that said to try again
+    busy: int = 0  # answers that asked for a retry
     news_at: float = 0.0
     quotes: list[float] = field(default_factory=list)
     _routes: Any = field(default_factory=lambda: cycle(ROUTES))
@@ -147,7 +147,7 @@ class Load:
     _slots: asyncio.Semaphore | None = None
 
     def note_webhook(self, swap_id: str) -> None:
-        """Take note of a webhook; it may come before the answer to the request does."""
+        """Record a webhook; it may arrive before the answer to the request."""
         self.news_at = time.time()
         made = self.made.get(swap_id)
         if made is not None:
@@ -156,7 +156,7 @@ class Load:
     async def create(self, *, pays_after: float = 0.0) -> str:
         """Create one swap and pay for it; return its id.
 
-        :param pays_after: how long its user takes to sign, in seconds.
+        :param pays_after: the seconds until its user has signed.
         """
         route: Route = next(self._routes)
         chain = self.chains[route.source_network]
@@ -189,7 +189,7 @@ class Load:
         return swap_id
 
     async def quote(self) -> None:
-        """Ask for a price and keep how long that took."""
+        """Request a quote and record its latency."""
         route: Route = next(self._routes)
         began = time.perf_counter()
         status, answer = await self.gateway.get(f"/api/v2/quote?{urlencode(route.parameters)}")
@@ -201,7 +201,7 @@ class Load:
         self.quotes.append(time.perf_counter() - began)
 
     async def at_pace(self, *, swaps: int, rate: int, quotes_per_second: int = 20) -> list[str]:
-        """Create swaps at an even pace, and ask for prices beside it."""
+        """Create swaps at an even pace, and request quotes meanwhile."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with asyncio.TaskGroup() as group:
@@ -215,7 +215,7 @@ class Load:
         return [task.result() for task in creating]
 
     async def at_full_load(self, *, until: float, under_way: int, creators: int) -> list[str]:
-        """Keep so many swaps under way until a moment, then stop creating."""
+        """Keep this many swaps in progress until a time, then stop creating."""
         self._slots = asyncio.Semaphore(under_way)
         ids: list[str] = []
 
@@ -235,7 +235,7 @@ class Load:
         return ids
 
     async def drained(self) -> bool:
-        """Wait until every swap is done; False when nothing has come for long."""
+        """Wait until every swap is done; False if no webhook arrived for long."""
         self.news_at = time.time()
         while self.done < len(self.made):
             if time.time() - self.news_at > QUIET_SECONDS:

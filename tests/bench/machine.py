@@ -1,4 +1,4 @@
-"""What processes used, as the kernel counts it."""
+"""Resource use of processes, from the kernel's counters."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 PROC = Path("/proc")
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 KIB = 1024
-# Beyond this share in other hands a measurement is void.
+# Above this share of other programs a measurement is void.
 DISTURBED_MAX = 0.10
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes of a set of processes."""
+    """Memory of a set of processes, in bytes."""
 
-    proportional: int  # what they share is counted once
+    proportional: int  # shared pages are counted once
     resident: int
 
 
@@ -44,13 +44,13 @@ class Used:
 
     @property
     def busy(self) -> float:
-        """Return the share of the machine that we had."""
+        """Return the share of the machine that was used by the measured processes."""
         return sum(self.by_process.values()) / (self.wall * self.cores)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The counters of one moment."""
+    """The counters at one time."""
 
     by_process: Mapping[str, float]
     busy: float
@@ -73,7 +73,7 @@ class Reading:
 
 
 def read(roots: Mapping[str, int], at: float) -> Reading:
-    """Read the processor time of each process with all its descendants, the ended ones too."""
+    """Read the processor time of each process with all its descendants, including ended ones."""
     user, nice, system, _idle, _wait, irq, soft, steal = _machine_ticks()
     children = _children()
     ends = frozenset(roots.values())  # one may have started the other
@@ -95,7 +95,7 @@ def memory_of(pids: Iterable[int]) -> Memory:
 
 
 def description() -> dict[str, object]:
-    """Say what kind of machine this is, and nothing that names it."""
+    """Return the kind of this machine, without its name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cores": os.cpu_count(),
@@ -124,14 +124,14 @@ def _tree_seconds(root: int, children: Mapping[int, list[int]], ends: frozenset[
     while waiting:
         pid = waiting.pop()
         fields = _stat(pid)
-        # Its own time, and that of children which ended and were waited for.
+        # Its own time, and that of ended children that were waited for.
         ticks += sum(int(field) for field in fields[11:15]) if fields else 0
         waiting += [child for child in children.get(pid, ()) if child not in ends]
     return ticks * TICK
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields after the program's name, which may hold anything."""
+    """Return the fields after the program's name, which may contain any character."""
     try:
         text = (PROC / str(pid) / "stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

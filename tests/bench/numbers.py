@@ -1,4 +1,4 @@
-"""Distributions in three numbers."""
+"""Distributions as three numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Half, most and nearly all of the samples took no longer than this. Seconds."""
+    """The time within which 50, 95 and 99 percent of the samples ended, in seconds."""
 
     p50: float
     p95: float

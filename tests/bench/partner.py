@@ -1,4 +1,4 @@
-"""A partner of the bench's own, whose webhooks come to the bench's own receiver."""
+"""The partner of the benchmark, with a webhook endpoint at the benchmark's receiver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BenchPartner:
 
 
 def open_partner(stack: Mapping[str, Any], webhook_url: str) -> BenchPartner:
-    """Make a partner without limits and a webhook endpoint, as an operator does."""
+    """Create a partner without limits and a webhook endpoint, as an operator does."""
     ports = {
         service["name"]: urlsplit(service["internal_url"]).port or 0
         for service in stack["services"]

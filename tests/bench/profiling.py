@@ -1,4 +1,4 @@
-"""Processes looked at from outside while they work, where a profiler is at hand."""
+"""Profiles of running processes, if a profiler is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def profiled(pids: Mapping[str, int], folder: Path, seconds: int) -> Iterator[None]:
-    """Let `py-spy`, or what PROFILER names, record processes: a file of stacks for each."""
+    """Let `py-spy`, or the program in PROFILER, record processes: one file of stacks for each."""
     program = os.environ.get("PROFILER", "py-spy")
     options = [
         "--gil",

@@ -1,4 +1,4 @@
-"""Progress of a run: a moving line on a terminal, a line every few seconds elsewhere."""
+"""Progress of a run: a live line on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Progress:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Show that something is under way, and say how long it took."""
+        """Show a running step, and print its duration."""
         began = time.monotonic()
         if self._console.is_terminal:
             with self._console.status(what):
@@ -31,7 +31,7 @@ class Progress:
 
     @contextmanager
     def bar(self, what: str, done: Callable[[], int], expected: int | None) -> Iterator[None]:
-        """Show how many swaps are done, from a thread that asks now and then."""
+        """Show the number of completed swaps, from a thread that reads it regularly."""
         began, ended = time.monotonic(), threading.Event()
         of = "" if expected is None else f" of {expected}"
 

@@ -20,17 +20,17 @@ NAMES = (b"webhook-id", b"webhook-timestamp", b"webhook-signature")
 
 
 class Received:
-    """Every webhook that came, by swap and status."""
+    """All received webhooks, by swap and status."""
 
     def __init__(self) -> None:
         self.on_news: Callable[[str], None] = lambda swap_id: None
         self._keys: list[bytes] = []
         self.first_at: defaultdict[str, dict[str, float]] = defaultdict(dict)
-        self.copies: Counter[str] = Counter()  # a message that came more than once
+        self.copies: Counter[str] = Counter()  # messages that arrived more than once
         self.forged = 0
 
     def trust(self, secret: str) -> None:
-        """Accept what is signed with a secret as the notifier shows it."""
+        """Accept signatures by a secret in the form that the notifier shows it."""
         self._keys.append(base64.b64decode(secret.removeprefix("whsec_")))
 
     def take(self, head: bytes, body: bytes) -> bool:
@@ -83,7 +83,7 @@ class _Delivery(asyncio.Protocol):
 
 
 async def listen(received: Received) -> tuple[asyncio.Server, str]:
-    """Return the server and the URL that it listens at."""
+    """Return the server and its URL."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Delivery(received), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]

@@ -27,7 +27,7 @@ IDLE_MIB = 500
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something this run had to reach."""
+    """One target of a run."""
 
     what: str
     measured: str
@@ -35,16 +35,16 @@ class Target:
 
 
 def targets(outcome: Outcome) -> list[Target]:
-    """Return what the first mark asks for."""
+    """Return the targets of a run."""
     sender = outcome.floors.between.node.pipelined_per_second
     payout, parts = Spread.of(outcome.paced.steps.whole), outcome.paced.parts
     idle = outcome.idle.proportional / MIB
     lost = len(outcome.faults)
     found = [
         Target(f"memory of the idle services under {IDLE_MIB} MiB", f"{idle:.0f}", idle < IDLE_MIB),
-        Target("nothing lost", f"{lost} faults" if lost else "all there", not lost),
+        Target("nothing lost", f"{lost} faults" if lost else "no faults", not lost),
     ]
-    what = f"payout p50 at most {OF_PARTS:.0f} x the sum of its parts, measured beside it"
+    what = f"payout p50 at most {OF_PARTS:.0f} x the sum of its parts during the load"
     if payout is None or parts is None:
         found.append(Target(what, "not measured", False))
     else:
@@ -60,7 +60,7 @@ def targets(outcome: Outcome) -> list[Target]:
 
 
 def show(outcome: Outcome, console: Console) -> list[Target]:
-    """Print everything, and return the targets that were missed."""
+    """Print everything, and return the missed targets."""
     phases = {} if outcome.alone is None else {ALONE: outcome.alone}
     phases[f"{outcome.settings.rate} swaps/s in bursts"] = outcome.bursts
     phases[f"{outcome.settings.rate} swaps/s"] = outcome.paced
@@ -81,7 +81,7 @@ def show(outcome: Outcome, console: Console) -> list[Target]:
     console.print(f"processor of the five services, idle: {100 * idle_cpu:.1f} % of a core")
     _show_disturbance(phases, console)
     if outcome.busy:
-        console.print(f"answers that said to try again: {outcome.busy}")
+        console.print(f"answers that asked for a retry: {outcome.busy}")
     for fault in outcome.faults:
         console.print(f"[red]LOST OR WRONG[/] {fault}")
     found = targets(outcome)
@@ -93,15 +93,15 @@ def show(outcome: Outcome, console: Console) -> list[Target]:
 
 
 def _show_at_rest(outcome: Outcome, console: Console) -> None:
-    """Say also what no mark is held against: ADR 0047."""
+    """Print the multiple of the parts at rest, which has no target (ADR 0042)."""
     payout = Spread.of(outcome.paced.steps.whole)
     if payout is not None:
         times = payout.p50 / outcome.floors.between.payout_seconds
-        console.print(f"no mark  payout p50, of the same parts on a machine at rest: {times:.1f} x")
+        console.print(f"no target  payout p50, of the sum of its parts at rest: {times:.1f} x")
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
-    """Write the run beside earlier ones."""
+    """Store the run in the folder of earlier ones."""
     moment = datetime.now(UTC)
     path = folder / f"{moment:%Y%m%d-%H%M%S}.json"
     document = orjson.dumps(_document(outcome, moment), option=orjson.OPT_INDENT_2)
@@ -125,7 +125,7 @@ def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
         if phase.parts is not None:
             _parts(table, f"sum of a payout's parts, measured during {name}", phase, phase.parts)
     for name, phase in phases.items():
-        _parts(table, f"the same, on a machine at rest, {name}", phase, by_themselves)
+        _parts(table, f"the same, at rest, {name}", phase, by_themselves)
     return table
 
 
@@ -188,7 +188,7 @@ def _show_disturbance(phases: Mapping[str, Phase], console: Console) -> None:
         other, stolen = phase.used.other / whole, phase.used.stolen / whole
         text = f"{name}: others used {100 * other:.1f} %, stolen {100 * stolen:.1f} %"
         if phase.used.is_void:
-            text += "  [red]VOID: the machine was not ours[/]"
+            text += "  [red]VOID: other programs used the machine[/]"
         console.print(text)
 
 
@@ -205,7 +205,7 @@ def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
         "broker": outcome.broker,
         "settings": asdict(outcome.settings),
         "floors": {
-            **_floors_document(outcome.floors.between),  # which everything is compared with
+            **_floors_document(outcome.floors.between),  # the baseline of all ratios
             "before": _floors_document(outcome.floors.before),
             "after": _floors_document(outcome.floors.after),
         },

@@ -1,4 +1,4 @@
-"""One run: floors, an even pace, full load, the floors once more, and the books at the end."""
+"""One run: floors, an even pace, full load, the floors again, and the checks at the end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def run(
         paced = await session.evenly(name)
         full = await session.full() if settings.seconds else None
         loaded = session.memory()
-        with progress.step("at rest"):  # for as long as before the first floors
+        with progress.step("at rest"):  # as long as before the first floors
             await asyncio.sleep(2 * SETTLE_SECONDS)
         after = await session.measure_floors()
         faults = await session.faults()

@@ -1,4 +1,4 @@
-"""What measures one running stack: its partner, its chains, its load, and what all used."""
+"""The measurements of one running stack: its partner, chains, load and resource use."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from tests.bench.progress import Progress
 from tests.bench.receiver import Received, listen
 from tests.bench.settings import Settings
 
-SETTLE_SECONDS = 3.0  # what start-up left behind ends before anything is measured
+SETTLE_SECONDS = 3.0  # the remaining work of start-up ends before a measurement
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What was measured while swaps ran in one way."""
+    """The measurements of one way of running swaps."""
 
     swaps: int
-    seconds: float  # over which `swaps` and `used` are counted
+    seconds: float  # the time that `swaps` and `used` cover
     used: machine.Used
     create: list[float]
     webhook: list[float]
     steps: Steps
     lifetime: list[float]
-    parts: float | None = None  # the sum of a payout's parts, measured beside it
+    parts: float | None = None  # the sum of a payout's parts, measured during the phase
 
     @property
     def per_second(self) -> float:
@@ -47,7 +47,7 @@ class Phase:
 
 
 class Session:
-    """Measures one stack. Made by `open_session`."""
+    """Measures one stack. `open_session` creates it."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Session:
         await self.load.drained()
 
     async def at_pace(self, name: str, swaps: int, rate: int) -> Phase:
-        """Create swaps at this rate, and measure the parts of a payout beside them."""
+        """Create swaps at this rate, and measure the parts of a payout meanwhile."""
         is_over = asyncio.Event()
         parts = asyncio.create_task(self._parts(is_over))
         try:
@@ -106,7 +106,7 @@ class Session:
     async def _at_pace(self, name: str, swaps: int, rate: int) -> Phase:
         load = self.load
         already = load.done
-        load.gateway.close()  # what was idle for long the server may close at any moment
+        load.gateway.close()  # the server may close idle connections at any time
         with self.progress.bar(name, lambda: load.done - already, swaps):
             before = self._read()
             ids = await load.at_pace(swaps=swaps, rate=rate)
@@ -120,12 +120,12 @@ class Session:
         return await floors.measure_parts(kafka, url, chain, until=is_over, random=self._random)
 
     async def evenly(self, name: str) -> Phase:
-        """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""
+        """Create deposits as evenly as swaps: in small blocks, one after the other."""
         async with self._small_blocks():
             return await self.at_pace(name, self.settings.swaps, self.settings.rate)
 
     async def evenly_alone(self, name: str) -> Phase:
-        """The same, without measuring anything beside the swaps."""
+        """The same, without measuring parts meanwhile."""
         async with self._small_blocks():
             return await self._at_pace(name, self.settings.swaps, self.settings.rate)
 
@@ -181,7 +181,7 @@ class Session:
 
     async def faults(self) -> list[str]:
         with self.progress.step("books"):
-            # The last payouts' slots close at a finalized block, and the sweep comes by.
+            # The last payouts' slots close at a finalized block, and the sweep runs once more.
             await asyncio.sleep(SETTLE_SECONDS * 2)
             ids = list(self.load.made)
             faults = self._facts.faults(ids, self.load.received)
@@ -193,7 +193,7 @@ class Session:
         return machine.read({**roots, "load": os.getpid()}, time.time())
 
     def memory(self) -> machine.Memory:
-        """Return what the processes of the five services hold."""
+        """Return the memory of the processes of the five services."""
         return machine.memory_of(self._service_pids())
 
     def _service_pids(self) -> list[int]:
@@ -210,7 +210,7 @@ class Session:
 async def open_session(
     stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
 ) -> AsyncIterator[Session]:
-    """Open a partner with a webhook endpoint, the users' wallets and the load."""
+    """Create a partner with a webhook endpoint, the users' wallets and the load."""
     received = Received()
     server, url = await listen(received)
     partner = open_partner(stack, url)

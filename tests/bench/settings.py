@@ -1,4 +1,4 @@
-"""What may be chosen about a run, read from the environment."""
+"""The settings of a run, read from the environment."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Settings:
 
     swaps: int = 1000  # at an even pace, for latencies
     rate: int = 50  # of them per second
-    alone: int = 20  # one every half second, for what a payout takes by itself
-    seconds: int = 30  # under full load, for the rate; 0 leaves it out
-    warm_up: int = 6  # seconds of full load before it counts
-    concurrency: int = 800  # swaps under way during full load
-    creators: int = 12  # requests under way at once
+    alone: int = 20  # one every half second, for the latency of a single payout
+    seconds: int = 30  # at full load, for the rate; 0 skips it
+    warm_up: int = 6  # seconds of full load that are not counted
+    concurrency: int = 800  # swaps in progress during full load
+    creators: int = 12  # concurrent requests
     floor_messages: int = 20_000
     floor_transactions: int = 4_000
-    profile: str = ""  # services that a profiler looks at under full load: `api,settler`
+    profile: str = ""  # services to profile at full load: `api,settler`
 
     @classmethod
     def from_environment(

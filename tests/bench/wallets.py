@@ -1,4 +1,4 @@
-"""Keys of users that sign faster than a library does: the load shares the processor."""
+"""Keys of users that sign faster than a library, because the load shares the processor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Item = bytes | Sequence["Item"]
 
 @dataclass(slots=True)
 class Wallet:
-    """One account on one chain; its transactions are numbered here and never asked about."""
+    """One account on one chain; its nonces are counted here and never queried."""
 
     key: PrivateKey
     address: str
@@ -29,7 +29,7 @@ class Wallet:
         return cls(PrivateKey(bytes.fromhex(private_key[2:])), address, chain_id, nonce)
 
     def sign(self, to: str, *, value: int = 0, data: bytes = b"", gas: int) -> bytes:
-        """Return the next transaction of the account, ready to be sent."""
+        """Return the next signed transaction of the account."""
         fields: list[Item] = [
             number(self.chain_id),
             number(self.nonce),
@@ -55,7 +55,7 @@ def number(value: int) -> bytes:
 
 
 def rlp(item: Item) -> bytes:
-    """Encode as Ethereum does."""
+    """Encode as RLP."""
     if isinstance(item, bytes):
         if len(item) == 1 and item[0] < 0x80:
             return item

@@ -1,5 +1,5 @@
-"""Does a deployment keep to the specification? Tests from outside, by its address and a key.
+"""Tests whether a deployment conforms to the specification, from outside, by its URL and a key.
 
-What is expected stands in `tables/`, one line for each line of the specification. Nothing here
-imports the service, so that the suite can be run against any deployment.
+The expectations are in `tables/`, one line for each line of the specification. Nothing here imports
+the service, so the suite can run against any deployment.
 """

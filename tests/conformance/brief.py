@@ -1,4 +1,4 @@
-"""Swaps of an app whose swaps wait some seconds for their deposit: begun first, looked at last."""
+"""Swaps of an app with a deposit window of seconds: created first, checked last."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ GASLESS: Final = {"use_gasless": True}
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A gasless swap whose signature comes when too little of its time is left."""
+    """A gasless swap that is signed when too little of its time is left."""
 
     created: Mapping[str, Any]
-    step: Mapping[str, Any]  # what was asked for
-    body: Mapping[str, str]  # what was submitted
+    step: Mapping[str, Any]  # the requested signature
+    body: Mapping[str, str]  # the submitted signature
     answer: Answer
 
 
@@ -32,7 +32,7 @@ class Brief:
         self._recipient = new_address()
 
     def begin(self) -> None:
-        """Create them, so that their time is over when they are asked about."""
+        """Create the swaps, so that they have expired when they are checked."""
         for make in (lambda: self.waiting, lambda: self.signed):
             _suppressed(make)
 
@@ -44,7 +44,7 @@ class Brief:
     def waiting(self) -> Mapping[str, Any]:
         """Return an unpaid swap, as it was created.
 
-        :raises Lacking: where no swap ends soon.
+        :raises Lacking: where no swap expires soon.
         """
         self._needs_key()
         body = {"destination_address": self._recipient, "reference_id": "brief"}
@@ -53,7 +53,7 @@ class Brief:
     @cached_property
     def signed(self) -> Signed:
         """
-        :raises Lacking: where no swap ends soon, or none is deposited by a signature.
+        :raises Lacking: where no swap expires soon, or no token can be deposited by a signature.
         """
         self._needs_key()
         world, target = self._world, self.target
@@ -99,7 +99,7 @@ class Brief:
 
 
 def _suppressed(make: Callable[[], object]) -> None:
-    """Make it if that can be done; whoever asks for it is told why it cannot."""
+    """Create it if possible; on failure the tests that use it report the reason."""
     try:
         make()
     except (Lacking, AssertionError):

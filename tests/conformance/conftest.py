@@ -1,4 +1,4 @@
-"""Who is asked, what is made there, and the report."""
+"""The deployment under test, what is created there, and the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REPORT = pytest.StashKey[list[report.Line]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    :raises UsageError: without a deployment; a run with every test skipped would look green.
+    :raises UsageError: without a deployment; a run in which every test is skipped would look green.
     """
     chosen = read_settings()
     if chosen is None or "secret" not in chosen.keys:
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ask late what takes its time, and about the run as a whole once everything was asked."""
+    """Run slow tests late, and tests of the whole run last."""
     items.sort(key=lambda item: [item.get_closest_marker(m) is not None for m in LATEST_FIRST])
 
 
@@ -84,7 +84,7 @@ def _why(result: Any, call: pytest.CallInfo[Any]) -> str:
     return message.strip().partition("\n")[0][:300]
 
 
-# What is asked
+# The deployment under test
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +118,7 @@ def nothing_lapsed(world: World) -> None:
 @pytest.fixture(scope="session")
 def operator(settings: Settings) -> Operator:
     """
-    :raises Lacking: where nobody has given an operator's access.
+    :raises Lacking: where no operator access is configured.
     """
     found = Operator.of(settings)
     if found is None:
@@ -128,7 +128,7 @@ def operator(settings: Settings) -> Operator:
 
 @pytest.fixture(scope="session", autouse=True)
 def brief(world: World) -> Brief:
-    """Begin what has to be over before it is asked about."""
+    """Create the swaps that must have expired before their checks."""
     brief = Brief(world)
     brief.begin()
     return brief
@@ -136,7 +136,7 @@ def brief(world: World) -> Brief:
 
 @pytest.fixture(scope="session")
 def receiver(settings: Settings, target: Target) -> Iterator[Receiver]:
-    """Open a receiver where the deployment can reach it; its reports say when it cannot."""
+    """Open a receiver that the deployment can reach; its reports say if it cannot."""
     receiver = Receiver.open(settings, Operator.of(settings))
     yield receiver
     receiver.close()
@@ -144,5 +144,5 @@ def receiver(settings: Settings, target: Target) -> Iterator[Receiver]:
 
 @pytest.fixture(scope="session")
 def paid(world: World, receiver: Receiver) -> Paid:
-    """Return the swaps that were paid, all at once, if a wallet was given."""
+    """Return the paid swaps, all paid at once, if a wallet is configured."""
     return Paid(world)

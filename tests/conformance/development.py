@@ -1,7 +1,7 @@
 """The operator's side of a deployment: keys, webhook endpoints, stops and blocked addresses.
 
-A stack.json opens it; a deployment without one may be given its internal ports and the operator's
-token, or the keys alone. See the README.
+A stack.json configures it. A deployment without one may be given its internal ports and the
+operator's token, or only the keys. See the README.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tests.conformance.settings import OperatorAccess, Settings
 from tests.conformance.signing import Lacking
 
 WHO: Final = {"by": "conformance", "reason": "the conformance suite tries it for a moment"}
-# How long swaps of the brief app wait: long enough to be read while they wait.
+# The deposit window of the brief app's swaps: long enough for a read before expiry.
 BRIEF_SECONDS: Final = 6
 LAPSES_AFTER: Final = timedelta(seconds=1)
 SMALL: Final = {"reads_per_minute": 1, "ceiling_factor": 1, "pending_swaps_max": 1}
-NARROW: Final = {"reads_per_minute": 1}  # of one client; the app as a whole may more
+NARROW: Final = {"reads_per_minute": 1}  # per client; the app as a whole has more
 
 
 class Operator:
@@ -38,7 +38,7 @@ class Operator:
     # Keys and apps
 
     def with_keys(self, settings: Settings) -> Settings:
-        """Return the settings with keys of the kinds that were not given."""
+        """Return the settings with keys of the missing kinds."""
         if "api" not in self._urls:
             return settings
         owner = self._manage("/organizations", {"name": "conformance"})["id"]
@@ -59,7 +59,7 @@ class Operator:
         return replace(settings, keys={**keys, **settings.keys})
 
     def listed_keys(self) -> Any:
-        """Return the keys of the app whose secret key is used, as its owner sees them."""
+        """Return the keys of the app with the secret key, as its owner sees them."""
         return self._get("api", f"/management/v1/apps/{self.app_id}/keys?page_size=100")["data"]
 
     def _app(self, owner: str, *, limits: Mapping[str, int] | None = None, **more: Any) -> str:
@@ -83,7 +83,7 @@ class Operator:
         return str(issued["key"])
 
     def _closing_key(self, settings: Settings) -> str:
-        """Return a key that was used, and is revoked by now."""
+        """Return a key that was used and then revoked."""
         issued = self._issued(self.app_id, kind="secret", label="conformance")
         headers = {settings.key_header: issued["key"]}
         httpx.get(f"{settings.base_url}/api/v2/health", headers=headers).raise_for_status()
@@ -94,11 +94,11 @@ class Operator:
         ends = (datetime.now(UTC) + LAPSES_AFTER).isoformat()
         return self._key(self.app_id, expires_at=ends)
 
-    # What is paid, and to whom
+    # Payments and their recipients
 
     @contextmanager
     def stopped(self, network: str) -> Iterator[None]:
-        """Stop what is paid on a network for a while."""
+        """Stop the payments of a network while the block runs."""
         self._post("settler", "/payouts/stop", {"network": network, **WHO})
         try:
             yield
@@ -107,7 +107,7 @@ class Operator:
 
     @contextmanager
     def blocked(self, address: str) -> Iterator[None]:
-        """Refuse an address for a while."""
+        """Block an address while the block runs."""
         self._post("settler", "/blocked", {"addresses": [address], **WHO})
         try:
             yield
@@ -117,13 +117,13 @@ class Operator:
     # Webhooks
 
     def add_endpoint(self, url: str) -> tuple[str, str]:
-        """Return the id and the secret of a new webhook endpoint of the partner's."""
+        """Return the id and the secret of a new webhook endpoint of the partner."""
         body = {"app_id": self.app_id, "url": url, "wants_updates": True}
         made = self._post("notifier", "/endpoints", body)
         return str(made["id"]), str(made["secret"])
 
     def refuses_endpoint(self, url: str) -> bool:
-        """Tell whether no webhook endpoint may lead there."""
+        """Return whether a webhook endpoint with this URL is refused."""
         body = {"app_id": self.app_id, "url": url}
         answer = self._send("POST", "notifier", "/endpoints", json=body)
         if answer.is_success:
@@ -131,7 +131,7 @@ class Operator:
         return answer.status_code == httpx.codes.BAD_REQUEST
 
     def endpoint(self, url: str) -> str:
-        """Return the id of the partner's endpoint that leads there."""
+        """Return the id of the partner's endpoint with this URL."""
         endpoints = self._get("notifier", f"/endpoints?app_id={self.app_id}")["endpoints"]
         return str(next(row["id"] for row in endpoints if row["url"] == url))
 
@@ -162,7 +162,7 @@ class Operator:
 
     def _send(self, method: str, service: str, path: str, **options: Any) -> httpx.Response:
         """
-        :raises Lacking: where no address of the service's operator port is configured.
+        :raises Lacking: where no URL of the service's operator port is configured.
         """
         if service not in self._urls:
             raise Lacking(f"no operator's access to the {service} was given")
@@ -171,5 +171,5 @@ class Operator:
 
 
 def _other(settings: Settings) -> str:
-    """Return the environment that the secret key is not of."""
+    """Return the environment that the secret key does not belong to."""
     return "live" if "_test_" in settings.keys["secret"] else "test"

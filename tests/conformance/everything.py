@@ -1,4 +1,4 @@
-"""Asks a deployment for everything that it shows, so that every object of the tables is seen."""
+"""Requests everything that a deployment shows, so that every object of the tables is seen."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from tests.conformance.target import Answer, NotConforming
 from tests.conformance.world import WAYS, World, new_address
 
 AUTHORIZE: Final = "/api/v2/swaps/{by_signature}/authorize"
-# One that nobody names beside, and one that a hint names. New ones in every run: hints are kept.
+# One that no other request names, and one that a hint names. They are new in every run, because
+# hints are stored.
 STRANGE_HASH: Final = "0x" + secrets.token_hex(32)
 HINTED_HASH: Final = "0x" + secrets.token_hex(32)
 
 
 def see_everything(world: World, paid: Paid, receiver: Receiver) -> None:
-    """What cannot be asked is left out, and found missing where it is looked for."""
+    """Failed requests are skipped; the test of the object then reports that it is missing."""
     for endpoint in endpoints():
         with suppress(Lacking, NotConforming):
             answer = ask(world, paid, endpoint)
@@ -55,9 +56,9 @@ def _see_journey(world: World, swap_id: str) -> None:
 
 
 def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secret") -> Answer:
-    """Ask one endpoint for something that is there.
+    """Request an existing resource of one endpoint.
 
-    :raises Lacking: where there is nothing to ask it for.
+    :raises Lacking: where none exists.
     """
     values = _Values(world, paid)
     path = endpoint.path.format_map(values)
@@ -65,7 +66,7 @@ def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secr
     if endpoint.method == "POST":
         options["json"] = body_of(world, paid, endpoint)
     if endpoint.path == AUTHORIZE:
-        # A swap takes one signature: the first answer is given again.
+        # A swap takes one signature, so the first answer is replayed.
         options["headers"] = {"Idempotency-Key": paid.by_signature.signed_once}
     if "/refund_address" in path:
         fresh = world.target.create(world.order())["swap"]["id"]
@@ -94,7 +95,7 @@ def body_of(world: World, paid: Paid, endpoint: Endpoint) -> Mapping[str, Any]:
 
 
 class _Values(dict[str, str]):
-    """What stands in braces, made when it is needed."""
+    """The values of placeholders in braces, created on first use."""
 
     def __init__(self, world: World, paid: Paid) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Every object that a deployment has shown, by its name in the tables."""
+"""Every object in the answers of a deployment, by its name in the tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Sample:
 class Observed:
     def __init__(self) -> None:
         self._samples: dict[str, list[Sample]] = {}
-        self.faults: list[str] = []  # data that was not even of the kind its endpoint tells
+        self.faults: list[str] = []  # data of another kind than that of its endpoint
 
     def add(self, kind: str, value: Any, where: str) -> None:
         problem = fault(kind, value)

@@ -1,6 +1,7 @@
-"""Swaps that are really paid: all sent first, then followed.
+"""Swaps that are paid: all are sent first, then followed.
 
-With the wallets of a stack.json, or by a sandbox, which plays the user for some recipients.
+They are paid by the wallets of a stack.json, or by a sandbox, which acts as the user for some
+recipients.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ JOURNEYS: Final = (
 FINAL: Final = ("completed", "refunded", "failed", "expired")
 WITHIN_SECONDS: Final = 30
 POLL_SECONDS: Final = 0.1
-# Puts three bytes of code in place that refuse every coin: PUSH0 PUSH0 REVERT.
+# Deploys three bytes of code that refuse every coin: PUSH0 PUSH0 REVERT.
 REFUSES: Final = "0x625f5ffd5f526003601df3"
-# Recipients at which a sandbox plays the user: paid and delivered, paid and refused.
+# Recipients for which a sandbox acts as the user: paid and delivered, paid and refused.
 SANDBOX_PAYS: Final = "0x7357000000000000000000000000000000000001"
 SANDBOX_REFUSES: Final = "0x7357000000000000000000000000000000000007"
 GAS_CREATE: Final = 200_000
@@ -33,13 +34,13 @@ GAS_CREATE: Final = 200_000
 
 @dataclass
 class Journey:
-    """A swap from its creation on, as reads show it."""
+    """A swap since its creation, as reads show it."""
 
     created: Mapping[str, Any]
-    sent: str = ""  # the hash of what the suite sent; none where that is somebody else's to do
+    sent: str = ""  # the hash of the suite's transaction; empty if the suite sends none
     seen: list[Mapping[str, Any]] = field(default_factory=list)
-    body: Mapping[str, Any] = field(default_factory=dict)  # what was signed and submitted
-    signed_once: str = ""  # with which idempotency key
+    body: Mapping[str, Any] = field(default_factory=dict)  # the signed and submitted body
+    signed_once: str = ""  # its idempotency key
     refund_address: str = ""
 
     @property
@@ -48,13 +49,13 @@ class Journey:
 
     @property
     def deposit(self) -> str:
-        """Return the hash of what paid it."""
+        """Return the hash of the deposit."""
         return self.sent or str(self.transaction("input")["transaction_hash"])
 
     @property
     def signed(self) -> Mapping[str, Any]:
         """
-        :raises Lacking: where it was not the suite that signed.
+        :raises Lacking: where the suite did not sign.
         """
         if not self.body:
             raise Lacking("what a sandbox signs is not told: give a wallet (stack.json)")
@@ -82,7 +83,7 @@ class Journey:
 
 
 class Paid:
-    """Each journey begins when it is first asked for, all others with it."""
+    """All journeys begin when the first one is requested."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -91,7 +92,7 @@ class Paid:
 
     @property
     def by_depository(self) -> Journey:
-        """Return a swap of a token, with a refuel, that was paid through the Depository.
+        """Return a token swap with a refuel that was paid through the Depository.
 
         :raises Lacking: where none can be paid.
         """
@@ -103,22 +104,22 @@ class Paid:
 
     @property
     def by_address(self) -> Journey:
-        """Return a swap without an amount, to whose address a coin was sent."""
+        """Return a swap without an amount that was paid by a coin to its address."""
         return self._ended("by_address")
 
     @property
     def by_transfer(self) -> Journey:
-        """Return a swap of a token that was sent in the plainest way."""
+        """Return a token swap that was paid by a plain transfer."""
         return self._ended("by_transfer")
 
     @property
     def failed(self) -> Journey:
-        """Return a swap whose recipient takes nothing, and that names nobody to give it back to."""
+        """Return a swap with a recipient that refuses payments, and without a refund address."""
         return self._ended("failed")
 
     @property
     def refunded(self) -> Journey:
-        """Return a swap whose recipient takes nothing."""
+        """Return a swap with a recipient that refuses payments."""
         journey = self._ended("refunded")
         if journey.status not in FINAL:
             raise Lacking(f"nothing is refunded within {WITHIN_SECONDS} s here")
@@ -130,7 +131,7 @@ class Paid:
 
     @cached_property
     def _all(self) -> Mapping[str, Journey | Lacking]:
-        """Send everything, then follow it until it has ended."""
+        """Send everything, then follow it to its end."""
         journeys: dict[str, Journey | Lacking] = {}
         for name, begin in (
             ("refunded", self._begin_refunded),
@@ -193,7 +194,7 @@ class Paid:
         return Journey(created, body=body, signed_once=once["Idempotency-Key"])
 
     def _begin_by_address(self) -> Journey:
-        """Pay a coin to the address of a swap that was created without an amount."""
+        """Send a coin to the address of a swap without an amount."""
         world = self._world
         route = world.deposit_address_route
         if route.source["contract"] is not None:
@@ -226,7 +227,7 @@ class Paid:
         return self._begin_refused()
 
     def _begin_refused(self, **fields: str) -> Journey:
-        """Pay a coin to a recipient that refuses coins."""
+        """Pay a coin for a swap with a recipient that refuses coins."""
         world = self._world
         world.needs_depository()
         route = world.native_route
@@ -243,7 +244,7 @@ class Paid:
 
     @cached_property
     def _who_refuses(self) -> str:
-        """Return a contract that takes no coins."""
+        """Return a contract that refuses coins."""
         network = self._world.native_route.destination_network["name"]
         deployer = self._wallets.on(network)
         sent = deployer.send(to=None, value=0, data=REFUSES, gas=GAS_CREATE)

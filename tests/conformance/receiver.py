@@ -1,4 +1,4 @@
-"""A webhook receiver of the suite's own, opened where the deployment can reach it."""
+"""The suite's webhook receiver, at a URL that the deployment can reach."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Delivery:
         return self.headers.get(f"{family}-signature", "").split()
 
     def expected_signature(self, secret: str, family: str) -> str:
-        """Return what Standard Webhooks has a sender sign with."""
+        """Return the signature that Standard Webhooks requires."""
         key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
         name, moment = self.headers[f"{family}-id"], self.headers[f"{family}-timestamp"]
         signed = f"{name}.{moment}.".encode() + self.body
@@ -57,8 +57,8 @@ class Delivery:
 class Receiver:
     """Stores every message; answers 204, or the configured status.
 
-    A stack in containers cannot reach this machine. Its own receiver writes messages into a file,
-    which is read here, and no message can be refused.
+    A stack in containers cannot reach this machine. Its receiver writes messages to a file, which
+    is read here, and no message can be refused.
     """
 
     def __init__(self, why_not: str = "") -> None:
@@ -68,8 +68,9 @@ class Receiver:
         self._operator: Operator | None = None
         self._deliveries: list[Delivery] = []
         self.endpoint_id: str | None = None
-        self.secrets = [""]  # what signs, the newest last
-        # Statuses of the next answers to test events: others may come in between.
+        self.secrets = [""]  # signing secrets, the newest last
+        # The statuses of the next answers to test events, because other messages may arrive in
+        # between.
         self.refusals: list[int] = []
 
     @classmethod
@@ -118,32 +119,32 @@ class Receiver:
         return [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
 
     def keep(self, delivery: Delivery) -> int:
-        """Return what it is answered with."""
+        """Return the status of the answer."""
         self._deliveries.append(delivery)
         is_test = delivery.headers.get("webhook-event-type") == TEST_EVENT
         return self.refusals.pop(0) if is_test and self.refusals else 204
 
     @property
     def gone_url(self) -> str:
-        """Return an address where every webhook is answered with 410.
+        """Return a URL at which every webhook is answered with 410.
 
-        :raises Lacking: where the suite receives nothing itself.
+        :raises Lacking: where the suite has no receiver.
         """
         return f"http://127.0.0.1:{self.needs_own().server_port}{GONE_PATH}"
 
     @property
     def operator(self) -> Operator:
         """
-        :raises Lacking: where the suite may not do what operators do.
+        :raises Lacking: where the suite has no operator access.
         """
         if self._operator is None or self.endpoint_id is None:
             raise Lacking(self._why_not or "only an operator can do this: give stack.json")
         return self._operator
 
     def needs_own(self) -> ThreadingHTTPServer:
-        """Return the server that is the suite's own.
+        """Return the suite's own server.
 
-        :raises Lacking: where what is sent comes to another receiver, or to none.
+        :raises Lacking: where webhooks are sent to another receiver, or to none.
         """
         if self._file is not None:
             raise Lacking("a deployment in containers does not reach the suite's own receiver")
@@ -199,4 +200,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the report does."""
+        """Print nothing: the report contains it."""

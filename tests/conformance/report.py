@@ -1,4 +1,4 @@
-"""What came of it, section by section of the specification, beside what pytest prints."""
+"""The results by section of the specification, in addition to pytest's output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sections(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
 
 
 def summary(lines: Sequence[Line]) -> list[str]:
-    """Return one row per section, then why what was skipped was, and what failed."""
+    """Return one row per section, then the reasons of skips, and the failures."""
     rows = [f"{'section':>8}  {'passed':>6}  {'failed':>6}  {'skipped':>7}"]
     for section, those in sections(lines):
         counts = Counter(line.outcome for line in those)

@@ -1,4 +1,4 @@
-"""Which deployment is asked, and what is known of it: from the environment, or a stack.json."""
+"""The deployment under test and its settings: from the environment, or a stack.json."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ GIVEN_KEYS = (
     "revoked",
     "expired",
     "foreign",  # of the other environment
-    "brief",  # of an app whose swaps wait some seconds for their deposit
+    "brief",  # of an app with a deposit window of seconds
 )
-OPERATED = ("api", "settler", "notifier")  # services that an operator does something at
+OPERATED = ("api", "settler", "notifier")  # services with operator requests
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorAccess:
-    """The internal ports of services, and the token that opens them."""
+    """The internal ports of services, and the token for them."""
 
     token: str
     urls: Mapping[str, str]
@@ -33,14 +33,14 @@ class OperatorAccess:
 @dataclass(frozen=True, slots=True)
 class Settings:
     base_url: str
-    keys: Mapping[str, str]  # by what they may: secret, publishable, other (of another app)
+    keys: Mapping[str, str]  # by kind: secret, publishable, other (of another app)
     key_header: str = KEY_HEADER
     key_alias: str | None = None
     stack: Mapping[str, Any] = field(default_factory=dict)
-    folder: Path = Path()  # what paths of the stack are relative to
+    folder: Path = Path()  # the base of the stack's paths
     operator: OperatorAccess | None = None
-    is_sandbox: bool = False  # whether somebody plays the user for the key's app
-    webhook_listen: str | None = None  # host:port at which the suite is to receive
+    is_sandbox: bool = False  # whether a sandbox acts as the user for the key's app
+    webhook_listen: str | None = None  # host:port of the suite's receiver
     webhook_secret: str | None = None
 
 
@@ -76,7 +76,7 @@ def read_settings() -> Settings | None:
 
 
 def _operator(options: Mapping[str, str], stack: Mapping[str, Any]) -> OperatorAccess | None:
-    """Return what was given, or what a stack.json says; None without a token or an app."""
+    """Return the configured access, or that of a stack.json; None without a token or an app."""
     urls = {row["name"]: row["internal_url"] for row in stack.get("services", ())}
     for name in OPERATED:
         urls[name] = options.get(f"operator_{name}", urls.get(name, ""))
@@ -92,7 +92,7 @@ def _stack(path: str | None) -> tuple[Mapping[str, Any], Path]:
     if path is None or not Path(path).is_file():
         return {}, Path()
     file = Path(path).resolve()
-    # It stands in var/ of a checkout, or deeper; its paths begin with var/.
+    # It is in var/ of a checkout, or deeper; its paths begin with var/.
     inside = file.parent
     while inside.name != "var" and inside != inside.parent:
         inside = inside.parent

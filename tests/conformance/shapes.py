@@ -1,4 +1,4 @@
-"""Whether a value is what the tables say, and which objects it is made of."""
+"""Compares a value with the tables, and finds the objects in it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _is_uuid4(value: Any) -> bool:
 
 
 def _is_moment(value: Any) -> bool:
-    """Tell whether it is RFC 3339, in UTC, with its offset."""
+    """Return whether it is an RFC 3339 time in UTC, with its offset."""
     if not isinstance(value, str) or not _DATE_TIME.fullmatch(value):
         return False
     return datetime.fromisoformat(value).tzinfo is not None
@@ -65,7 +65,7 @@ def is_known(kind: str) -> bool:
 
 
 def fault(kind: str, value: Any) -> str | None:
-    """Return what is wrong with one value; what is inside an object is judged on its own."""
+    """Return the fault of one value; objects inside it are checked separately."""
     if kind.startswith("["):
         if not isinstance(value, list):
             return f"{value!r} is no array"
@@ -80,7 +80,7 @@ def fault(kind: str, value: Any) -> str | None:
 
 
 def field_fault(field: Field, instance: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a member of an object: absent, of another type, wrongly null."""
+    """Return the fault of a member of an object: missing, of another type, wrongly null."""
     if field.name not in instance:
         return "is absent"
     value = instance[field.name]
@@ -94,7 +94,7 @@ def unknown_members(model: str, instance: Mapping[str, Any]) -> set[str]:
 
 
 def objects(kind: str, value: Any, where: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """Yield every object of the tables that a value is made of: its name, itself, and where."""
+    """Yield every object of the tables in a value: its name, the object, and its path."""
     if kind.startswith("[") and isinstance(value, list):
         for n, item in enumerate(value):
             yield from objects(kind[1:-1], item, f"{where}[{n}]")

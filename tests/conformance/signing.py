@@ -1,4 +1,4 @@
-"""Signing, where something that can sign is installed."""
+"""Signatures, if a signing library is installed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ except ImportError:
 
 
 class Lacking(pytest.skip.Exception):
-    """A rule cannot be asked about here, and is skipped; the words say what is missing."""
+    """A rule cannot be tested here and is skipped; the message names what is missing."""
 
 
 def needs_signing() -> None:
     """
-    :raises Lacking: where nothing can sign.
+    :raises Lacking: where no signing library is installed.
     """
     if Account is None:
         raise Lacking("nothing can be signed: install eth-account")
 
 
 def sign(account: Any, typed_data: Mapping[str, Any]) -> str:
-    """Return what eth_signTypedData_v4 gives."""
+    """Return the signature of eth_signTypedData_v4."""
     signed = account.sign_typed_data(full_message=dict(typed_data))
     return "0x" + bytes(signed.signature).hex()

@@ -1,4 +1,4 @@
-"""The deployment, as its callers use it. Every answer is kept, to be judged as a whole too."""
+"""The deployment, as its callers use it. Every answer is stored for the checks of the whole run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class NotConforming(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer, with what was asked."""
+    """One answer, with its request."""
 
     request: str
     response: httpx.Response
-    key: str | None  # which of the keys was sent
+    key: str | None  # the key that was sent
 
     @property
     def is_keyed(self) -> bool:
@@ -52,7 +52,7 @@ class Answer:
 
     @property
     def is_enveloped(self) -> bool:
-        """Tell whether it has data or an error, as its status says, and nothing else."""
+        """Return whether it has exactly data or an error, according to its status."""
         if self.status in WITHOUT_BODY:
             return self.response.content == b""
         try:
@@ -87,9 +87,9 @@ class Answer:
         return error
 
     def refuses(self, code: str) -> Mapping[str, Any]:
-        """Return the error, once it has this code, and the status that belongs to it.
+        """Return the error, if it has this code and the code's status.
 
-        :raises NotConforming: where it has not.
+        :raises NotConforming: otherwise.
         """
         error = self.error
         if (error.get("code"), self.status) != (code, codes()[code]):
@@ -122,9 +122,9 @@ class Target:
         headers: Mapping[str, str] | None = None,
         **options: Any,
     ) -> Answer:
-        """Send one request and return whatever the answer is.
+        """Send one request and return any answer.
 
-        :param key: which of the keys is sent; None sends none.
+        :param key: the key to send; None sends none.
         """
         sent = {self.settings.key_header: self.keys[key]} if key is not None else {}
         response = self.http.request(method, path, headers={**sent, **(headers or {})}, **options)
@@ -134,7 +134,7 @@ class Target:
         return answer
 
     def get(self, path: str, kind: str, *, key: str = "secret", **query: Any) -> Any:
-        """Return the data of an answer, and keep the objects in it to be judged."""
+        """Return the data of an answer, and store its objects for the checks."""
         return self.see(self.ask("GET", path, key=key, params=query or None), kind)
 
     def create(self, order: Mapping[str, Any], *, key: str = "secret") -> Mapping[str, Any]:
@@ -163,4 +163,4 @@ class Target:
         try:
             self.observed.add("ApiError", answer.envelope.get("error"), answer.request)
         except NotConforming:
-            return  # judged with the whole run
+            return  # checked with the whole run

@@ -1,4 +1,4 @@
-"""What is to be done for a swap, way by way: the calls, addresses and steps to the letter."""
+"""The required actions of a swap, by method: exact calls, addresses and steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swaps whose time is over."""
+"""Swaps that have expired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks, tokens, and what leads where."""
+"""Networks, tokens and routes."""
 
 from __future__ import annotations
 

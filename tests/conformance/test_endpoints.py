@@ -1,4 +1,4 @@
-"""Every endpoint answers callers with the right, and refuses all others."""
+"""Every endpoint answers callers with access, and refuses all others."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ def test_what_may_stand_in_a_browser_is_open_to_a_publishable_key(
     answer = ask(world, paid, endpoint, key="publishable")
 
     if endpoint.path == AUTHORIZE:
-        # The secret key submitted this signature, and idempotency keys of a publishable key are
-        # its client's own: the request is admitted and judged, not replayed.
+        # The secret key submitted this signature, and idempotency keys of a publishable key belong
+        # to its
+        # client. So the request is admitted and refused, not replayed.
         answer.refuses("AUTHORIZATION_ALREADY_SUBMITTED")
     else:
         assert answer.status == 200
@@ -135,7 +136,7 @@ def test_every_operation_of_the_document_declares_400(target: Target) -> None:
 
 
 def unnamed(path: str) -> str:
-    """Return a path whose variable parts have no names."""
+    """Return a path with its variable parts replaced by one placeholder."""
     return re.sub(r"\{\w+\}", "{}", path)
 
 

@@ -1,4 +1,4 @@
-"""Every field of every object, as the deployment shows it: its type, and whether it may be null."""
+"""Every field of every object of the deployment: its type, and whether it may be null."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def marked(row: Field | Model | object, section: str, name: str) -> object:
 
 @pytest.fixture(scope="session")
 def shown(world: World, paid: Paid, receiver: Receiver) -> Observed:
-    """Return what the deployment shows, once it has been asked for everything."""
+    """Return the deployment's objects, after everything was requested."""
     see_everything(world, paid, receiver)
     return world.target.observed
 

@@ -1,4 +1,4 @@
-"""Swaps that are funded by a signature; nobody here has money."""
+"""Swaps that are funded by a signature; no user here has a balance."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_sign_action_is_inline_for_a_given_signer(world: World) -> None:
     assert action["type"] == "sign"
     step = sign_step(world, created["swap"]["id"], signer.address)
     assert step["typed_data"] == action["typed_data"]
-    # It counts as fetched: a signature is judged, not sent away.
+    # The typed data counts as fetched, so a signature is checked and not refused as premature.
     signature = signer.sign(action["typed_data"])
     answer = authorize(world, created["swap"]["id"], signature, signer.address)
     answer.refuses("INSUFFICIENT_SIGNER_BALANCE")

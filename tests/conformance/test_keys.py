@@ -1,4 +1,4 @@
-"""Keys: what they look like, what they open, how often they may ask."""
+"""Keys: their form, their access, their rate limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMS = {
     "secret": r"svc_(live|test)_[0-9a-f]{64,}",
     "publishable": r"svc_(live|test)_pub_[0-9a-f]{64,}",
 }
-# Requests a minute of one client, of which twice as many may come at once; and clients of an app.
+# Requests a minute of one client, the factor of a burst, and clients of an app.
 READS, PRICES, CREATES, CEILING, BURST = 1200, 120, 30, 100, 2
 HOME = ("127.0.0.1", "localhost")
 ANOTHER_CLIENT = "127.0.0.2"
@@ -82,7 +82,7 @@ def test_a_key_manages_nothing(world: World, key: str) -> None:
     assert answer.status in (401, 403, 404)
 
 
-# How often they may ask
+# Rate limits
 
 
 @rule("D1", "default-rates")
@@ -105,7 +105,7 @@ def test_an_app_may_send_the_documented_number_of_requests(
 
 @pytest.fixture
 def elsewhere(target: Target) -> Iterator[httpx.Client]:
-    """Return a client whose requests come from another address of this machine."""
+    """Return a client with another address of this machine."""
     if httpx.URL(target.settings.base_url).host not in HOME or target.settings.stack.get(
         "containers"
     ):
@@ -135,7 +135,7 @@ def test_a_client_does_not_become_another_by_saying_so(world: World) -> None:
 
 
 def spent(world: World) -> Target:
-    """Return the deployment once the narrow key may ask nothing more from here."""
+    """Return the deployment after the narrow key has used up its requests from this address."""
     if "narrow" not in world.target.keys:
         raise Lacking("no publishable key with small limits was given: give an operator's access")
     for _ in range(REQUESTS_MAX):
@@ -144,7 +144,7 @@ def spent(world: World) -> Target:
     raise AssertionError(f"{REQUESTS_MAX} requests are within a limit of one")
 
 
-# Idempotency belongs to an app
+# Idempotency keys are scoped by app
 
 
 @rule("D1", "idempotent-per-app")

@@ -1,4 +1,4 @@
-"""How swaps are found: lists, their filters and pages."""
+"""Lists of swaps, with their filters and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator does, as callers meet it: tried for a moment, and undone."""
+"""Effects of an operator's orders for callers; each order is undone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRIVATE_URLS = (
 
 
 def once(world: World, ask: Callable[[], Answer], *, refused: bool) -> Answer:
-    """Return the first answer that is refused, or is not: what an operator says takes a moment."""
+    """Return the first answer that is refused, or accepted: an order takes a moment to apply."""
     answers: list[Answer] = []
 
     def is_so() -> bool:

@@ -1,4 +1,4 @@
-"""Swaps that are really paid: what the reads show on the way, and what the chain says."""
+"""Swaps that are paid: the reads on the way, and the facts of the chain."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_swap_is_found_by_its_transactions(world: World, paid: Paid) -> None:
         for spelled in (digits.lower(), digits.upper()):
             path = f"/api/v2/swaps/by_transaction_hash/0x{spelled}"
             answer = world.target.get(path, "PreparedSwapResponse")
-            # One transaction may pay many swaps; a deposit pays its own.
+            # One transaction may pay many swaps; a deposit pays only its own.
             assert transaction_hash in _hashes(answer)
             assert transaction_hash != journey.deposit or answer["swap"]["id"] == journey.id
 
@@ -215,7 +215,7 @@ def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, pa
     network = journey.created["swap"]["source_network"]["name"]
     wallet = Wallets(world.target.settings.stack).on(network)
     [action] = journey.created["deposit_actions"]
-    # A function that the Depository does not have, and a transfer of nothing to oneself.
+    # A function that the Depository does not have, and an empty transfer to the sender.
     calls = {"failed": (action["to_address"], "0xffffffff"), "pending": (wallet.address, "0x")}
 
     for status, (to, data) in calls.items():
@@ -283,7 +283,7 @@ def test_a_deposit_for_another_receiver_reverts(world: World, paid: Paid) -> Non
     swap = world.swap["swap"]
     [action] = world.swap["deposit_actions"]
     call = {
-        "from": paid.refunded.transaction("input")["from"],  # who has as much
+        "from": paid.refunded.transaction("input")["from"],  # an account with enough coins
         "to": action["to_address"],
         "value": hex(int(action["amount_in_base_units"])),
         "data": action["call_data"][:74] + f"{new_address()[2:]:0>64}",

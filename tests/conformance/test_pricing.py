@@ -142,7 +142,7 @@ def test_own_inventory_is_listed_as_the_solver(world: World) -> None:
     assert all(step["provider"] == step["provider"].upper() for step in path)
     if {step["provider"] for step in path} != {"SOLVER"}:
         raise Lacking("this route goes through a swap provider")
-    # Nobody else could fail: no refund_address is asked for.
+    # No other check can fail, because no refund_address is required.
     assert world.target.create(world.order())["quote"]["path"] == path
 
 

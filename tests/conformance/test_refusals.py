@@ -1,4 +1,4 @@
-"""Every situation that is refused: the code, the HTTP status, and what the error says."""
+"""Every refused situation: the code, the HTTP status, and the members of the error."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _filled(body: Mapping[str, Any], values: _Values) -> dict[str, Any]:
 
 
 class _Values(dict[str, str]):
-    """What stands in braces, made when it is needed."""
+    """The values of placeholders in braces, created on first use."""
 
     def __init__(self, world: World) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _Values(dict[str, str]):
         return self._world.signer
 
     def _sign_step(self) -> tuple[str, Mapping[str, Any]]:
-        """Return a gasless swap and what its signer is asked to sign."""
+        """Return a gasless swap and its sign step."""
         swap_id = self._world.gasless_swap["swap"]["id"]
         steps = self._world.target.steps(swap_id, source_address=self.signer.address)
         [sign_step] = [step for step in steps if step["type"] == "sign"]

@@ -1,4 +1,4 @@
-"""Swaps that nobody has paid yet: what they say, what is to be done, how they are found."""
+"""Unpaid swaps: their members, their actions, and how lists find them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_sequence_numbers_differ(world: World) -> None:
     assert len(set(numbers)) == 2
 
 
-# What is to be done
+# Required actions
 
 
 @rule("2.8", "native-amount")
@@ -250,7 +250,7 @@ def test_the_quote_of_a_swap_expires(world: World) -> None:
     assert (swap["quote_locked_at"], swap["last_requoted_at"]) == (None, None)
 
 
-# What creations take
+# Members of creations
 
 
 @rule("D1", "numbers-in")

@@ -1,4 +1,4 @@
-"""How one asks: keys, CORS, envelopes, ids of requests, limits, idempotency."""
+"""HTTP: keys, CORS, envelopes, request ids, limits, idempotency."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def limited_key(target: Target) -> None:
         raise Lacking("no key with small limits was given: give stack.json")
 
 
-# Names that an endpoint does not take
+# Names that an endpoint does not accept
 
 
 @rule("D1", "near-misses")

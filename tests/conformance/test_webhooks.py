@@ -1,4 +1,4 @@
-"""Webhooks, as the suite's own receiver gets them."""
+"""Webhooks, at the suite's receiver."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def journey(paid: Paid, receiver: Receiver) -> Journey:
 
 @pytest.fixture
 def reported_swap(world: World, paid: Paid, receiver: Receiver) -> Mapping[str, Any]:
-    """Return a swap that webhooks tell of: a paid one, or one that waits where none can be paid."""
+    """Return a swap with webhooks: a paid one, or a pending one where none can be paid."""
     try:
         journey = paid.by_depository
     except Lacking:
@@ -185,7 +185,7 @@ def test_after_a_rotation_both_secrets_sign(receiver: Receiver) -> None:
 
 
 def a_test_event(receiver: Receiver) -> Delivery:
-    """Ask for a test event, and return it once it has come."""
+    """Request a test event, and return it after it arrived."""
     operator = receiver.operator
     assert receiver.endpoint_id is not None
     message_id = operator.at_endpoint(receiver.endpoint_id, "test", {})["message_id"]

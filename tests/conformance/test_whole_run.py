@@ -1,4 +1,4 @@
-"""What must hold for every answer, whatever was asked: looked at once everything was."""
+"""Rules for every answer of the run, checked after all requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def answers(target: Target) -> Sequence[Answer]:
 
 def are_all(answers: Sequence[Answer], holds: Callable[[Answer], bool]) -> bool:
     """
-    :raises AssertionError: naming answers for which it does not hold.
+    :raises AssertionError: with the answers that break the rule.
     """
     without = [f"{one.request[:100]}: {one.status}" for one in answers if not holds(one)]
     assert not without, f"{len(without)} of {len(answers)}: {without[:SHOWN_AT_MOST]}"
@@ -64,7 +64,7 @@ def test_every_keyed_answer_has_the_callers_rate_limit(answers: Sequence[Answer]
 
 
 def is_strange(answer: Answer) -> bool:
-    """Whether nobody is counted: the key opens nothing, or is none of those of this address."""
+    """Return whether the caller is not counted: its key is unknown, or not one of this address."""
     if answer.request.partition(" ")[2].startswith("/management/"):
         return True
     is_closed = answer.key in ("revoked", "expired", "closing")
@@ -92,7 +92,7 @@ def test_every_error_is_a_sentence_fit_to_show(answers: Sequence[Answer]) -> Non
 
 
 def is_sentence(answer: Answer) -> bool:
-    """Whether its words can stand before a user: no code, no dump, begun as a sentence is."""
+    """Return whether a message can be shown to a user: a sentence, without code or dump."""
     error = answer.error
     words, fields = error["message"], error["metadata"].get("field_errors", {})
     begins = words[:1].isupper() or any(words.startswith(field) for field in fields)
@@ -107,7 +107,7 @@ def test_the_message_of_a_validation_error_names_the_field(answers: Sequence[Ans
 
     assert are_all([one for one in refusals if code_of(one) == INVALID], says_a_field)
     assert are_all(refusals, lambda one: all(metadata_of(one)["field_errors"].values()))
-    # What is no JSON object has no fields.
+    # A body that is no JSON object has no fields.
     assert are_all(invalid, lambda one: one in refusals or "body" in one.error["message"])
 
 

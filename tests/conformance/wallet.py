@@ -1,4 +1,4 @@
-"""A funded key of a development stack, and a chain to spend it on: plain JSON-RPC."""
+"""A funded key of a development stack, and a chain to use it on: plain JSON-RPC."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Chain:
 
     def call(self, method: str, *params: Any) -> Any:
         """
-        :raises RuntimeError: with what the node says is wrong.
+        :raises RuntimeError: with the node's error.
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
         answer = self._http.post("", json=body).json()
@@ -62,7 +62,7 @@ class Wallet:
         return str(self._account.address)
 
     def deposit(self, action: Mapping[str, Any]) -> str:
-        """Do what a deposit action says, after an approval where a token needs one."""
+        """Execute a deposit action, after an approval if a token needs one."""
         token = action["token"]["contract"]
         if action["encoded_args"] and token not in (None, action["to_address"]):
             self.approve(action)
@@ -99,7 +99,7 @@ class Wallet:
         return str(call("eth_sendRawTransaction", raw))
 
     def sign(self, typed_data: Mapping[str, Any]) -> str:
-        """Return what eth_signTypedData_v4 gives."""
+        """Return the signature of eth_signTypedData_v4."""
         return sign(self._account, typed_data)
 
 
@@ -111,7 +111,7 @@ class Wallets:
 
     def on(self, network: str, number: int = -1) -> Wallet:
         """
-        :raises Lacking: where none was given.
+        :raises Lacking: where none is configured.
         """
         described = self._networks.get(network)
         if described is None or not described.get("users"):

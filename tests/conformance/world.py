@@ -1,4 +1,4 @@
-"""What a deployment offers, found out by asking, and the swaps that the suite makes of it."""
+"""What a deployment offers, read from its answers, and the swaps that the suite creates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.conformance.signing import Account, Lacking, needs_signing, sign
 from tests.conformance.target import Target
 
-GASLESS_WITHIN_SECONDS: Final = 15  # a deployment that just began asks its chains first
+GASLESS_WITHIN_SECONDS: Final = 15  # a deployment reads its chains first after its start
 POLL_SECONDS: Final = 0.5
 TIMES_MINIMUM: Final = 4
 OK: Final = 200
@@ -22,7 +22,7 @@ WAYS: Final = (
     *("swap", "token_swap", "direct_swap", "direct_token_swap"),
     *("deposit_address_swap", "gasless_swap"),
 )
-# A sandbox's swaps end soon. What a test began with stays its own until it ends.
+# A sandbox's swaps end soon. A swap stays the same during a test.
 KEPT_SECONDS: Final = 10
 FUNDING: Final = ("use_depository", "use_deposit_address", "use_gasless")
 
@@ -46,7 +46,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """A swap that names all of its addresses, each of them new."""
+    """A swap with all of its addresses set, each of them new."""
 
     addresses: Mapping[str, str]
     created: Mapping[str, Any]
@@ -55,7 +55,7 @@ class Parties:
 class UnusedKey:
     """A new key; its address has no balance and no transaction.
 
-    :raises Lacking: where nothing can sign.
+    :raises Lacking: where no signing library is installed.
     """
 
     def __init__(self) -> None:
@@ -67,19 +67,19 @@ class UnusedKey:
         return str(self._account.address)
 
     def sign(self, typed_data: Mapping[str, Any]) -> str:
-        """Return what eth_signTypedData_v4 gives."""
+        """Return the signature of eth_signTypedData_v4."""
         return sign(self._account, typed_data)
 
 
 class World:
-    """What there is to ask for, each found when it is first needed."""
+    """The resources for tests, each found or created on first use."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
         self._kept_since = monotonic()
 
     def forget_what_lapses(self) -> None:
-        """Have new swaps made, before a test, where those of a while ago will have ended."""
+        """Before a test, forget old swaps that will have ended, so that new ones are created."""
         is_old = monotonic() - self._kept_since > KEPT_SECONDS
         if self.target.settings.is_sandbox and is_old:
             self._kept_since = monotonic()
@@ -92,7 +92,7 @@ class World:
 
     @cached_property
     def native_route(self) -> Route:
-        """Return a route from a network's own coin, to the same coin if there is such a route."""
+        """Return a route from a network's native coin, to the same coin if possible."""
         return self._route(lambda token: token["contract"] is None)
 
     @cached_property
@@ -107,7 +107,7 @@ class World:
         return self._route(lambda token: token["supports_gasless_deposit"])
 
     def wait_for_gasless(self) -> None:
-        """Give a development stack that has just started the time to look at its chains."""
+        """Wait until a development stack that has just started has read its chains."""
         ends_at = monotonic() + GASLESS_WITHIN_SECONDS
         while monotonic() < ends_at:
             networks = self.target.ask("GET", "/api/v2/networks").data
@@ -127,7 +127,7 @@ class World:
         return cut_off(wanted, route.source)
 
     def order(self, route: Route | None = None, **more: Any) -> dict[str, Any]:
-        """Return the body of a creation; it is funded through the Depository unless told."""
+        """Return the body of a creation; by default it is funded through the Depository."""
         chosen = route or self.native_route
         funding = {} if any(more.get(name) for name in FUNDING) else self.usual_funding
         gasless = {"use_gasless": "true"} if more.get("use_gasless") else {}
@@ -141,7 +141,7 @@ class World:
 
     @cached_property
     def usual_funding(self) -> Mapping[str, bool]:
-        """Return the Depository where there is one, else a plain transfer."""
+        """Return the Depository if there is one, else a plain transfer."""
         query = {**self.native_route.query, "use_depository": "true"}
         answer = self.target.ask("GET", "/api/v2/limits", params=query)
         return {"use_depository": True} if answer.status == OK else {}
@@ -154,7 +154,7 @@ class World:
             raise Lacking("there is no Depository here")
 
     def wait_for(self, condition: Callable[[], Any], *, within: float = 10) -> Any:
-        """Return the first answer that is true."""
+        """Return the first true result."""
         ends_at = monotonic() + within
         while not (answer := condition()):
             assert monotonic() < ends_at, f"not in {within:.0f} s"
@@ -163,14 +163,14 @@ class World:
 
     def needs_key(self, kind: str) -> None:
         """
-        :raises Lacking: where no such key was given.
+        :raises Lacking: where no such key is configured.
         """
         if kind not in self.target.keys:
             raise Lacking(f"no {kind} key was given")
 
     @cached_property
     def routes(self) -> Sequence[Route]:
-        """Return every route that is in service."""
+        """Return every open route."""
         routes = []
         for network in self.target.get("/api/v2/sources", "[ReachableNetworkModel]"):
             for token in network["tokens"]:
@@ -184,7 +184,7 @@ class World:
     @cached_property
     def other_asset_route(self) -> Route:
         """
-        :raises Lacking: where no route ends at another asset than it starts from.
+        :raises Lacking: where every route ends at the asset that it starts from.
         """
         start = self.native_route
         query = {
@@ -213,7 +213,7 @@ class World:
     @cached_property
     def route_without_deposit_addresses(self) -> Route:
         """
-        :raises Lacking: where every network offers an address of its own for each swap.
+        :raises Lacking: where every network offers deposit addresses.
         """
         lacking = {
             n["name"] for n in self.networks if "deposit_address" not in n["deposit_methods"]
@@ -229,7 +229,7 @@ class World:
         what = "every token here takes gasless deposits"
         return self._route(lambda token: not token["supports_gasless_deposit"], what=what)
 
-    # Swaps of which nothing is expected but to be there
+    # Swaps that only need to exist
 
     @cached_property
     def recipient(self) -> str:
@@ -247,7 +247,7 @@ class World:
 
     @cached_property
     def swap_of_three(self) -> Parties:
-        """Return a swap of which the one who pays and the one who is refunded are named too."""
+        """Return a swap with its sender and its refund address set."""
         names = ("source_address", "destination_address", "refund_address")
         addresses = {name: new_address() for name in names}
         return Parties(addresses, self.target.create(self.order(**addresses)))
@@ -263,7 +263,7 @@ class World:
     @cached_property
     def deposit_address_swap(self) -> Mapping[str, Any]:
         """
-        :raises Lacking: where no network offers an address of its own for each swap.
+        :raises Lacking: where no network offers deposit addresses.
         """
         return self.target.create(self.order(self.deposit_address_route, use_deposit_address=True))
 
@@ -282,7 +282,7 @@ class World:
 
     @cached_property
     def signer(self) -> UnusedKey:
-        """Return a key that has nothing anywhere, to sign with."""
+        """Return a key without balances, for signatures."""
         return UnusedKey()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Here every test needs Docker: without `STACK=containers` they say so and are left out."""
+"""Every test here needs Docker; without `STACK=containers` they are skipped with that reason."""
 
 from __future__ import annotations
 

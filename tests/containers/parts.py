@@ -1,7 +1,7 @@
 """PostgreSQL, Apache Kafka and Valkey from their official images, for `STACK=containers`.
 
-Ports are those of this machine. The watcher that testcontainers starts beside is left out: it
-needs one more image, and everything here is ended by its fixture.
+Ports are those of this machine. The cleanup container of testcontainers is disabled: it needs one
+more image, and fixtures stop every container here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ KAFKA = {
 
 
 class ContainerProgram(Program):
-    """A container that a test may end and start again as if it were a program of its own."""
+    """A container that a test may stop and start again as if it were a local program."""
 
     def __init__(self, container: DockerContainer, *, ready: Callable[[], bool]) -> None:
         super().__init__([], log=Path(os.devnull), ready=ready)
@@ -86,8 +86,8 @@ class ContainerProgram(Program):
 
 
 def answers(port: int) -> bool:
-    """Tell whether a broker answers which requests it knows; Docker itself takes connections."""
-    question = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # ApiVersions, from nobody in particular
+    """Return whether a broker reports its API versions; Docker itself accepts connections."""
+    question = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # ApiVersions, without a client id
     with socket.socket() as one:
         one.settimeout(1)
         try:
@@ -110,7 +110,7 @@ def postgres_container() -> Iterator[PostgresContainer]:
 
 @contextmanager
 def kafka_container() -> Iterator[tuple[KafkaSettings, ContainerProgram]]:
-    # What a broker tells its clients has to be known before it starts.
+    # The broker's advertised port must be known before it starts.
     port = free_port()
     container = DockerContainer(KAFKA_IMAGE).with_envs(
         **KAFKA, KAFKA_ADVERTISED_LISTENERS=f"HOST://127.0.0.1:{port}"

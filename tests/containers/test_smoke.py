@@ -1,4 +1,4 @@
-"""The official images hold what the embedded programs do: tables, one message, one counter."""
+"""The official images behave as the embedded programs do: tables, one message, one counter."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PUBLISHED = sql("SELECT count(*) FROM outbox WHERE published_at IS NOT NULL")
 
 
 class Remember:
-    """A use case: marks the inbox and keeps what was new, in one transaction."""
+    """A use case: marks the inbox and stores new messages, in one transaction."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -69,7 +69,7 @@ def a_service(name: str, url: str, kafka: KafkaSettings) -> Service:
         redis=RedisSettings(url=SecretStr("redis://nowhere")),
         operator=OperatorSettings(token=SecretStr("operator's")),
         catalogue=Path("catalogue.yaml"),
-        # What the sweep would bring proves nothing about Kafka.
+        # A message that the sweep delivers proves nothing about Kafka.
         sweep=SweepSettings(idle_after=an_hour, overdue_after=an_hour),
     )
     group = ServiceGroup(database_url=SecretStr(url), internal_port=0)

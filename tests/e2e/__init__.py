@@ -1,6 +1,6 @@
-"""The whole system as processes, tested from outside."""
+"""End-to-end tests of the whole system as processes."""
 
 import pytest
 
-# Its assertions are those of the journeys that inherit them.
+# The assertions are in the class that the journeys inherit.
 pytest.register_assert_rewrite("tests.e2e.journey")

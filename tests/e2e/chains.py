@@ -1,4 +1,4 @@
-"""What a test may do to a development chain: stop it, mine, take blocks back."""
+"""Controls a development chain: stops it, mines, and removes blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Chain:
 
     async def call(self, method: str, *params: object) -> Any:
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        # A development chain has no certificate to verify, and loading the roots takes a while.
+        # A development chain has no certificate to verify, and loading the root certificates is
+        # slow.
         async with httpx.AsyncClient(timeout=10, verify=False) as client:
             answer = (await client.post(self._url, json=request)).json()
         assert "error" not in answer, f"{method}: {answer}"
@@ -37,7 +38,7 @@ class Chain:
         return int(await self.call("eth_blockNumber"), 16)
 
     async def now(self) -> datetime:
-        """Return the time of the newest block: whatever is mined from here on is not older."""
+        """Return the time of the newest block; later blocks are not older."""
         block = await self.call("eth_getBlockByNumber", "latest", False)
         return datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
 
@@ -46,20 +47,20 @@ class Chain:
             await self.call("evm_mine")
 
     async def reorg(self, depth: int, *, keep: Sequence[tuple[str, int]] = ()) -> None:
-        """Replace the last blocks by as many new ones.
+        """Replace the last blocks by the same number of new ones.
 
-        :param keep: raw transactions, each with the new block (from 0) that has it. Other
+        :param keep: raw transactions, each with the index of its new block (from 0). Other
             transactions are removed from blocks and pools.
         """
         await self.call("anvil_reorg", depth, [list(resent) for resent in keep])
 
     async def block_of(self, transaction_hash: str) -> int | None:
-        """Return the number of the block that has the transaction now."""
+        """Return the number of the block that now has the transaction."""
         receipt = await self.call("eth_getTransactionReceipt", transaction_hash)
         return None if receipt is None else int(receipt["blockNumber"], 16)
 
     async def has_waiting(self) -> bool:
-        """Whether anything waits for the next block."""
+        """Return whether transactions are pending."""
         return int((await self.call("txpool_status"))["pending"], 16) > 0
 
     async def raw(self, transaction_hash: str) -> str:
@@ -67,7 +68,7 @@ class Chain:
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
-        """Stop automatic blocks; only requested ones are made."""
+        """Stop automatic blocks; blocks are made only on request."""
         with self.unhurried():
             await self.call("evm_setIntervalMining", 0)
             try:
@@ -76,5 +77,5 @@ class Chain:
                 await self.call("evm_setIntervalMining", BLOCK_SECONDS)
 
     def unhurried(self) -> AbstractContextManager[None]:
-        """Limit blocks to the chain's own pace: one a second."""
+        """Limit blocks to the chain's own interval of a second."""
         return ticking.unhurried(self._url)

@@ -16,7 +16,7 @@ async def claims_of(stack: Stack, swap_id: str) -> list[Mapping[str, Any]]:
 
 
 async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
-    """Wait for the one claim that a swap leaves."""
+    """Wait for the only claim of a swap."""
     [claim] = await until(lambda: claims_of(stack, swap_id), what=f"a claim of {swap_id}")
     return claim
 
@@ -28,7 +28,7 @@ async def suspended(stack: Stack) -> list[Mapping[str, Any]]:
 
 
 async def has_no_deposit(outside: Outside, swap_id: str) -> bool:
-    """Whether nothing that came was taken for the swap's."""
+    """Return whether no received value was credited to the swap."""
     swap = (await outside.partner().read(swap_id))["swap"]
     facts = swap["status"], swap["transactions"], swap["quote_locked_at"]
     return facts == ("user_transfer_pending", [], None)

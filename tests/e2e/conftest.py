@@ -1,4 +1,4 @@
-"""Every end-to-end test ends at rest, and every module with the question: is all as it must be?"""
+"""After each test the stack is idle, and after each module its invariants are checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.e2e.outside import Outside
 from tests.plugins.invariants import violations
 from tests.plugins.stack import Stack, stack, stacks
 
-# A test may have to start the stack, and a module's first one plays what the others look at.
+# A test may have to start the stack, and the first one of a module runs the swaps of all others.
 TIMEOUT_SECONDS = 400
 
 __all__ = ["checked", "idle_after_test", "outside", "stack", "stacks"]
@@ -41,20 +41,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.fixture(autouse=True)
 def idle_after_test(stack: Stack) -> Iterator[None]:
-    """Wait until nothing is due, so that every test begins with a stack that rests."""
+    """Wait until no work is due, so that every test starts with an idle stack."""
     yield
     run_unless_broken(stack, rest)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def checked(stack: Stack) -> Iterator[None]:
-    """At a module's end no invariant is broken, no swap is stuck, and chains and ledger agree."""
+    """Check after a module that invariants hold, no swap is stuck, and chains and ledger agree."""
     yield
     run_unless_broken(stack, check)
 
 
 def run_unless_broken(stack: Stack, what: Callable[[Stack], Coroutine[Any, Any, None]]) -> None:
-    """Ask nothing of a stack that a test has left broken, and let none go on with one that is."""
+    """Skip a check of a broken stack; if the check fails, mark the stack as broken."""
     if stack.broken_by is not None:
         return
     try:
@@ -66,17 +66,17 @@ def run_unless_broken(stack: Stack, what: Callable[[Stack], Coroutine[Any, Any, 
 
 async def rest(stack: Stack) -> None:
     """
-    :raises AssertionError: naming what is still under way after a while.
+    :raises AssertionError: with the work that is still due after the timeout.
     """
     if stack.rested is not None and await what_was_done(stack.description) == stack.rested:
-        return  # the test only looked
+        return  # the test changed nothing
     await wait_until_idle(stack.description)
     stack.rested = await what_was_done(stack.description)
 
 
 async def check(stack: Stack) -> None:
     """
-    :raises AssertionError: with all that is wrong.
+    :raises AssertionError: with every difference.
     """
     assert violations(stack.auditor_url) == {}
     assert (await stack.admin("settler", "/stuck"))["stuck"] == []

@@ -1,4 +1,4 @@
-"""A user who signs and sends nothing, from outside."""
+"""A user that signs and sends no transaction, from outside."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.support.waiting import until
 
 
 def sign(user: User, typed_data: Mapping[str, Any]) -> str:
-    """Return what eth_signTypedData_v4 gives."""
+    """Return the signature of eth_signTypedData_v4."""
     signed = Account.sign_typed_data(user.private_key, full_message=dict(typed_data))
     return str(signed.signature.to_0x_hex())
 
 
 async def offered(outside: Outside, network: str, symbol: str) -> Mapping[str, Any]:
-    """Return a token, once the service has seen on the chain that it can be signed for."""
+    """Return a token after the service has checked on the chain that it supports signatures."""
 
     async def looked_up() -> Mapping[str, Any] | None:
         networks = await outside.partner().get("/networks")
@@ -31,7 +31,7 @@ async def offered(outside: Outside, network: str, symbol: str) -> Mapping[str, A
 
 
 async def sign_step(outside: Outside, swap_id: str, wallet: str) -> Mapping[str, Any]:
-    """Return the step that asks a wallet to sign."""
+    """Return the step that requires a signature of the wallet."""
     steps = await outside.partner().get(f"/swaps/{swap_id}/deposit_actions", source_address=wallet)
     [found] = [step for step in steps if step["step"] == "sign"]
     return dict(found)
@@ -44,7 +44,7 @@ async def authorize(outside: Outside, swap_id: str, user: User, signature: str) 
 
 
 async def submit(outside: Outside, swap_id: str, user: User, *, within: float = 60) -> None:
-    """Sign what a swap asks for and submit it, again while the service is away."""
+    """Sign and submit a swap's typed data; retry while the service is down."""
 
     async def is_taken() -> bool:
         step = await sign_step(outside, swap_id, user.address)
@@ -68,7 +68,7 @@ async def status(outside: Outside, swap_id: str) -> Mapping[str, Any]:
 async def gasless_swap(
     outside: Outside, route: Route, *, user: int = 0, recipient: str | None = None, **more: object
 ) -> Finished:
-    """Create a swap, sign what it asks for, and follow it to its end."""
+    """Create a swap, sign its typed data, and follow it to its end."""
     await offered(outside, route.source_network, route.source_token)
     signer, to = outside.user(route.source_network, user), recipient or new_address()
     options = {"use_depository": False, "use_gasless": True, **more}

@@ -1,4 +1,4 @@
-"""The code of a guide: what stands in it between fences marked `run`, in its order.
+"""The code of a guide: its fences marked `run`, in order.
 
 `python guides.py GUIDE` runs it. The Python of a guide is one program, and files of a shell block
 are available to the next block. The first failure ends it.
@@ -39,7 +39,7 @@ def blocks_of(page: Path) -> Iterator[Block]:
 
 
 def run(page: Path) -> None:
-    """Run a guide's code here.
+    """Run a guide's code in this process.
 
     :raises Exception: of the first block that fails.
     """
@@ -50,7 +50,7 @@ def run(page: Path) -> None:
             if subprocess.run(shell, check=False).returncode:
                 raise RuntimeError(f"{page}, line {block.line}: the shell block failed")
         elif block.is_run:
-            # An error names the line of the page.
+            # An error then shows the line of the page.
             exec(compile("\n" * (block.line - 1) + block.code, page, "exec"), names)
 
 

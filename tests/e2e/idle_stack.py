@@ -1,4 +1,4 @@
-"""Waits until a stack has nothing more to do, as the database and the chains show it."""
+"""Waits until a stack is idle, according to the database and the chains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNDER_WAY: Mapping[LiteralString, LiteralString] = {
     "payments": "SELECT count(*) FROM settler.intent WHERE state NOT IN ('confirmed', 'dead')",
     "refunds": "SELECT count(*) FROM settler.refund_due",
     "requotes": "SELECT count(*) FROM settler.requote_due",
-    # What is not worth its gas waits for longer.
+    # A sweep that is not worth its gas is due much later.
     "sweeps": "SELECT count(*) FROM settler.sweep_due WHERE due_at < now() + interval '1 minute'",
     "bookings": "SELECT count(*) FROM settler.swept WHERE state <> 'reverted' AND NOT is_booked",
     "addresses": "SELECT count(*) FROM chain_watcher.deposit_target WHERE position IS NULL",
@@ -27,7 +27,7 @@ UNDER_WAY: Mapping[LiteralString, LiteralString] = {
     "swaps": """
 SELECT count(*) FROM settler.swap WHERE status IN ('ls_transfer_pending', 'pending_refund')""",
     "webhooks": "SELECT count(*) FROM notifier.webhook_message WHERE state = 'waiting'",
-    # The Treasury's balances were compared after everything that moved them.
+    # The Treasury's balances were compared after their last change.
     "comparisons": """
 SELECT count(*) FROM (
   SELECT movement.network, max(movement.block_number) AS number FROM chain_watcher.movement
@@ -39,8 +39,9 @@ SELECT count(*) FROM (
   WHERE compared.network = moved.network AND compared.block_number >= moved.number)""",
 }
 UNPUBLISHED: LiteralString = "SELECT count(*) FROM {source}.outbox WHERE published_at IS NULL"
-# What nobody has taken out of an outbox although they read its topic. Who only counts may rest, so
-# that what is younger is no work that is due.
+# Outbox messages that a reader of their topic has not handled. Consumers that only count may pause,
+# so
+# their recent messages are no due work.
 UNHEARD: LiteralString = """
 SELECT count(*) FROM {consumer}.watermark AS mark
 JOIN {source}.outbox AS sent
@@ -81,7 +82,7 @@ ALL_PARKED: LiteralString = " UNION ALL ".join(
 
 
 async def what_was_done(stack: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return something that differs once anything was decided, said or moved."""
+    """Return a value that changes with every decision, message and movement."""
     async with await psycopg.AsyncConnection.connect(
         stack["postgres"]["auditor_url"], autocommit=True
     ) as connection:
@@ -90,9 +91,9 @@ async def what_was_done(stack: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 async def wait_until_idle(stack: Mapping[str, Any]) -> None:
-    """Return once nothing is due, unpublished, unheard or unwatched.
+    """Return when nothing is due, unpublished, unread or unwatched.
 
-    :raises AssertionError: naming what is left after a while.
+    :raises AssertionError: with the remaining work after a timeout.
     """
     async with await psycopg.AsyncConnection.connect(
         stack["postgres"]["auditor_url"], autocommit=True
@@ -105,7 +106,7 @@ async def wait_until_idle(stack: Mapping[str, Any]) -> None:
             left = await _left(connection, heads)
             if left or heads:
                 return not left
-            # Blocks that came until now are watched too, and brought nothing more to do.
+            # Blocks up to now must be watched too, and cause no more work.
             heads.update(await _heads(stack))
             return False
 

@@ -1,4 +1,4 @@
-// A wallet for tests: announces itself (EIP-6963), and asks the test for every answer.
+// A wallet for tests: it announces itself (EIP-6963) and forwards every request to the test.
 (() => {
   const waiting = new Map();
   let number = 0;

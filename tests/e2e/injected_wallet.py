@@ -1,4 +1,4 @@
-"""A wallet in a real browser (EIP-6963): the page asks, and a development key answers here."""
+"""A wallet in a real browser (EIP-6963): a development key answers the page's requests here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.e2e.outside import User
 from tests.support.browser import Page
 
 SCRIPT: Final = Path(__file__).with_name("injected_wallet.js")
-ANOTHER_CHAIN: Final = 1  # where the wallet is before it is asked to change
+ANOTHER_CHAIN: Final = 1  # the wallet's network before it is asked to change it
 CHAIN_UNKNOWN: Final = 4902
 REJECTED: Final = 4001
 
@@ -39,13 +39,13 @@ class InjectedWallet:
         self.sent: list[str] = []
 
     async def inject(self, page: Page) -> None:
-        """Be there before the scripts of the pages that are opened from now on."""
+        """Inject the wallet into later pages, before their scripts run."""
         await page.send("Runtime.addBinding", name="askWallet")
         await page.send("Page.addScriptToEvaluateOnNewDocument", source=SCRIPT.read_text())
 
     async def answer(self, page: Page) -> None:
-        """Answer what the page has asked so far."""
-        await page.value("1")  # what the page asks comes with the answer to a command
+        """Answer the page's pending requests."""
+        await page.value("1")  # requests of the page come with the answer to a command
         while page.calls:
             call = json.loads(page.calls.pop(0))
             self.methods.append(call["method"])

@@ -15,12 +15,12 @@ def intent_of(owner: UUID, kind: bytes = b"output", leg: bytes = b"main") -> int
 
 
 def claim_of(owner: UUID, leg: UUID | str, asset: Asset) -> int:
-    """Return the intent by which an operator pays a balance that waited for its owner."""
+    """Return the intent by which an operator pays a claimable balance."""
     return intent_of(owner, b"claim", "/".join((str(leg), *asset)).encode())
 
 
 def fee_payments(paid: Counter[tuple[int, Asset]], app_id: UUID, asset: Asset) -> dict[int, int]:
-    """Follow the payments of an app's fees: each is named after what was paid before it."""
+    """Return the payments of an app's fees; the id of each depends on the sum paid before it."""
     found: dict[int, int] = {}
     while True:
         leg = "/".join((*asset, str(sum(found.values())))).encode()

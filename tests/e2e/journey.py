@@ -1,6 +1,6 @@
-"""A successful swap, run once and checked from every side.
+"""A successful swap, run once and checked in every service.
 
-A journey's file names its route and inherits what holds for all of them.
+The file of a journey names its route and inherits the checks that apply to all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STATUSES = ["user_transfer_pending", "ls_transfer_pending", "completed"]
 
 
 def travel(stack: Stack, route: Route, **more: Any) -> Finished:
-    """Send one swap through the stack and return once nothing more is to come of it."""
+    """Run one swap and return when all of its effects are complete."""
 
     async def there() -> Finished:
         async with Outside(stack.description) as outside:
@@ -29,12 +29,12 @@ def travel(stack: Stack, route: Route, **more: Any) -> Finished:
 
 
 class CompletedJourney:
-    """What holds for every swap that is completed."""
+    """The checks of every completed swap."""
 
     route: Route
 
     def test_shows_its_statuses_in_order(self, done: Finished) -> None:
-        # Who asks now and then may miss one that did not last; the webhooks tell each.
+        # Polling may miss a short status; the webhooks include every status.
         assert done.statuses == [status for status in STATUSES if status in done.statuses]
         assert {STATUSES[0], STATUSES[-1]} <= set(done.statuses)
 
@@ -60,7 +60,7 @@ class CompletedJourney:
 
         got = await outside.balance(network, symbol, done.recipient)
 
-        # What is shown is cut off at the token's precision; what is paid is exact.
+        # The shown amount is truncated to the token's precision; the paid amount is exact.
         unit = 10 ** (token["decimals"] - int(token["precision"]))
         shown = round(done.prepared["quote"]["receive_amount"] * 10 ** int(token["precision"]))
         assert shown * unit <= got < (shown + 1) * unit

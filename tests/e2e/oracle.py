@@ -1,4 +1,4 @@
-"""An independent check of the money: the chains' sums beside the ledger's.
+"""An independent check of the money: the sums of the chains compared with those of the ledger.
 
 It shares no code with the services. It sums, per swap, the inflow and outflow of the Treasury. The
 sources are the logs of every block, and sent transactions where there is no log. Then it reads the
@@ -41,11 +41,11 @@ SELECT id, sequence_number, source_network, source_token, destination_network, d
        ARRAY(SELECT id FROM settler.deposit WHERE swap_id = swap.id)
 FROM settler.swap
 """
-# What came for no swap, and an operator may have paid to whose it is.
+# Deposits without a swap; an operator may have paid them to their owner.
 UNMATCHED: LiteralString = """
 SELECT id, network, token FROM settler.deposit WHERE swap_id IS NULL
 """
-# What named no swap and was given to one; by a signature, unless an operator said so.
+# Transfers without a memo that were attached to a swap, by a signature or by an operator.
 ATTACHED: LiteralString = """
 SELECT swap_id, network, token, base_units, transaction_hash, attached_by, attached_because
 FROM settler.deposit WHERE attached_at IS NOT NULL
@@ -53,8 +53,8 @@ FROM settler.deposit WHERE attached_at IS NOT NULL
 WITH_ADDRESS: LiteralString = """
 SELECT source_network, sequence_number FROM settler.swap WHERE method = 'deposit_address'
 """
-# What the ledger says that custody of a swap's assets gained and lost because of it. What came
-# before its swap was custody's gain under suspense, and is the swap's since it left suspense.
+# The ledger's sums of custody gains and losses per swap. A deposit before its swap is booked to
+# suspense, and belongs to the swap from the transfer out of suspense.
 CUSTODY: LiteralString = """
 SELECT entry.swap_id, account.network, account.token,
        entry.kind IN ('payout_final', 'refund_final', 'refuel_final', 'claim_final'),
@@ -65,7 +65,7 @@ JOIN settler.account ON account.id = posting.account_id
 WHERE account.kind IN ('custody', 'suspense') AND entry.swap_id IS NOT NULL
 GROUP BY 1, 2, 3, 4
 """
-# What apps earned with final outputs by their own fees, and what of it is owed still.
+# The fees that apps earned with final outputs, and the part that is still owed.
 FEES: LiteralString = """
 SELECT account.app_id, account.network, account.token,
        sum(-posting.base_units) FILTER (WHERE entry.kind = 'partner_fee_earned'),
@@ -79,12 +79,12 @@ SELECT network, token, sum(balance) FROM settler.account
 WHERE kind = 'custody' AND holder = 'treasury' GROUP BY 1, 2
 """
 
-Transfer = tuple[Asset, str, str, int]  # in which transaction, by whom, how much
+Transfer = tuple[Asset, str, str, int]  # transaction, recipient, amount
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """What the ledger knows a swap by."""
+    """A swap as the ledger identifies it."""
 
     id: UUID
     number: int
@@ -95,18 +95,18 @@ class Swap:
 
 @dataclass
 class Seen:
-    """What the chains say."""
+    """The sums of the chains."""
 
     deposited: Counter[tuple[int, Asset]] = field(default_factory=Counter)  # by sequence number
     paid: Counter[tuple[int, Asset]] = field(default_factory=Counter)  # by intent
-    payments: Counter[int] = field(default_factory=Counter)  # Paid logs of an intent
+    payments: Counter[int] = field(default_factory=Counter)  # number of Paid logs of an intent
     came: Counter[Asset] = field(default_factory=Counter)
     sent: Counter[Transfer] = field(default_factory=Counter)
     balances: dict[Asset, int] = field(default_factory=dict)
 
 
 async def differences(stack: Mapping[str, Any]) -> list[str]:
-    """Return every difference between the chains and the ledger; none is what is right."""
+    """Return every difference between the chains and the ledger; empty if all is correct."""
     seen = Seen()
     async with await psycopg.AsyncConnection.connect(
         stack["postgres"]["auditor_url"], autocommit=True
@@ -140,7 +140,7 @@ async def _swaps(connection: psycopg.AsyncConnection[Any]) -> Sequence[Swap]:
 
 
 async def payments_of(stack: Mapping[str, Any], *swap_ids: str) -> list[int]:
-    """Return how many Paid logs the chains have for the payout of each swap."""
+    """Return the number of Paid logs on the chains for the payout of each swap."""
     seen = Seen()
     for network in stack["networks"]:
         await _read(network, seen)
@@ -148,14 +148,14 @@ async def payments_of(stack: Mapping[str, Any], *swap_ids: str) -> list[int]:
 
 
 def _intents_of(swap: Swap) -> Iterator[tuple[int, ...]]:
-    """Return the intents that may pay each leg of a swap: one of them at the most, and once."""
+    """Return the intents that may pay each leg of a swap; at most one of them does, once."""
     for id in swap.deposit_ids:
         returned = intent_of(swap.id, b"refund", str(id).encode())
         yield returned, claim_of(swap.id, id, swap.source)
     main = intent_of(swap.id), intent_of(swap.id, b"refund")
     yield *main, claim_of(swap.id, "main", swap.source)
     yield (intent_of(swap.id, b"refuel"),)
-    # What could not be paid on the other side: an output, or a refuel.
+    # An output or a refuel that could not be paid on the other network.
     for asset in {swap.destination, (swap.destination[0], NATIVE)}:
         yield (claim_of(swap.id, "main", asset),)
 
@@ -164,8 +164,9 @@ async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[i
     provider = AsyncHTTPProvider(network["rpc_urls"][0], exception_retry_configuration=None)
     chain = AsyncWeb3(provider)
     try:
-        # One block for logs and balances: the chain stands still meanwhile. What was so at a block
-        # that is not the newest takes a development chain long to find.
+        # Logs and balances are read at one block while the chain is stopped. A development chain is
+        # slow to
+        # return the state of an older block.
         async with Chain(network["rpc_urls"][0]).stopped():
             await _read_all(chain, network, seen, with_address)
     finally:
@@ -233,7 +234,7 @@ async def _take_attached(
     swaps: Iterable[Swap],
     attached: Iterable[tuple[Any, ...]],
 ) -> None:
-    """Add transfers that named no swap and are on a chain, each once, as far as that is proved."""
+    """Add transfers without a memo that are on a chain, once each, if attachment is proved."""
     numbers = {swap.id: swap.number for swap in swaps}
     nodes = {network["name"]: network["rpc_urls"][0] for network in stack["networks"]}
     for swap_id, network, token, units, sent_in, by, because in attached:
@@ -250,7 +251,7 @@ async def _take_attached(
 
 
 async def _has_signed(node: str, signer: str, statement: str, text: str) -> bool:
-    """Whether a key signed a text, or the code at an address takes the signature for its own."""
+    """Return whether a key signed a text, or the code at an address accepts the signature."""
     words, _, signature = statement.rpartition(" ")
     if not words:
         recovered = Account.recover_message(encode_defunct(text=text), signature=signature)
@@ -277,7 +278,7 @@ async def _take_addresses(
     head: int,
     seen: Seen,
 ) -> None:
-    """Add what came to deposit addresses: tokens by their logs; coins are there, or were swept."""
+    """Add deposits to addresses: tokens by their logs, coins by balances and sweeps."""
     factory = to_checksum_address(network["contracts"]["deposit_address_factory"])
     number_of: dict[str, int] = {}
     for number in numbers:
@@ -308,7 +309,7 @@ async def _take_memos(
     logs: Sequence[LogReceipt],
     seen: Seen,
 ) -> None:
-    """Add the tokens that came with a memo behind the call that sent them."""
+    """Add tokens with a memo after the call data of their transfer."""
     came: Counter[tuple[bytes, str, int]] = Counter()
     for log in logs:
         topics = [bytes(topic) for topic in log["topics"]]
@@ -333,7 +334,7 @@ async def _take_memos(
 
 
 def _number_in(memo: bytes) -> int | None:
-    """Return the sequence number that a memo of the interface's form carries."""
+    """Return the sequence number in a memo of the interface's form."""
     number = int.from_bytes(memo[4:])
     is_whole = len(memo) == 32 and memo.startswith(b"SWAP")
     return number if is_whole and 1 <= number <= LARGEST_NUMBER else None
@@ -364,7 +365,7 @@ def _of_swaps(
 ) -> Iterable[str]:
     nothing: Counter[Asset] = Counter()
     for swap in swaps:
-        # What came for its number on another network, or in another token, is not the swap's.
+        # A deposit with its number on another network or in another token is not the swap's.
         on_chain = +Counter({swap.source: seen.deposited[swap.number, swap.source]})
         if on_chain != +gained.get(swap.id, nothing):
             yield f"{swap.id}: {on_chain} came, the ledger says {gained.get(swap.id)}"

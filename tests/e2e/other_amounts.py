@@ -1,4 +1,4 @@
-"""Paying another amount than was asked for, by the same way."""
+"""Pays a different amount by the same method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEPOSIT = "depositERC20(bytes32,address,address,uint256)"
 
 
 async def pay(user: User, prepared: Mapping[str, Any], units: int) -> None:
-    """Send an amount as the action sends what it asks for, and wait until it is mined."""
+    """Send a different amount by the action, and wait until it is mined."""
     [action] = prepared["deposit_actions"]
     if action["type"] == "manual_transfer":
         await sent(user, await user.transfer(action, units))
@@ -41,7 +41,7 @@ def transferring(action: Mapping[str, Any], units: int) -> Mapping[str, Any]:
 def allowing(
     action: Mapping[str, Any], units: int, *, token: str | None = None
 ) -> Mapping[str, Any]:
-    """Return the approval of what the Depository is to take."""
+    """Return the approval for the amount that the Depository pulls."""
     return {
         "type": "approve",
         "to_address": token or action["token"]["contract"],
@@ -54,7 +54,7 @@ def allowing(
 def pulling(
     action: Mapping[str, Any], units: int, *, token: str | None = None, receiver: str | None = None
 ) -> Mapping[str, Any]:
-    """Return the Depository's call for another amount, or token, or receiver, with the same id."""
+    """Return the Depository's call for another amount, token or receiver, with the same id."""
     key, own_token, own_receiver, _ = action["encoded_args"]
     arguments = bytes.fromhex(key[2:]), token or own_token, receiver or own_receiver, units
     return {**action, "call_data": call_data(DEPOSIT, *arguments)}

@@ -1,6 +1,6 @@
-"""An outside client: it knows var/stack.json and the public specification, and nothing else.
+"""An outside client: it depends only on var/stack.json and the public specification.
 
-A partner speaks HTTP with an API key; a user signs and sends exactly what a deposit action says.
+A partner sends HTTP requests with an API key; a user signs and sends exactly a deposit action.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.support.waiting import until
 
 FINAL = ("completed", "failed", "expired", "refunded")
 TIP = 10**9
-FOLLOWED_SECONDS = 120.0  # a swap to its end, in a whole system that may be slow
+FOLLOWED_SECONDS = 120.0  # from creation to end, on a stack that may be slow
 GAS_TRANSFER = 100_000
 GAS_CREATE = 3_000_000
 PULLED = 4  # arguments of depositERC20(id, token, receiver, amount)
@@ -36,7 +36,7 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a user wants; the amount is whole coins or tokens, as users write it."""
+    """The route of a swap; the amount is in whole coins or tokens, as users enter it."""
 
     source_network: str
     source_token: str
@@ -55,17 +55,17 @@ class Route:
 
 
 class Refused(AssertionError):
-    """The service answered with an error where none was expected."""
+    """The service returned an unexpected error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A swap from its creation to its end, as its partner saw it."""
+    """A swap from its creation to its end, as its partner reads it."""
 
     prepared: Mapping[str, Any]
     recipient: str
     sent: Sequence[str]  # hashes; the last one is the deposit
-    seen: Sequence[Mapping[str, Any]]  # every different state of the swap that a read showed
+    seen: Sequence[Mapping[str, Any]]  # every different state of the swap in the answers
 
     @property
     def id(self) -> str:
@@ -81,7 +81,7 @@ class Finished:
 
     @property
     def statuses(self) -> list[str]:
-        """Return the statuses in the order in which they were reported, each change once."""
+        """Return the statuses in the order of the answers, each change once."""
         statuses = [answer["swap"]["status"] for answer in (self.prepared, *self.seen)]
         return [s for n, s in enumerate(statuses) if n == 0 or statuses[n - 1] != s]
 
@@ -101,14 +101,14 @@ class Partner:
     async def ask(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
     ) -> httpx.Response:
-        """Send one request and return whatever the answer is."""
+        """Send one request and return any answer."""
         sent = {**self._headers, **(headers or {})}
         return await self._http.request(method, f"/api/v2{path}", headers=sent, **options)
 
     def stream(
         self, method: str, path: str, *, headers: Mapping[str, str]
     ) -> AbstractAsyncContextManager[httpx.Response]:
-        """Send one request whose answer comes piece by piece."""
+        """Send one request with a streamed answer."""
         sent = {**self._headers, **headers}
         return self._http.stream(method, f"/api/v2{path}", headers=sent)
 
@@ -119,7 +119,7 @@ class Partner:
         return await self._data("GET", path, params=query)
 
     async def create(self, route: Route, recipient: str, **more: object) -> Mapping[str, Any]:
-        """Create a swap that is funded through the Depository, if nothing else is said.
+        """Create a swap; by default it is funded through the Depository.
 
         :raises Refused: with the whole answer.
         """
@@ -133,7 +133,7 @@ class Partner:
             "use_depository": True,
             **more,
         }
-        # Whatever happens on the way, the same request never makes a second swap.
+        # With a key, a retry creates no second swap.
         headers = {"Idempotency-Key": token_hex()} if self._patience else {}
         created: Mapping[str, Any] = await self._data("POST", "/swaps", json=body, headers=headers)
         return created
@@ -153,7 +153,7 @@ class Partner:
         return _data_of(answer)
 
     async def _tried(self, method: str, path: str, **options: Any) -> httpx.Response | None:
-        """Return nothing where asking again later is what a client does."""
+        """Return nothing if a client would retry."""
         try:
             answer = await self.ask(method, path, **options)
         except httpx.TransportError:
@@ -172,18 +172,18 @@ def _data_of(answer: httpx.Response) -> Any:
 
 @dataclass
 class User:
-    """One key on one network. What is sent at the same time gets nonces one after another."""
+    """One key on one network. Concurrent transactions get consecutive nonces."""
 
     chain: AsyncWeb3[AsyncHTTPProvider]
     address: str
     private_key: str
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    allowing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held until all is used up
+    allowing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held until the allowance is used
 
     async def fund(self, *actions: Mapping[str, Any], value: int | None = None) -> list[str]:
-        """Send what the actions say, one after the other, to the last byte.
+        """Send the actions, one after the other, exactly as returned.
 
-        :param value: another amount of the chain's own coin than the last action asks for.
+        :param value: another amount of native coins than that of the last action.
         """
         *first, last = actions
         if last["type"] == "manual_transfer":
@@ -195,7 +195,7 @@ class User:
         return await self.send(*(as_it_is(one) for one in first), deposit)
 
     async def transfer(self, action: Mapping[str, Any], amount: int) -> list[str]:
-        """Send an amount of the action's token or coin, as a person does who was told where to."""
+        """Send an amount of the action's token or coin, as a person who was given the address."""
         to, token = to_checksum_address(action["to_address"]), action["token"]["contract"]
         plain: TxParams = {
             "to": to if token is None else to_checksum_address(token),
@@ -208,7 +208,7 @@ class User:
         return await self.send(plain)
 
     async def would_succeed(self, action: Mapping[str, Any]) -> bool:
-        """Whether the node foresees no revert of what an action says."""
+        """Return whether the node estimates that an action does not revert."""
         transaction = as_it_is(action)
         transaction["from"] = to_checksum_address(self.address)
         try:
@@ -224,13 +224,13 @@ class User:
         return await self.receipt(sent)
 
     async def receipt(self, sent: str) -> TxReceipt:
-        """Return the receipt of a transaction, once it is mined and did what it is for."""
+        """Return the receipt of a transaction, after it was mined and succeeded."""
         receipt = await self.chain.eth.wait_for_transaction_receipt(HexStr(sent))
         assert receipt["status"] == 1, receipt
         return receipt
 
     async def send(self, *transactions: TxParams) -> list[str]:
-        """Return the hashes of what the node has taken."""
+        """Return the hashes of transactions that the node accepted."""
         async with self.turn:
             raw = await self.sign(*transactions)
             sent = [await self.chain.eth.send_raw_transaction(one) for one in raw]
@@ -258,10 +258,10 @@ class User:
 
 
 class Outside:
-    """Partners and users of one stack, for as long as the context is open.
+    """Partners and users of one stack, while the context is open.
 
-    :param patience: how many seconds a request is tried again while the service is away. Without
-        it whatever goes wrong is shown.
+    :param patience: seconds of retries of a request while the service is down. Without it every
+        failure is raised.
     """
 
     def __init__(self, stack: Mapping[str, Any], *, patience: float = 0) -> None:
@@ -302,14 +302,14 @@ class Outside:
         return {network["name"]: network for network in self._stack["networks"]}
 
     def partner(self, name: str | None = "demo") -> Partner:
-        """Return a partner; the one without a name has no key."""
+        """Return a partner; a partner without a name has no key."""
         return self._partners[name]
 
     def chain(self, network: str) -> AsyncWeb3[AsyncHTTPProvider]:
         return self._chains[network]
 
     def user(self, network: str, number: int = 0) -> User:
-        """Return one of the users that have money; numbers beyond them begin anew."""
+        """Return one of the funded users; higher numbers start again at the first."""
         users = self.networks[network]["users"]
         chosen = number % len(users)
         if (network, chosen) not in self._users:
@@ -340,7 +340,7 @@ class Outside:
         every: float = POLL_SECONDS,
         **more: object,
     ) -> Finished:
-        """Create a swap, fund it as its actions require, and follow it to its end."""
+        """Create a swap, fund it by its actions, and follow it to its end."""
         recipient = new_address()
         prepared = await self.partner().create(route, recipient, **more)
         sent = await self.fund(prepared, route, user=user)
@@ -350,12 +350,12 @@ class Outside:
     async def fund(
         self, prepared: Mapping[str, Any], route: Route, *, user: int = 0, value: int | None = None
     ) -> list[str]:
-        """Send what was returned at the creation, after the approval that is asked for."""
+        """Send the actions of the creation, after the required approval."""
         [action] = prepared["deposit_actions"]
         payer = self.user(route.source_network, user)
         if not is_pulled(action):
             return await payer.fund(action, value=value)
-        # What a wallet allows is one number: another deposit would use it up.
+        # A wallet has one allowance per contract, which a concurrent deposit would use up.
         async with payer.allowing:
             path = f"/swaps/{prepared['swap']['id']}/deposit_actions"
             steps = await until(
@@ -370,9 +370,9 @@ class Outside:
     async def _steps(
         self, path: str, payer: User, deposit: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]] | None:
-        """Return what to send; nothing where the deposit would revert, as wallets foresee it.
+        """Return the transactions to send; none if the deposit would revert, as wallets estimate.
 
-        While the service can read no node, it asks for no approval.
+        While the service cannot read a node, it requests no approval.
         """
         answer = await self.partner().get(path, source_address=payer.address)
         approvals = [step for step in answer if step["step"] == "approve"]
@@ -402,7 +402,7 @@ class Outside:
 
 
 def as_it_is(action: Mapping[str, Any]) -> TxParams:
-    """Return the transaction that an action describes, with nothing added."""
+    """Return the transaction of an action, unchanged."""
     return {
         "to": to_checksum_address(action["to_address"]),
         "value": int(action["amount_in_base_units"]),  # type: ignore[typeddict-item]
@@ -412,7 +412,7 @@ def as_it_is(action: Mapping[str, Any]) -> TxParams:
 
 
 def is_pulled(action: Mapping[str, Any]) -> bool:
-    """Whether a contract takes a token out of the wallet, which has to allow that first."""
+    """Return whether a contract pulls a token from the wallet, which requires an approval."""
     return action["token"]["contract"] is not None and len(action["encoded_args"] or ()) == PULLED
 
 

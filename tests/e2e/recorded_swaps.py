@@ -1,4 +1,4 @@
-"""What partners and services see of each outcome of the sandbox, comparable from run to run.
+"""The data that partners and services read of each sandbox outcome, comparable between runs.
 
 The recording beside this file was made with the stack of v0.1.0. A change of the public interface,
 of a webhook or of a topic shows as a difference from it. To record another stack:
@@ -32,23 +32,23 @@ from tests.e2e.webhooks import Delivery, deliveries_upto
 
 RECORDING: Final = Path(__file__).with_name("recorded_swaps.json")
 
-# Of an amount: a quote follows the price of gas, which a new chain lowers block by block.
+# Of an amount: quotes depend on the price of gas, which falls with the blocks of a new chain.
 TOLERANCE: Final = 0.5
 
-# What differs from run to run, by its form; the first that fits is taken.
+# Values that differ between runs, by their form; the first match applies.
 FORMS: Final = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<id>"),
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)"), "<time>"),
     (re.compile(r"0x[0-9a-fA-F]{41,}"), "<bytes>"),
     (re.compile(rf"(?!{PREFIX})0x[0-9a-fA-F]{{40}}"), "<address>"),
 )
-# And by its name: numbers of this run, and what the catalogue of a stack says of its nodes.
+# And by their name: numbers of this run, and node data from the stack's catalogue.
 VOLATILE: Final = frozenset(
     {
         "account_explorer_template",
         "avg_completion_time",
         "block_number",
-        "confirmations",  # a reorg of another swap's block asks for more of them
+        "confirmations",  # a reorg of another swap's block raises them
         "logo",
         "max_confirmations",
         "node_url",
@@ -63,18 +63,18 @@ VOLATILE: Final = frozenset(
         "valid_before",
     }
 )
-# Catalogue data stand many times in each answer: their members are recorded once.
+# Catalogue data is repeated in many answers, so its members are recorded once.
 CATALOGUE_OBJECTS: Final = ("network", "token")
 
 
 async def play_and_record(
     description: Mapping[str, Any], received: Path, partners: Mapping[bool, Partner]
 ) -> tuple[Mapping[str, Played | BaseException], Mapping[str, Any]]:
-    """Play every case at once; return what became of each, and the record of those that ended.
+    """Run all cases at once; return their results, and the record of those that ended.
 
-    :param partners: by whether their swaps have seconds to be funded.
+    :param partners: by whether their swaps have a lifetime of seconds.
     """
-    # A reorg and a slow deposit need blocks that come when they come.
+    # A reorg and a slow deposit need blocks at the chain's own interval.
     with Chain.of(description, MUCH.source_network).unhurried():
         played = await asyncio.gather(
             *(play(partners[case.is_short_lived], case) for case in CASES), return_exceptions=True
@@ -89,11 +89,11 @@ async def play_and_record(
 
 
 async def _record(partner: Partner, received: Path, case: Case, played: Played) -> Any:
-    """Return the public data of one swap that has ended."""
+    """Return the public data of one ended swap."""
     path = f"/swaps/{played.last['id']}"
     events = await partner.get(f"{path}/events")
     moves = [event["type"] for event in events if event["type"] != "swap.updated"]
-    # The application whose swaps have seconds has no endpoint.
+    # The app with short-lived swaps has no endpoint.
     expected = [] if case.is_short_lived else [move.removeprefix("swap.") for move in moves]
     webhooks = await deliveries_upto(received, played.last["id"], expected) if expected else []
     return {
@@ -105,7 +105,7 @@ async def _record(partner: Partner, received: Path, case: Case, played: Played) 
 
 
 def _webhook(delivery: Delivery, *, is_last: bool) -> Mapping[str, Any]:
-    """Return a webhook; of all but the last the form alone, for its transactions are under way."""
+    """Return a webhook; of all but the last only the form, as their transactions are pending."""
     body = comparable(delivery.payload)
     return {
         "headers": sorted(delivery.headers),
@@ -115,7 +115,7 @@ def _webhook(delivery: Delivery, *, is_last: bool) -> Mapping[str, Any]:
 
 
 async def _record_topics(description: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return by topic the names of headers and of members, with the types that each has."""
+    """Return for each topic the names of headers and members, with their types."""
     kafka = KafkaSettings(**description["kafka"])
     consumer = AIOKafkaConsumer(**connection_options(kafka))
     await consumer.start()
@@ -135,7 +135,7 @@ async def _record_topics(description: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 async def _messages(consumer: AIOKafkaConsumer, topic: str, count: int) -> Any:
-    """Yield everything that the topic holds now."""
+    """Yield every message of the topic."""
     partitions = [TopicPartition(topic, number) for number in range(count)]
     ends = await consumer.end_offsets(partitions)
     consumer.assign(partitions)
@@ -147,7 +147,7 @@ async def _messages(consumer: AIOKafkaConsumer, topic: str, count: int) -> Any:
 
 
 def comparable(value: Any, name: str = "") -> Any:
-    """Return a value in which whatever is new in each run has the name of its form."""
+    """Return a value in which data that changes with each run is replaced by its form."""
     if name in VOLATILE and value is not None:
         return f"<{name}>"
     if isinstance(value, Mapping):
@@ -180,7 +180,7 @@ def differences(before: Any, now: Any, path: str = "") -> Iterator[str]:
 
 
 def _are_close(before: Any, now: Any) -> bool:
-    """Whether two fractions differ by no more than gas explains."""
+    """Return whether two fractions differ by no more than the price of gas explains."""
     is_fraction = isinstance(before, float) and isinstance(now, float)
     return is_fraction and isclose(before, now, rel_tol=TOLERANCE)
 
@@ -199,7 +199,7 @@ def _shown(before: Any, now: Any) -> str:
 
 
 def _members(value: Any, path: str = "", *, depth: int = 99) -> Iterator[str]:
-    """Yield the path of every member, elements of a list sharing one."""
+    """Yield the path of every member; elements of a list share one."""
     if isinstance(value, Mapping):
         for key in value:
             yield f"{path}/{key}"
@@ -215,7 +215,7 @@ async def record(
 ) -> Mapping[str, Any]:
     """Return the record of a stack.
 
-    :param short_lived: a key of an application whose swaps have seconds, known to the sandbox.
+    :param short_lived: a key of an app with short-lived swaps, known to the sandbox.
     """
     gateway = description["gateway"]["url"]
     async with Outside(description) as outside, httpx.AsyncClient(base_url=gateway) as http:

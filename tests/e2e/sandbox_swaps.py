@@ -1,4 +1,4 @@
-"""A swap for every outcome of the sandbox, whose partner creates it and sends nothing."""
+"""A swap for every outcome of the sandbox; its partner only creates it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.waiting import until
 COIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 TOKEN: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "40")
 THOUSANDS: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "4000")
-# From a chain of its own: a reorg gives every swap time whose deposit was in the block.
+# On a separate chain, because a reorg delays every swap with a deposit in that block.
 MUCH: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "12000")
 LITTLE: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "25")
 SIGNED: Final = {"use_depository": False, "use_gasless": True}
@@ -24,7 +24,7 @@ WITHIN_SECONDS: Final = 150
 
 @dataclass(frozen=True)
 class Case:
-    """What a partner asks for, and what it sees in the end."""
+    """A partner's request, and the end that it reads."""
 
     name: str
     outcome: Outcome
@@ -33,7 +33,7 @@ class Case:
     route: Route = COIN
     reason: str | None = None
     revision: int = 0
-    is_short_lived: bool = False  # of an app whose swaps have seconds, so that a test need not wait
+    is_short_lived: bool = False  # of an app with short-lived swaps, so that a test need not wait
     is_refundable: bool = True
     options: Mapping[str, object] | None = None
 
@@ -116,18 +116,18 @@ CASES: Final = (
 
 @dataclass(frozen=True)
 class Played:
-    """A swap from its creation to its end, as its partner saw it."""
+    """A swap from its creation to its end, as its partner reads it."""
 
     created: Mapping[str, Any]  # the answer to its creation
     seen: list[Mapping[str, Any]]
-    authorization: str | None  # what became of the signature, where one was asked for
+    authorization: str | None  # the status of the signature, if one was required
 
     @property
     def last(self) -> Mapping[str, Any]:
         return self.seen[-1]
 
     def inputs(self) -> list[tuple[int, int] | None]:
-        """Return how far the deposit was confirmed, each change once; None where it was gone."""
+        """Return the deposit's confirmations, each change once; None where it was removed."""
         changes: list[tuple[int, int] | None] = []
         for swap in self.seen:
             found = [t for t in swap["transactions"] if t["type"] == "input"]

@@ -1,4 +1,4 @@
-"""A test app whose swaps have seconds to be funded."""
+"""A test app with swaps that live for seconds."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Final
 
 from tests.plugins.stack import Stack
 
-LIFETIME_SECONDS: Final = 8  # enough to be funded in, also where everything is slow
+LIFETIME_SECONDS: Final = 8  # enough for a deposit, even on a slow machine
 
 
 async def create_short_lived_key(stack: Stack) -> str:
-    """Return a key of a new one."""
+    """Return a key of a new app."""
     manage = "/management/v1"
     made = await stack.order("api", f"{manage}/organizations", {"name": "short-lived"})
     app = await stack.order(

@@ -1,4 +1,4 @@
-"""What an operator enters at a running deployment, and how it ended."""
+"""Runs an operator's commands against a running deployment, and returns their results."""
 
 from __future__ import annotations
 

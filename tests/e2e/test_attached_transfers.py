@@ -1,4 +1,4 @@
-"""A transfer without a memo pays for a swap after all, when its sender signs for which."""
+"""A transfer without a memo pays for a swap after its sender signs which one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "31.5")
 
 
 async def sent_plainly(outside: Outside, route: Route, prepared: Mapping[str, Any]) -> str:
-    """Send what the swap asks for without its memo, as a person does from a wallet's own form."""
+    """Send the swap's amount without its memo, as from the form of a wallet."""
     [action] = prepared["deposit_actions"]
     arguments = action["encoded_args"]
     treasury = outside.networks[route.source_network]["contracts"]["treasury"]
@@ -33,7 +33,7 @@ async def sent_plainly(outside: Outside, route: Route, prepared: Mapping[str, An
 
 
 async def waiting(outside: Outside, swap_id: str, sent: str) -> Mapping[str, Any]:
-    """Return the transfer with the text to sign, once the service has seen it."""
+    """Return the transfer with the text to sign, after the service has recorded it."""
     path = f"/swaps/{swap_id}/attach_deposit"
 
     async def seen() -> httpx.Response | None:
@@ -82,7 +82,7 @@ async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
 async def test_a_wallet_with_code_attaches_what_it_sent_by_its_own_signature(
     stack: Stack, outside: Outside
 ) -> None:
-    """Its key's signature counts because the wallet says so (EIP-1271), and nobody else's does."""
+    """The wallet accepts its key's signature (EIP-1271), and no other one."""
     before = await suspended(stack)
     prepared = await outside.partner().create(TOKEN, new_address(), use_depository=False)
     swap_id = prepared["swap"]["id"]

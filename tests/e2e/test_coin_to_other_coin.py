@@ -1,4 +1,4 @@
-"""A coin for another coin of another price, on a network whose payouts are final late."""
+"""A coin for a different coin, on a network with late finality of payouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every request of the collection, by the program that teams run such collections with."""
+"""Every request of the collection, run by a common program for such collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conformance suite, against the stack of these tests, as anybody runs it: from outside."""
+"""The conformance suite against the stack of these tests, run from outside."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.plugins.stack import KEY_ALIAS, KEY_HEADER, Stack
 
 SUITE = Path(__file__).parents[1] / "conformance"
 SUITE_RUN = (sys.executable, "-m", "pytest", "--quiet", "-c", str(SUITE / "pytest.ini"))
-# What this stack can show, it must show; the rest is told beside it.
+# Rows that this stack cannot show; their reasons are beside them. It must show all others.
 NEVER_HERE = (
     "there is no campaign here",
     "the catalogue names no exchanges",
     "no route here goes through a swap provider",
-    # Asked where there is one: services/api/tests/integration/test_conformance_rows.py
+    # Tested on a network with one: services/api/tests/integration/test_conformance_rows.py
     "every network here has a Depository",
     "every network here offers deposit addresses",
 )
@@ -27,7 +27,7 @@ NEVER_HERE = (
 @pytest.mark.timeout(300)
 def test_the_stack_keeps_to_the_specification(stack: Stack, tmp_path: Path) -> None:
     report = tmp_path / "conformance.md"
-    # Every key goes in the header that existing clients send: they work as they are.
+    # Every key is sent in the header of existing clients, which must work unchanged.
     options = {
         "CONFORMANCE_STACK": str(stack.places.stack_file),
         "CONFORMANCE_KEY_HEADER": KEY_ALIAS,

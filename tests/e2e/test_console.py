@@ -1,4 +1,4 @@
-"""Two operators who have only browsers: a balance paid by both, a stop lifted, a message released.
+"""Two operators with browsers: a balance paid by both, a stop lifted, a message released.
 
 `GUIDE_PICTURES=docs/console` writes the pictures of docs/console.md.
 """
@@ -45,7 +45,7 @@ INSERT INTO settler.parked (consumer, topic, key, value, partition, "offset", me
                             is_behind)
 VALUES ('settler', 'deposit.changed.v1', %s, %s, 0, %s, %s, %s, false) RETURNING id
 """
-# A message that the settler applied already: released, it is found done.
+# A message that the settler has applied already; after its release it is skipped.
 APPLIED: Final = """
 SELECT key, payload FROM chain_watcher.outbox
 WHERE topic = 'deposit.changed.v1' ORDER BY id LIMIT 1
@@ -58,7 +58,7 @@ WHERE network = 'POLYGON_DEVNET'
 
 
 class Operator:
-    """Somebody at a browser, who reads what stands there and presses what is offered."""
+    """An operator at a browser, who reads the page and presses its buttons."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -87,7 +87,7 @@ class Operator:
             await self.page.value(f"{field}.value = {json.dumps(value)}; 1")
 
     async def order(self, form: str, button: str, /, pictured: str = "", **fields: str) -> str:
-        """Fill in the form of an order, look at it once more, confirm it: how it ended."""
+        """Fill in the form of an order, review it, and confirm it; return the result."""
         await self.fill(f"form[action$='{form}']", **fields)
         await self.press(button)
         assert "Not ordered yet." in await self.text()
@@ -107,9 +107,9 @@ class Operator:
         *,
         height: int = PICTURE_HEIGHT,
     ) -> None:
-        """Check the page with axe, and store its picture where they are made.
+        """Check the page with axe, and store its picture if pictures are made.
 
-        :param name: of the picture; none is stored without it.
+        :param name: of the picture; without it none is stored.
         """
         await look(self.page, scheme, width)
         self.faults += await violations(self.page)
@@ -141,7 +141,7 @@ def found(tag: str, text: str) -> str:
 
 @pytest.fixture
 async def operators(stack: Stack, tmp_path: Path) -> AsyncIterator[tuple[Operator, Operator]]:
-    """Two operators, at a stack where every amount needs both, and each halted network."""
+    """Two operators of a stack on which every amount needs both; each network can be halted."""
     assert BROWSER is not None
     await stack.restart("settler", SWAP_SETTLER__SECOND_OPERATOR_ABOVE_USD="0")
     await stack.restart("chain_watcher", SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO="true")
@@ -188,7 +188,7 @@ async def look_around(first: Operator) -> None:
 
 
 async def pay_claimable(stack: Stack, outside: Outside, first: Operator, second: Operator) -> None:
-    """Pay money that came without a swap: one operator orders it, the other approves."""
+    """Pay money that arrived without a swap: one operator orders it, the other approves."""
     id = await receive_without_swap(stack, outside)
     owner = new_address()
     await first.go(f"/claimables/{id}")
@@ -242,7 +242,7 @@ async def lift_stop(stack: Stack, first: Operator, second: Operator) -> None:
 
 
 async def approve(second: Operator, title: str, words: str, *, pictured: str = "") -> None:
-    """Approve the one order that waits."""
+    """Approve the only pending order."""
     await second.go("/approvals")
     await second.follow(title)
     assert words in await second.text()
@@ -252,7 +252,7 @@ async def approve(second: Operator, title: str, words: str, *, pictured: str = "
 
 
 async def release_parked(stack: Stack, first: Operator) -> None:
-    """Release a message that failed once, and that the settler applied meanwhile."""
+    """Release a message that failed once, and that the settler has applied since."""
     with psycopg.connect(stack.superuser_url, autocommit=True) as connection:
         found_one = connection.execute(APPLIED).fetchone()
         assert found_one is not None
@@ -277,7 +277,7 @@ async def release_parked(stack: Stack, first: Operator) -> None:
 
 
 async def resume_network(stack: Stack, first: Operator, second: Operator) -> None:
-    """Let a network go on that was halted, now that its node agrees with what was published."""
+    """Resume a halted network after its node agrees with the published facts."""
     with psycopg.connect(stack.superuser_url, autocommit=True) as connection:
         connection.execute(HALT, ["a block was replaced that was final"])
     await first.go("/stops")

@@ -1,7 +1,7 @@
-"""A partner who has only a browser: from the invitation to a webhook that is sent again.
+"""A partner with a browser only: from the invitation to a webhook that is sent again.
 
 `GUIDE_PICTURES=docs/dashboard` writes the pictures of docs/dashboard.md. Names are plain then;
-otherwise whatever a partner may name has code in it.
+otherwise every name that a partner may choose contains code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PICTURED: Final = {
 }
 PICTURE_BYTES_MAX: Final = 60 * 1024
 PICTURE_HEIGHT: Final = 800
-# Choose the radio button with the value, or put the value into the field.
+# Choose the radio button with the value, or enter the value in the field.
 FILL: Final = """(selector, value) => {
   const fields = [...document.querySelectorAll(selector)];
   const one = fields.length > 1 ? fields.find((field) => field.value === value) : fields[0];
@@ -52,7 +52,7 @@ STATUS: Final = "document.querySelector('.page-head .badge').textContent"
 
 
 class Partner:
-    """Somebody at a browser, who reads what stands there and presses what is offered."""
+    """A partner at a browser, who reads the page and presses its buttons."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -60,7 +60,7 @@ class Partner:
         self.faults: list[object] = []
 
     async def look_around(self, name: str) -> None:
-        """Look at the page in every scheme and width, and note what is wrong with it."""
+        """Check the page in every scheme and width, and record its problems."""
         for scheme, width in LOOKS:
             await look(self.page, scheme, width)
             self.faults += [(name, scheme, width, one) for one in await violations(self.page)]
@@ -106,7 +106,7 @@ class Partner:
         return urlsplit(str(await self.page.value("location.href"))).path
 
     async def _leave(self, action: str) -> None:
-        """Do what loads another page, and wait until it is there."""
+        """Do an action that loads another page, and wait for it."""
         await self.page.until(f"!!{action.removesuffix('.click()')}")
         await self.page.value(f"window.isLeaving = true; {action}; true")
         await self.page.until(f"!window.isLeaving && {LOADED}")
@@ -181,7 +181,7 @@ async def make_app_and_key(partner: Partner) -> None:
 
 
 async def let_bench_in(partner: Partner) -> str:
-    """Return where the bench accepts webhooks."""
+    """Return the URL at which the bench receives webhooks."""
     await partner.follow("Test bench")
     await partner.look_around("bench-closed")
     await partner.press("Make the key and hand it over")
@@ -228,7 +228,7 @@ async def find_attempt_and_resend(partner: Partner) -> None:
 
 
 async def see_figures(partner: Partner) -> None:
-    """Every step is ticked, and the numbers lead to the swap and to its webhooks."""
+    """Every step is ticked, and the numbers link to the swap and to its webhooks."""
     await partner.follow("Home")
     home = await partner.text()
     assert "Getting started" not in home

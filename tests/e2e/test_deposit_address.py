@@ -1,4 +1,4 @@
-"""Swaps that are funded by sending to an address of their own."""
+"""Swaps that are funded by a transfer to their own address."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class TestCoin(CompletedJourney):
     def test_shows_the_deposit_that_the_user_sent(self, done: Finished) -> None:
         deposit = done.transaction("input")
 
-        # No log names the transaction: what is there was counted, and the transaction found then.
+        # No log contains the transaction: the balance was counted, and the transaction was looked
+        # up.
         assert deposit["transaction_hash"] == done.sent[-1]
         assert deposit["from"] is not None
         assert deposit["to"] == done.prepared["deposit_actions"][0]["to_address"]
@@ -110,7 +111,7 @@ class TestAnAddress:
                 if "deposit_address" in network["deposit_methods"]
             }
 
-        # A service whose nodes were slow when it began asks the factories again.
+        # If its nodes were slow at its start, a service queries the factories again.
         await until(is_offered, what=f"deposit addresses on {having}")
 
     @ROUTES
@@ -150,7 +151,7 @@ class TestAnAddress:
         [action] = prepared["deposit_actions"]
         user, swap_id = outside.user(TOKEN.source_network), prepared["swap"]["id"]
 
-        # Both are seen with one block, and are final together: the sum is what was asked for.
+        # Both are seen in one block and become final together, so the sum is the requested amount.
         async with Chain(outside.networks[TOKEN.source_network]["rpc_urls"][0]).stopped():
             await user.transfer(action, 100 * 10**6)
             await user.transfer(action, 205 * 10**5)
@@ -181,7 +182,7 @@ class TestAnAddress:
         swap = (await outside.partner().read(prepared["swap"]["id"]))["swap"]
         assert (swap["status"], swap["transactions"]) == ("user_transfer_pending", [])
 
-        # Nobody else pays for its sweep; then it is paid as anything that waits for its owner.
+        # Its sweep has no other payer, so it is paid like any claimable balance.
         network, owner = TOKEN.source_network, new_address()
         order = {"by": "ann", "reason": "its owner asks for it"}
         there = {"network": network, "address": action["to_address"], "token": "ETH"}
@@ -252,7 +253,7 @@ class TestSweeps:
     async def test_w24_an_external_sweep_before_ours_takes_nothing(
         self, outside: Outside, route: Route
     ) -> None:
-        """The user has the address emptied with the very next transaction."""
+        """The user sweeps the address with the next transaction."""
         network = outside.networks[route.source_network]
         prepared = await outside.partner().create(route, new_address(), **BY_ADDRESS)
         [action] = prepared["deposit_actions"]
@@ -283,7 +284,7 @@ class TestSweeps:
 
         user = outside.user(COIN.source_network)
         async with chain.stopped():
-            await user.transfer(action, 10**15)  # a part: nothing is paid for it
+            await user.transfer(action, 10**15)  # a partial deposit, which causes no payout
             await chain.mine()
             await until(lambda: has_inputs(outside, swap_id, 1), what="the part is seen")
             await chain.reorg(1)
@@ -291,7 +292,7 @@ class TestSweeps:
 
 
 def sweep_data(number: int, token: str) -> HexStr:
-    """Return the call of the factory that empties an address of a token."""
+    """Return the factory's call that sweeps a token from an address."""
     selector = function_signature_to_4byte_selector("sweep((bytes32,address)[])")
     words = (32, 1, number, int(token, 16))
     return HexStr("0x" + (selector + b"".join(word.to_bytes(32) for word in words)).hex())
@@ -315,7 +316,7 @@ async def refunded(outside: Outside, swap_id: str) -> Mapping[str, Any]:
 
 
 async def is_swept(stack: Stack, outside: Outside, route: Route, done: Finished) -> None:
-    """Wait until nothing is left at a swap's address, on the chain and in the ledger."""
+    """Wait until a swap's address is empty on the chain and in the ledger."""
     address = done.prepared["deposit_actions"][0]["to_address"]
     query = (
         "SELECT coalesce(sum(balance), 0) FROM settler.account"
@@ -343,7 +344,7 @@ async def is_followed(stack: Stack, address: str) -> bool:
 
 
 async def through_a_wallet(user: User, action: Mapping[str, Any]) -> None:
-    """Let a wallet that is a contract send a coin."""
+    """Send a coin from a wallet that is a contract."""
     artifact = json.loads((ROOT / "evm/artifacts/DevWallet.json").read_text())
     wallet = (await user.create(HexStr(artifact["bytecode"])))["contractAddress"]
     value = int(action["amount_in_base_units"])

@@ -1,4 +1,4 @@
-"""Somebody says that a transaction pays: from the request to the watcher that looks."""
+"""A client names a transaction as the payment: from the request to the watcher's lookup."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.plugins.stack import Stack
 from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.2")
-NEVER = "PT1H"  # a watcher that polls so rarely sees what it is told of
+NEVER = "PT1H"  # with this interval a watcher finds only hinted transactions
 UNKNOWN = "0x" + "ab" * 32
 
 
@@ -25,7 +25,7 @@ async def speed_up(outside: Outside, swap_id: str, transaction_id: str) -> None:
 
 
 async def hinted(stack: Stack) -> set[str]:
-    """Return the transactions that the watcher was told to look up."""
+    """Return the transactions that the watcher was given to look up."""
     async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
         rows = await connection.execute("SELECT transaction_hash FROM chain_watcher.hint")
         return {str(row[0]) for row in await rows.fetchall()}

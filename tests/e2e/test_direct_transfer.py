@@ -1,4 +1,4 @@
-"""Swaps that are funded by a transfer to the Treasury, which is what happens by default."""
+"""Swaps that are funded by a transfer to the Treasury, which is the default."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TestWithoutAMatch:
     async def test_w22_a_memo_with_another_token_or_network_moves_no_swap(
         self, stack: Stack, outside: Outside, network: str
     ) -> None:
-        """The swap asks for USDC; its memo comes with a coin, here or elsewhere."""
+        """The swap expects USDC; its memo arrives with a coin, on this network or another."""
         swap_id, action = await a_swap(outside, TOKEN)
         before = await suspended(stack)
         elsewhere = {
@@ -236,7 +236,7 @@ async def a_swap(outside: Outside, route: Route) -> tuple[str, Mapping[str, Any]
 
 
 def arguments(action: Mapping[str, Any]) -> tuple[str, int]:
-    """Return to whom a token's transfer goes, and how much of it."""
+    """Return the recipient and the amount of a token's transfer."""
     treasury, amount = action["encoded_args"]
     return treasury, int(amount)
 
@@ -249,7 +249,7 @@ async def pay(user: User, action: Mapping[str, Any]) -> str:
 
 
 async def a_wallet(user: User, action: Mapping[str, Any] | None) -> str:
-    """Create a wallet that is a contract, with the tokens that an action asks for."""
+    """Create a wallet that is a contract, with the tokens for an action."""
     artifact = json.loads((ROOT / "evm/artifacts/DevWallet.json").read_text())
     wallet = (await user.create(HexStr(artifact["bytecode"])))["contractAddress"]
     if action is not None and action["encoded_args"]:
@@ -259,7 +259,7 @@ async def a_wallet(user: User, action: Mapping[str, Any] | None) -> str:
 
 
 async def execute(user: User, wallet: str, action: Mapping[str, Any]) -> str:
-    """Let a wallet send an action as a Safe does; return the transaction's hash."""
+    """Send an action through a wallet as a Safe does; return the transaction's hash."""
     value, data = int(action["amount_in_base_units"]), bytes.fromhex(action["call_data"][2:])
     to = to_checksum_address(action["to_address"])
     zero_address = "0x" + "00" * 20

@@ -1,4 +1,4 @@
-"""What looks like a deposit and is none, and what looks like two and is one."""
+"""Events that look like a deposit and are none, or like two and are one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.plugins.stack import Stack
 
 ROUTE = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "17")
 REQUESTED_UNITS = 17 * 10**6
-# Which methods have a contract between the user and the Treasury, that could be a false one.
+# Whether a method has a contract between the user and the Treasury that could be faked.
 NO_CONTRACT = "the user's transfer is the deposit: there is no contract between to be false"
 BY_SIGNATURE = "its signature names the token, the Paymaster and the swap; nothing else fits"
 METHODS = (
@@ -75,7 +75,7 @@ class TestOneDeposit:
     async def test_w16_is_none_of_another_swap_of_the_same_amount(
         self, stack: Stack, outside: Outside
     ) -> None:
-        """The token's own log shows the movement too, and the other swap would fit it."""
+        """The token's own log shows the movement too, and would match the other swap."""
         prepared = await outside.partner().create(ROUTE, new_address())
         swap_id, (another_id, _) = prepared["swap"]["id"], await a_swap(outside)
         before = await suspended(stack)
@@ -100,7 +100,7 @@ async def a_swap(outside: Outside) -> tuple[str, Mapping[str, Any]]:
 
 
 def approval_of(action: Mapping[str, Any], spender: str) -> Mapping[str, Any]:
-    """Return what lets a contract take what an action deposits."""
+    """Return the approval that a contract needs for an action's deposit."""
     return {
         "type": "approve",
         "to_address": action["token"]["contract"],
@@ -111,7 +111,7 @@ def approval_of(action: Mapping[str, Any], spender: str) -> Mapping[str, Any]:
 
 
 def copied_depository(outside: Outside) -> HexStr:
-    """Return what creates a Depository that pays the Treasury and is not the catalogue's."""
+    """Return the creation of a Depository that pays the Treasury and is not in the catalogue."""
     treasury = outside.networks[ROUTE.source_network]["contracts"]["treasury"]
     artifact = json.loads((ROOT / "evm/artifacts/Depository.json").read_text())
     arguments = encode(["address", "address[]"], [new_address(), [treasury]])
@@ -119,7 +119,7 @@ def copied_depository(outside: Outside) -> HexStr:
 
 
 def says_deposited(action: Mapping[str, Any]) -> HexStr:
-    """Return what creates a contract that emits the event of a deposit, and takes nothing."""
+    """Return the creation of a contract that emits a deposit's event without a transfer."""
     key, token, receiver, amount = (int(one, 0) for one in action["encoded_args"])
     words = (receiver, token, key, int.from_bytes(DEPOSITED))
     topics = "".join(f"7f{word:064x}" for word in words)  # PUSH32

@@ -1,7 +1,8 @@
-"""What comes for a swap and is not what it asks for: the swap does not notice, and nothing is lost.
+"""Deposits of another token than the swap's: the swap does not change, and nothing is lost.
 
-Every case is another swap, all at once; then all are asked about. What cannot come by a method is
-skipped by name. The same rows are played in memory and on Postgres: the settler's `money_rows.py`.
+Every case is a separate swap; all run at once, and then all are checked. Combinations that a method
+does not allow are skipped by name. The settler's `money_rows.py` runs the same rows in memory and
+on Postgres.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ NOT_TO_ANYBODY_ELSE: Final[Mapping[str, str]] = {
 }
 TOKENS: Final = ("another token of the catalogue", "a token that is in no catalogue")
 CASES: Final = {
-    # What is sent tells the cases apart.
+    # The amount identifies the case.
     (token, method): 1_000_001 + number
     for number, (token, method) in enumerate((t, m) for t in TOKENS for m in METHODS)
 }
@@ -58,7 +59,7 @@ async def transferring(user: User, action: Mapping[str, Any], token: str, units:
 async def through_the_depository(
     user: User, action: Mapping[str, Any], token: str, units: int
 ) -> None:
-    """Have the Depository take another token, with the swap's id."""
+    """Deposit another token through the Depository, with the swap's id."""
     first, then = allowing(action, units, token=token), pulling(action, units, token=token)
     await sent(user, await user.fund(first, then))
 
@@ -76,7 +77,7 @@ PAY: Final[Mapping[str, Callable[[User, Mapping[str, Any], str, int], Awaitable[
 
 @pytest.fixture(scope="module")
 def swaps(stack: Stack) -> Mapping[tuple[str, str], str]:
-    """Pay for a swap in each case; return its id once all that came was looked at."""
+    """Fund a swap in each case; return its id after all deposits were handled."""
 
     async def all_of_them() -> list[str]:
         async with Outside(stack.description) as outside:
@@ -116,7 +117,7 @@ async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
 
     assert await has_no_deposit(outside, swaps[token, method])
     suspended_deposits = [row for row in await suspended(stack) if row["base_units"] == str(units)]
-    # Of a token that is in no catalogue there is no account.
+    # A token outside the catalogue has no account.
     assert [row["swap_id"] for row in suspended_deposits] == ([None] if token == TOKENS[0] else [])
 
 
@@ -138,7 +139,7 @@ async def test_another_receiver_is_refused_by_the_depository(outside: Outside, m
 
 
 async def a_token_of_his_own(user: User) -> str:
-    """Create a token that calls itself like the one of the swap; return its address."""
+    """Create a token with the name of the swap's token; return its address."""
     artifact = json.loads((ROOT / "evm/artifacts/DevToken.json").read_text())
     types = ["string", "string", "uint8", "address", "uint256"]
     arguments = encode(types, ["USD Coin", "USDC", 6, user.address, MANY])

@@ -1,4 +1,4 @@
-"""Swaps that are funded by a signature: the user sends nothing and pays no gas."""
+"""Swaps that are funded by a signature: the user sends no transaction and pays no gas."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TestEachStandard:
     async def test_is_refunded_to_who_signed(
         self, stack: Stack, outside: Outside, standard: str
     ) -> None:
-        """The recipient takes no coin; nobody gave a refund address."""
+        """The recipient refuses coins, and no refund address was given."""
         route = replace(
             STANDARDS[standard], destination_network="POLYGON_DEVNET", destination_token="POL"
         )
@@ -140,7 +140,7 @@ class TestEachStandard:
 
 
 async def test_two_permits_of_one_wallet_go_one_after_another(outside: Outside) -> None:
-    """Both have one nonce; who comes second is asked anew, and costs nobody gas."""
+    """Both have the same nonce; the second user signs again, and no gas is lost."""
     swaps = [await a_swap(outside, DAI, user=0) for _ in "12"]
     steps = [await sign_step(outside, swap_id, user.address) for swap_id, user in swaps]
     assert steps[0]["nonce"] == steps[1]["nonce"]
@@ -155,7 +155,7 @@ async def test_two_permits_of_one_wallet_go_one_after_another(outside: Outside) 
                 return swap_id
         return None
 
-    # Nobody says which signature is heard of first.
+    # The order in which the signatures are handled is not defined.
     first = await until(has_overtaken, what="one of them is completed", within=60)
     [(second, user)] = [one for one in swaps if one[0] != first]
 
@@ -181,7 +181,7 @@ async def test_viem_signs_what_is_returned_as_it_is(outside: Outside, standard: 
 
 
 async def test_a_wallet_with_code_signs_as_its_key_does(outside: Outside) -> None:
-    """Circle's token calls the wallet (EIP-1271); a signature of another key is refused."""
+    """Circle's token calls the wallet (EIP-1271); a signature by another key is refused."""
     swap_id, user = await a_swap(outside, USDC)
     token = outside.token(USDC.source_network, USDC.source_token)["contract"]
     wallet = replace(user, address=await a_wallet_that_signs(user))
@@ -236,7 +236,7 @@ async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
         swap = (await outside.partner().read(swap_id))["swap"]
         return any(t["type"] == "input" for t in swap["transactions"])
 
-    # No block comes by itself: the deposit's is the last one, and not final.
+    # Automatic blocks are off, so the deposit's block is the last one and not final.
     async with chain.stopped():
         assert (await authorize(outside, swap_id, user, signature))["error"] is None
         block = await until(is_mined, what="the deposit is mined")
@@ -253,7 +253,7 @@ async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
 
 
 async def a_swap(outside: Outside, route: Route, *, user: int = 0) -> tuple[str, User]:
-    """Create a gasless swap; return its id and who will sign."""
+    """Create a gasless swap; return its id and its signer."""
     await gasless.offered(outside, route.source_network, route.source_token)
     prepared = await outside.partner().create(
         route, new_address(), use_depository=False, use_gasless=True

@@ -1,4 +1,4 @@
-"""What the guides tell a reader to run does what they say, on a running stack."""
+"""The commands of the guides have the described results, on a running stack."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ran:
 
 
 async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
-    """Run one guide as its reader does: a process of its own in an empty folder."""
+    """Run one guide as its reader does: as a separate process in an empty folder."""
     page = ROOT / f"docs/{guide}.md"
     reader = await asyncio.create_subprocess_exec(
         *(sys.executable, guides.__file__, page),
@@ -42,7 +42,7 @@ async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
 
 
 def environment_of(stack: Stack, user: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return what a reader has set, as the documentation's README says."""
+    """Return the environment that a reader sets by the documentation's README."""
     return {
         "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
         "STACK": str(stack.places.stack_file),
@@ -55,7 +55,7 @@ def environment_of(stack: Stack, user: Mapping[str, Any]) -> Mapping[str, str]:
 
 @pytest.fixture(scope="module")
 def ran(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ran]:
-    """Run all guides at once, each as another user."""
+    """Run all guides at once, each as a different user."""
     users = stack.description["networks"][0]["users"]
 
     async def all_of_them() -> list[Ran]:

@@ -1,4 +1,4 @@
-"""What a partner can look up of a swap afterwards: its events, its books, its transactions."""
+"""A partner's data about an ended swap: its events, its ledger entries, its transactions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class TestLedger:
         path = f"/swaps/{done.id}/ledger"
         booked = await checked_answer(outside.partner(), list[LedgerTransactionModel], "GET", path)
 
-        assert len(booked) >= 3  # received, paid out, and what the payout came to
+        assert len(booked) >= 3  # the deposit, the payout, and the executed quote
         for entry in booked:
             sums: dict[tuple[str, str], int] = defaultdict(int)
             for line in entry["postings"]:
@@ -140,7 +140,7 @@ class TestCatalogue:
                 for network in networks
             )
 
-        # What others did on this stack before may take a while to be over.
+        # The effects of earlier tests on this stack may last for a while.
         await until(are_well, what="every network is well", within=60)
 
     async def test_shows_what_amounts_cost(self, outside: Outside) -> None:
@@ -152,5 +152,5 @@ class TestCatalogue:
             limits = await outside.partner().get("/limits", **PARAMETERS)
             return all(one[bound] == limits[bound] for bound in ("min_amount", "max_amount"))
 
-        # Between two questions gas may have become dearer, or something was paid out.
+        # Between two requests the price of gas or the inventory may change.
         await until(is_the_same, what="the same limits in both answers", every=0.3)

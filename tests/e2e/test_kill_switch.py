@@ -1,4 +1,4 @@
-"""The kill switch over the running processes: nothing is signed after its answer."""
+"""The kill switch on the running processes: nothing is signed after its answer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TestTheKillSwitch:
         )
 
         async def stopped() -> bool:
-            # A round that is under way is waited for a second; one that takes longer is told of.
+            # It waits a second for a round in progress, and reports one that takes longer.
             answer = await stack.order("settler", "/payouts/stop", order)
             return bool(answer["nothing_is_signed"])
 

@@ -1,4 +1,4 @@
-"""What the services log leads from an error, or from a swap, to everything about it."""
+"""The logs lead from an error or a swap to everything about it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def done(stack: Stack) -> Finished:
 
 
 def lines_of(stack: Stack) -> list[Line]:
-    """Return every complete line of every service, which must be a JSON object."""
+    """Return every complete line of every service; each must be a JSON object."""
     texts = [
         text
         for service in stack.description["services"]

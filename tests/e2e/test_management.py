@@ -1,4 +1,4 @@
-"""An organization manages itself over the public port: people, keys, and where webhooks go."""
+"""An organization manages its members, keys and webhooks on the public port."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASE = "/management/v1"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody with an access token."""
+    """A member with an access token."""
 
     url: str
     token: str
@@ -53,7 +53,7 @@ def data_of(answer: httpx.Response) -> Any:
 
 
 async def an_owner(stack: Stack, name: str) -> Member:
-    """Return the first owner of a new organization, whom the operator invited."""
+    """Return the first owner of a new organization, after the operator's invitation."""
     made = await stack.order("api", f"{BASE}/organizations", {"name": name})
     organization_id = made["data"]["id"]
     path = f"{BASE}/organizations/{organization_id}/invitations"
@@ -113,7 +113,7 @@ class TestManagement:
                 await owner.post(f"{webhook}/replay", {"since": "2026-01-01T00:00:00Z"}),
             ),
             (list[WebhookMessageModel], await owner.get(f"{webhook}/messages")),
-            # What waits is discarded: nobody there knows the secret.
+            # Pending messages are discarded, because the endpoint has no secret.
             (WebhookSwitchedModel, await owner.post(f"{webhook}/disable")),
             (WebhookSwitchedModel, await owner.post(f"{webhook}/enable")),
             (WebhookRemovedModel, await owner.post(f"{webhook}/remove")),

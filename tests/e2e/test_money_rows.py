@@ -1,8 +1,8 @@
-"""What comes for a swap on real chains, row by row and for every method: where is all of it?
+"""Deposits on real chains, row by row and for every method, with the place of all money.
 
-All rows are played at once, each by a swap of its own, with a coin and with a token; then each is
-asked about. What the settler says is compared with what the chains say to the last base unit, and
-the oracle does so once more. What is another token than the swap's is in `test_foreign_tokens.py`.
+All rows run at once, each with a separate swap, for a coin and for a token; then each is checked.
+The settler's amounts are compared with the chains to the last base unit, and the oracle compares
+them again. Deposits of another token than the swap's are in `test_foreign_tokens.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PATIENCE: Final = 30.0
 
 @dataclass(frozen=True)
 class Sums:
-    """What the rows are about, in base units."""
+    """The amounts of the rows, in base units."""
 
     requested: int
     below_minimum: int  # and worth its refund
@@ -38,7 +38,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Way:
-    """A method, and what is swapped by it."""
+    """A method, and the route of its swaps."""
 
     method: Mapping[str, bool]
     route: Route
@@ -67,7 +67,7 @@ SIGNED_SUM: Final = "a signature is for the amount that is asked for, and no oth
 
 @dataclass(frozen=True)
 class Row:
-    """What comes, and where the swap and its money are in the end."""
+    """The deposits, and the final place of the swap and its money."""
 
     name: str
     sends: Callable[[Sums], tuple[int, ...]]
@@ -75,8 +75,8 @@ class Row:
     reason: str | None = None
     revision: int = 0
     back: int = 0  # refunds
-    is_short_lived: bool = False  # it has seconds to be funded
-    is_late: bool = False  # and is funded after them
+    is_short_lived: bool = False  # it lives for seconds
+    is_late: bool = False  # and is funded after its expiry
     sends_again: Callable[[Sums], int] = lambda _: 0  # after the swap's end
     not_by_signature: str | None = None  # why it cannot happen to a gasless swap
 
@@ -84,7 +84,7 @@ class Row:
         return sum(self.sends(sums)) + self.sends_again(sums)
 
     def transactions(self, sums: Sums) -> int:
-        """How many the swap shows in the end."""
+        """Return the number of transactions that the swap shows at its end."""
         came = len(self.sends(sums)) + (self.sends_again(sums) > 0)
         return came + self.back + (self.status == "completed")
 
@@ -141,7 +141,7 @@ ROWS: Final = (
 @dataclass(frozen=True)
 class Played:
     swap: Mapping[str, Any]
-    settled: Mapping[str, Any]  # as its operator sees it
+    settled: Mapping[str, Any]  # the operator's view of it
     received: int
     sent_back: int
 
@@ -185,7 +185,7 @@ async def play(
 async def ended(
     partner: Partner, swap_id: str, status: str, *, transactions: int
 ) -> Mapping[str, Any]:
-    """Wait until nothing of the swap is under way any more, and return it."""
+    """Wait until the swap has no work in progress, and return it."""
 
     async def shown() -> Mapping[str, Any] | None:
         swap: Mapping[str, Any] = (await partner.read(swap_id))["swap"]
@@ -203,7 +203,7 @@ def happens(row: Row, way: str) -> bool:
 
 async def play_all(stack: Stack) -> Mapping[tuple[str, str], Played | BaseException]:
     plays = [(row, way) for row, way in product(ROWS, WAYS) if happens(row, way)]
-    # Who has seconds is not kept waiting by those who have hours.
+    # Swaps with seconds start before those with hours.
     plays.sort(key=lambda one: not one[0].is_short_lived)
     gateway = stack.description["gateway"]["url"]
     async with (
@@ -226,7 +226,7 @@ async def play_all(stack: Stack) -> Mapping[tuple[str, str], Played | BaseExcept
             if row.is_short_lived and not row.is_late:
                 until_then = {playing[-1], asyncio.create_task(funded.wait())}
                 await asyncio.wait(until_then, return_when=asyncio.FIRST_COMPLETED)
-        # Each is one row's, and the others go on when it fails.
+        # Each is the result of one row; the others continue if it fails.
         played = await asyncio.gather(*playing, return_exceptions=True)
     return dict(zip([(row.name, way) for row, way in plays], played, strict=True))
 
@@ -248,13 +248,13 @@ def test_a_deposit_is_booked_as_its_row_states(
     if isinstance(one, BaseException):
         raise one
     swap, settled, deposits = one.swap, one.settled["intents"], one.settled["deposits"]
-    # The service's own transaction that brings a signed deposit moves none of the swap's money.
+    # The service's own transaction with a signed deposit moves none of the swap's money.
     intents = [intent for intent in settled if intent["kind"] in ("output", "refund")]
 
     assert (swap["status"], swap["fail_reason"]) == (row.status, row.reason)
     assert swap["quote_revision"] == row.revision
     assert (swap["last_requoted_at"] is not None) == (row.revision > 0)
-    # What came is what was paid for and what goes back, and nothing is owed.
+    # All deposits are paid for or refunded, and nothing is owed.
     sent = row.sent(WAYS[way].sums)
     assert sum(int(d["base_units"]) for d in deposits) == sent
     assert sum(int(i["charged_base_units"]) for i in intents) == sent

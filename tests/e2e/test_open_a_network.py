@@ -1,4 +1,4 @@
-"""Sections 3 to 5 of `docs/add-a-network.md`: a new network is tried while closed, and opened."""
+"""Sections 3 to 5 of `docs/add-a-network.md`: a new network is tested while closed, and opened."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 
-CHAIN_ID = 31399  # of no chain of the stack
+CHAIN_ID = 31399  # not the id of a chain of the stack
 LAG_MAX = 4
 INVENTORY = 100 * 10**18
-# A service reads the catalogue at its start; the page says in which order they restart.
+# Services read the catalogue at their start; the page defines the order of restarts.
 RESTARTED = ("quoter", "settler", "chain_watcher", "api", "notifier")
 IN = Route("ETHEREUM_DEVNET", "ETH", NETWORK, "ETH", "0.05")
 OUT = IN.back("0.04")
@@ -36,7 +36,7 @@ OTHER = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.05")
 
 @dataclass
 class NewNetwork:
-    """A running stack whose operator adds a network to its catalogue."""
+    """A running stack, and an operator who adds a network to its catalogue."""
 
     stack: Stack
     entry: Mapping[str, Any]
@@ -45,7 +45,7 @@ class NewNetwork:
 
     @property
     def description(self) -> Mapping[str, Any]:
-        """Return the stack's, with the new network for an outside client."""
+        """Return the stack's description with the new network, for an outside client."""
         known = self.stack.description
         added = {
             "name": NETWORK,
@@ -57,7 +57,7 @@ class NewNetwork:
         return {**known, "networks": [*known["networks"], added]}
 
     async def deploy(self, *, is_closed: bool) -> None:
-        """Write the catalogue, and let each service read it."""
+        """Write the catalogue, and restart each service to read it."""
         path = self.stack.places.catalogue_file
         catalogue = yaml.safe_load(path.read_text())
         networks = [one for one in catalogue["networks"] if one["name"] != NETWORK]
@@ -90,8 +90,8 @@ def _closing(usual: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 @pytest.fixture
 async def network(stack: Stack, tmp_path: Path) -> AsyncIterator[NewNetwork]:
-    """Deploy and verify the contracts, and fund them: sections 1 and 2 of the page."""
-    # The network stays in the stack's tables, and its chain ends with the test.
+    """Deploy, verify and fund the contracts: sections 1 and 2 of the page."""
+    # The network stays in the stack's tables, but its chain ends with the test.
     stack.broken_by = "a network that is there no more"
     with a_new_chain(tmp_path, CHAIN_ID) as url:
         ticker = Ticker([url])
@@ -118,7 +118,7 @@ async def deployed_entry(stack: Stack, folder: Path, url: str) -> Mapping[str, A
 
 
 async def test_a_network_is_tried_while_it_is_closed_and_opened(network: NewNetwork) -> None:
-    # 4. With closed routes nobody uses the network, and all others go on.
+    # 4. With closed routes the network is not used, and all others continue.
     await network.deploy(is_closed=True)
     async with Outside(network.description) as outside:
         for route in (IN, OUT):
@@ -128,7 +128,7 @@ async def test_a_network_is_tried_while_it_is_closed_and_opened(network: NewNetw
     async def has_caught_up() -> bool:
         listed = await network.swapctl("network", "list")
         assert listed.output is not None, listed.error
-        # The chain goes on meanwhile.
+        # The chain continues meanwhile.
         return any(
             row["network"] == NETWORK and row["lag_blocks"] <= LAG_MAX for row in listed.output
         )
@@ -151,7 +151,7 @@ async def test_a_network_is_tried_while_it_is_closed_and_opened(network: NewNetw
         assert (await outside.swap(OUT)).status == "completed"
         await check_refund(outside)
 
-        # To close it again.
+        # Close it again.
         drained = await network.swapctl("network", "drain", NETWORK, "--reason", "closed again")
         assert drained.code == 0, drained.error
 
@@ -159,14 +159,14 @@ async def test_a_network_is_tried_while_it_is_closed_and_opened(network: NewNetw
             return await refusal(outside, IN) == "PAYOUTS_PAUSED"
 
         await until(is_closed, what="new swaps are refused", every=0.5)
-    # The Job `release` makes the invariants' views with each network's policy.
+    # The Job `release` creates the invariants' views with each network's policy.
     confirmations = {**network.stack.payout_confirmations, NETWORK: None}
     make_views(network.stack.superuser_url, confirmations)
     assert violations(network.stack.auditor_url) == {}
 
 
 async def check_refund(outside: Outside) -> None:
-    """Pay on the new network for a recipient elsewhere that takes no coins."""
+    """Pay on the new network for a recipient elsewhere that refuses coins."""
     recipient = await contract_that_refuses(outside, OUT.destination_network)
     owner = new_address()
     prepared = await outside.partner().create(OUT, recipient, refund_address=owner)
@@ -184,7 +184,7 @@ async def refusal(outside: Outside, route: Route) -> str:
         "destination_network": route.destination_network,
         "destination_token": route.destination_token,
         "destination_address": new_address(),
-        "amount": "1000000000",  # above every limit: on an open route none is created
+        "amount": "1000000000",  # above every limit, so an open route creates none
         "use_depository": True,
     }
     answer = await outside.partner().ask("POST", "/swaps", json=body)

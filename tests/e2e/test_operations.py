@@ -1,4 +1,4 @@
-"""What an operator does with a running deployment, by `swapctl` alone."""
+"""An operator's work on a running deployment, with `swapctl` only."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class TestDraining:
                     "destination_network": network,
                     "destination_token": ELSEWHERE.destination_token,
                     "destination_address": new_address(),
-                    "amount": "1000000000",  # above every limit: while it is open, none is made
+                    "amount": "1000000000",  # above every limit, so an open network creates none
                     "use_depository": True,
                 }
                 answer = await outside.partner().ask("POST", "/swaps", json=body)

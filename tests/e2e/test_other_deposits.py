@@ -1,4 +1,4 @@
-"""Deposits that are not what the quote said: they go back, or the swap says where they are."""
+"""Deposits that differ from the quote: they are refunded, or the swap shows where they are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOO_OLD = Route(*OLD_AT_ONCE, "40")
 
 
 async def shown_with(outside: Outside, swap_id: str, *, transactions: int) -> Mapping[str, Any]:
-    """Wait until the swap shows so many transactions, all of them final, and return it."""
+    """Wait until the swap shows this many transactions, all final, and return it."""
 
     async def shown() -> Mapping[str, Any] | None:
         swap = (await outside.partner().read(swap_id))["swap"]
@@ -35,7 +35,7 @@ async def shown_with(outside: Outside, swap_id: str, *, transactions: int) -> Ma
 
 
 async def partly_funded(stack: Stack, outside: Outside, **more: object) -> str:
-    """Return a swap that got a part of what it asked for, and has seconds to get the rest."""
+    """Return a partly funded swap that expires in seconds."""
     await stack.restart("api", SWAP_CATALOGUE=str(short_lived(stack, seconds=10)))
     prepared = await outside.partner().create(ROUTE, new_address(), **more)
     await outside.fund(prepared, ROUTE, value=BELOW_MINIMUM)
@@ -44,7 +44,7 @@ async def partly_funded(stack: Stack, outside: Outside, **more: object) -> str:
 
 
 async def sent_back(outside: Outside, swap_id: str, address: str, *, transactions: int) -> int:
-    """Wait for the refund of a swap; return what its owner got."""
+    """Wait for the refund of a swap; return the amount that its owner received."""
     swap = await shown_with(outside, swap_id, transactions=transactions)
     [refund] = [t for t in swap["transactions"] if t["type"] == "refund"]
     assert refund["to"] == address
@@ -184,7 +184,7 @@ class TestExpiredSwaps:
 
 
 async def swapped(outside: Outside, *, value: int) -> Mapping[str, Any]:
-    """Return the end of a swap that got another amount than it asked for."""
+    """Return the end of a swap with a deposit of another amount."""
     prepared = await outside.partner().create(ROUTE, new_address(), refund_address=new_address())
     await outside.fund(prepared, ROUTE, user=1, value=value)
     return (await outside.follow(prepared["swap"]["id"], to=["completed"]))[-1]
@@ -193,9 +193,9 @@ async def swapped(outside: Outside, *, value: int) -> Mapping[str, Any]:
 async def paid_late(
     stack: Stack, outside: Outside, prepared: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the end of a swap that gets its money after its quote has expired."""
+    """Return the end of a swap that is funded after the expiry of its quote."""
     expires_at = datetime.fromisoformat(prepared["swap"]["quote_expires_at"])
-    # What is on time is for the chain to say, and a block's time is not the wall's.
+    # Chain time decides what is on time, and a block's time differs from the wall clock.
     chain = Chain.of(stack.description, TOO_OLD.source_network)
     await until(lambda: is_past(chain, expires_at), what="the quote is too old")
     await outside.fund(prepared, TOO_OLD)
@@ -208,7 +208,7 @@ async def is_past(chain: Chain, moment: datetime) -> bool:
 
 
 def short_lived(stack: Stack, *, seconds: int) -> Path:
-    """Write a catalogue in which a swap lives for seconds."""
+    """Write a catalogue with swaps that live for seconds."""
     catalogue = yaml.safe_load(stack.places.catalogue_file.read_text())
     path = stack.places.var / "short_lived.yaml"
     path.write_text(yaml.safe_dump({**catalogue, "swap_lifetime_seconds": seconds}))

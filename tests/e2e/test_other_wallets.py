@@ -1,9 +1,9 @@
-"""What the service returns works in two wallets, to the last byte and with nothing added.
+"""The service's actions work in two wallets, byte for byte and without additions.
 
 Each method that a wallet sends is tested with eth-account and with viem, all at once, step by step.
-The wallet sends the next step, waits until it is mined, and reads the following one. What a person
-is to transfer has no call data: the wallet scans the payment URI instead (EIP-681). What is signed
-and not sent is in `test_gasless.py`, for both wallets.
+The wallet sends the next step, waits until it is mined, and reads the following one. A transfer by
+a person has no call data: the wallet scans the payment URI instead (EIP-681). Methods with a
+signature and without a transaction are in `test_gasless.py`, for both wallets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OTHER_COIN = Route("POLYGON_DEVNET", "POL", "ETHEREUM_DEVNET", "ETH", "60")
 DIRECT: Mapping[str, bool] = {"use_depository": False}
 DEPOSITORY = {"use_depository": True}
 ADDRESS = {"use_depository": False, "use_deposit_address": True}
-# How, what, and by which steps of the user's.
+# The method, the route, and the user's steps.
 WAYS = {
     "direct, a coin": (DIRECT, COIN, ["deposit"]),
     "direct, a token": (DIRECT, TOKEN, ["deposit"]),
@@ -60,7 +60,7 @@ WALLETS: Mapping[str, Wallet] = {"eth-account": by_eth_account, "viem": by_viem}
 
 
 def scanned(uri: str) -> Mapping[str, Any]:
-    """Return what a wallet sends that reads a QR code; how much gas that takes is for it to say."""
+    """Return the transaction of a wallet that scans a QR code; the wallet estimates the gas."""
     found = PAYMENT_URI.fullmatch(uri)
     assert found is not None, uri
     target, parameters = found["target"], dict(parse_qsl(found["query"]))
@@ -73,9 +73,9 @@ def scanned(uri: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What a wallet sent for a swap, and what became of that."""
+    """The transaction that a wallet sent for a swap, and its result."""
 
-    action: Mapping[str, Any]  # as the creation returned it
+    action: Mapping[str, Any]  # in the answer to the creation
     steps: Sequence[Mapping[str, Any]]
     hashes: Sequence[str]
     swap: Mapping[str, Any]
@@ -109,13 +109,13 @@ def sent(stack: Stack) -> Mapping[tuple[str, str], Sent | BaseException]:
 
     async def all_of_them() -> list[Sent | BaseException]:
         async with Outside(stack.description, patience=PATIENCE) as outside:
-            # Each case of a network is another user's: no other sender takes its next nonce.
+            # Each case of a network is a different user, so no other sender takes its next nonce.
             numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
             networks = [WAYS[way][1].source_network for way, _ in cases]
             users = [outside.user(network, next(numbers[network])) for network in networks]
             return await asyncio.gather(
                 *(send(outside, *case, user) for case, user in zip(cases, users, strict=True)),
-                return_exceptions=True,  # each is one case's, and the others go on
+                return_exceptions=True,  # each is the result of one case, and the others continue
             )
 
     return dict(zip(cases, asyncio.run(all_of_them()), strict=True))
@@ -135,7 +135,7 @@ def test_a_wallet_sends_what_is_returned_as_it_is(
     one = unless_it_failed(sent[way, wallet])
 
     assert [step["step"] for step in one.steps] == WAYS[way][2]
-    # What the creation returned is what is to be sent last, without a word of difference.
+    # The action of the creation must be the last one sent, unchanged.
     assert {name: one.steps[-1][name] for name in one.action} == one.action
     assert one.swap["status"] == "completed"
     [deposit] = [t for t in one.swap["transactions"] if t["type"] == "input"]

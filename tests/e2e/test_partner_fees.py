@@ -1,4 +1,4 @@
-"""An app with a fee: quoted, booked for each swap, seen in its books, and paid out."""
+"""An app with a fee: quoted, booked for each swap, listed, and paid out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PARAMETERS: Final = {
 
 
 class Shop:
-    """An app that takes something of its swaps."""
+    """An app that earns a fee of its swaps."""
 
     def __init__(self, app_id: str, partner: Partner) -> None:
         self.app_id = app_id

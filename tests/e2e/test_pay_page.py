@@ -1,4 +1,4 @@
-"""Somebody with a link and a wallet in the browser pays a swap by each method, to its end."""
+"""A payer with a link and a browser wallet pays a swap by each method, to its end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def link_of(outside: Outside, swap_id: str, **query: Any) -> str:
 
 
 async def shows(page: Page, wallet: InjectedWallet, status: str) -> None:
-    """Wait until the page shows a status, while the wallet answers it."""
+    """Wait until the page shows a status; the wallet answers its requests meanwhile."""
 
     async def is_shown() -> bool:
         await wallet.answer(page)
@@ -98,7 +98,7 @@ async def test_a_wallet_pays_by_each_method(outside: Outside, tmp_path: Path, me
 async def test_a_refund_goes_to_the_address_that_the_payer_set(
     outside: Outside, tmp_path: Path
 ) -> None:
-    """The recipient takes no coin, and the wallet declines at first."""
+    """The recipient refuses coins, and the wallet first declines."""
     assert BROWSER is not None
     recipient = await contract_that_refuses(outside, COIN.destination_network)
     prepared = await outside.partner().create(COIN, recipient, use_depository=False)

@@ -1,4 +1,4 @@
-"""Payments that a chain takes back before they are final: out again, as the same bytes."""
+"""Payments that a reorg removes before they are final are sent again, as the same bytes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ class TestARefund:
         gateway = stack.description["gateway"]["url"]
         async with httpx.AsyncClient(base_url=gateway) as http:
             partner = Partner(http, await create_short_lived_key(stack), patience=0)
-            # The chain stands still before it is paid: what is mined early would be final here.
+            # The chain is stopped before the payment, because a payment in an early block would be
+            # final here.
             async with chain.stopped():
                 prepared = await partner.create(BACK, new_address(), refund_address=owner)
                 swap_id = prepared["swap"]["id"]

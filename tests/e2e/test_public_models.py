@@ -1,4 +1,4 @@
-"""Every answer has exactly the members of the specification: none is missing, none is added."""
+"""Every answer has exactly the members of the specification, none missing and none added."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def done(stack: Stack) -> Finished:
 async def checked_answer(
     partner: Partner, model: Any, method: str, path: str, **options: Any
 ) -> Any:
-    """Return the data of an answer that is the closed model and nothing else."""
+    """Return the data of an answer, which must match the closed model."""
     answer = await partner.ask(method, path, **options)
     assert answer.status_code == 200, answer.text
     body: Mapping[str, Any] = answer.json()
     assert set(body) == {"error", "data"}
     assert body["error"] is None
-    # Strict: a number in quotes is no number. Unknown members are refused, all others required.
+    # Strict: a number in quotes is refused. Unknown members are refused; all others are required.
     TypeAdapter(model).validate_json(json.dumps(body["data"]), strict=True)
     return body["data"]
 

@@ -1,4 +1,4 @@
-"""A partner who follows the quick start has a completed swap and a verified webhook."""
+"""A partner who follows the quick start gets a completed swap and a verified webhook."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 
 async def read_make_env(stack: Stack) -> dict[str, str]:
-    """Return what `eval "$(make -s env)"` would set."""
+    """Return the variables that `eval "$(make -s env)"` would set."""
     output = await run_to_end(
         [sys.executable, "-m", "swap_stack", "env"], env={"STACK_DIR": str(stack.places.var)}
     )
@@ -51,12 +51,12 @@ async def test_ends_with_a_completed_swap_and_a_verified_webhook(
     log = (tmp_path / "receiver.log").read_text()
     for swap_id in (with_curl, with_python):
         assert log.count(f"fulfilled {swap_id}") == 1, log
-    # Its webhook may come after the guide has stopped the receiver.
+    # Its webhook may arrive after the guide has stopped the receiver.
     assert with_typescript not in (with_curl, with_python)
 
 
 def stop_receiver(pid: Path) -> None:
-    """End what the guide started, where it did not come to its own end."""
+    """Stop the guide's receiver if the guide did not stop it."""
     if pid.exists():
         try:
             os.kill(int(pid.read_text()), 15)

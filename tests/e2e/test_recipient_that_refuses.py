@@ -1,4 +1,4 @@
-"""A recipient that takes no money: its swap is refunded, and no other swap waits for it."""
+"""A recipient that refuses money: its swap is refunded, and no other swap is delayed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.e2e.outside import Outside, Route, new_address
 from tests.plugins.stack import Stack
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.2")
-# Reverts whatever it is asked: PUSH1 0, PUSH1 0, REVERT.
+# Reverts every call: PUSH1 0, PUSH1 0, REVERT.
 REFUSES = HexStr("0x6005600c60003960056000f360006000fd")
 
 

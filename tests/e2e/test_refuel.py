@@ -1,4 +1,4 @@
-"""Some of the destination's own coin beside the output: sent after it, and never in its way."""
+"""A refuel beside the output is sent after it and never delays it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TestRefuel:
         await outside.fund(prepared, ROUTE, user=1)
 
         await outside.follow(swap_id)
-        claim = await claim_of(stack, swap_id)  # the output does not wait for it
+        claim = await claim_of(stack, swap_id)  # the output is not delayed by it
         last = await outside.partner().read(swap_id)
 
         assert (last["swap"]["status"], last["refuel"]) == ("completed", None)

@@ -1,4 +1,4 @@
-"""Every refusal comes in the one envelope, with a code that the catalogue of errors names."""
+"""Every refusal has the error envelope, with a code from the catalogue of errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNKNOWN_SWAP = "6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11"
 
 
 def refusal(answer: httpx.Response, code: ErrorCode) -> ApiErrorModel:
-    """Return the error of an answer, once it is found to be the one expected."""
+    """Return the error of an answer, after a comparison with the expected one."""
     body = answer.json()
     assert set(body) == {"error", "data"}
     assert body["data"] is None

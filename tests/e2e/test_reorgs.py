@@ -1,4 +1,4 @@
-"""Deposits that the chain takes back, before and after they count."""
+"""Deposits that a reorg removes, before and after their confirmation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tests.e2e.outside import Outside, Route, call_data, new_address
 from tests.plugins.stack import WAITS_FOR_FINALITY, Stack
 from tests.support.waiting import until
 
-# This token waits for the chain's own finality, two blocks later.
+# This token is confirmed at the chain's finality, two blocks later.
 ROUTE = Route(*WAITS_FOR_FINALITY, "ETHEREUM_DEVNET", "USDC", "30")
 AT_ONCE = Route("BASE_DEVNET", "ETH", "ETHEREUM_DEVNET", "ETH", "0.1")
 UNLIMITED = 2**256 - 1
 
 
 async def approve_for_good(outside: Outside, chain: Chain) -> None:
-    """Let the Depository take the user's tokens, in a block of its own."""
+    """Approve the user's tokens for the Depository without a limit, in a separate block."""
     network = outside.networks[ROUTE.source_network]
     token = outside.token(ROUTE.source_network, ROUTE.source_token)["contract"]
     data = call_data("approve(address,uint256)", network["contracts"]["depository"], UNLIMITED)
@@ -27,7 +27,7 @@ async def approve_for_good(outside: Outside, chain: Chain) -> None:
 
 
 async def deposit_in_a_block(outside: Outside, chain: Chain, route: Route) -> tuple[str, str]:
-    """Create a swap and have its deposit mined alone; return the swap's id and the hash."""
+    """Create a swap and mine its deposit alone in a block; return the swap's id and the hash."""
     prepared = await outside.partner().create(route, new_address())
     [action] = prepared["deposit_actions"]
     [sent] = await outside.user(route.source_network).send(

@@ -1,4 +1,4 @@
-"""Every outcome of the sandbox: a partner creates swaps, and sends nothing."""
+"""Every outcome of the sandbox; the partner only creates swaps."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.plugins.stack import Stack
 from tests.support.waiting import until
 
 Plays = Mapping[str, Played | BaseException]
-# What has changed on purpose since the recording.
+# Intended changes since the recording.
 CHANGED = (
     # A native deposit to an address gets its transaction (decision 0054).
     "/transactions/0/from: None became '<address>'",
     "/transactions/0/transaction_hash: None became '<bytes>'",
-    # A gasless swap without a sender says at once that a wallet has to sign.
+    # A gasless swap without a sender reports at once that a wallet has to sign.
     "/created/next_action: None became {'action': None, 'detail': 'Connect the wallet",
 )
 
@@ -61,7 +61,7 @@ def record(plays_and_record: tuple[Plays, Mapping[str, Any]]) -> Mapping[str, An
 
 @pytest.fixture
 def played(plays: Plays) -> Callable[[str], Played]:
-    """Return what became of a case, or raise what went wrong with it."""
+    """Return the result of a case, or raise its error."""
 
     def of(name: str) -> Played:
         one = plays[name]

@@ -1,4 +1,4 @@
-"""What belongs to one partner is not there for another."""
+"""The resources of one partner do not exist for another."""
 
 from __future__ import annotations
 

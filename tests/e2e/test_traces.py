@@ -1,4 +1,4 @@
-"""One swap is one trace, from the request to the webhook, through all services."""
+"""One swap is one trace through all services, from the request to the webhook."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPORTED_WITHIN_SECONDS = 3
 
 @pytest.fixture(scope="module")
 def collector(stack: Stack) -> Iterator[Collector]:
-    """A collector that takes the spans of all services, each started anew for it."""
+    """A collector that receives the spans of all services, which are restarted for it."""
     with collecting() as one:
         for service in SERVICES:
             asyncio.run(stack.restart(service, OTEL_EXPORTER_OTLP_ENDPOINT=one.url))
@@ -34,13 +34,13 @@ def collector(stack: Stack) -> Iterator[Collector]:
 
 @pytest.fixture(scope="module")
 def done(stack: Stack, collector: Collector) -> Finished:
-    """A swap that is paid to an address of its own: then the watcher knows its trace."""
+    """A swap with its own deposit address: the watcher has its trace then."""
     return travel(stack, ROUTE, use_depository=False, use_deposit_address=True)
 
 
 @pytest.fixture
 async def trace(done: Finished, collector: Collector) -> Sequence[ReceivedSpan]:
-    """The swap's spans, once the last webhook's is there."""
+    """The swap's spans, after that of the last webhook."""
 
     def spans() -> Sequence[ReceivedSpan]:
         return collector.trace(trace_id_of(UUID(done.id)))
@@ -50,7 +50,7 @@ async def trace(done: Finished, collector: Collector) -> Sequence[ReceivedSpan]:
         return len(attempts) >= WEBHOOKS
 
     await until_here(is_complete, what="spans of the webhooks")
-    # A process sends its spans once a second.
+    # A process exports its spans once a second.
     await asyncio.sleep(EXPORTED_WITHIN_SECONDS)
     return spans()
 
@@ -71,7 +71,7 @@ def lineage(trace: Sequence[ReceivedSpan], span: ReceivedSpan) -> list[tuple[str
 
 
 def lineages(trace: Sequence[ReceivedSpan], service: str, name: str) -> list[list[tuple[str, str]]]:
-    """Return the lineage of each span of a name; there is at least one."""
+    """Return the lineage of each span with a name; there must be at least one."""
     found = [lineage(trace, s) for s in trace if (s.service, s.name) == (service, name)]
     assert found, (service, name, sorted({(s.service, s.name) for s in trace}))
     return found
@@ -128,7 +128,7 @@ async def test_the_payment_is_in_the_trace(trace: Sequence[ReceivedSpan], done: 
 async def test_what_the_watcher_saw_is_linked(
     trace: Sequence[ReceivedSpan], collector: Collector, topic: str
 ) -> None:
-    """The watcher knows no swap: its spans are in a trace of the movement."""
+    """The watcher does not know swaps: its spans are in a trace of the movement."""
     processed = [s for s in trace if (s.service, s.name) == ("settler", f"process {topic}")]
     linked = {link for span in processed for link in span.links}
 

@@ -1,4 +1,4 @@
-"""A shop on the TypeScript client, against everything that runs: from its order to its webhook."""
+"""A shop on the TypeScript client against the running stack: from its order to its webhook."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATIENCE = 120.0
 
 @asynccontextmanager
 async def endpoint(stack: Stack, app_id: str, port: int) -> AsyncIterator[str]:
-    """Let the app's webhooks go to a port for the while, and give their secret."""
+    """Send the app's webhooks to a port while the block runs, and yield their secret."""
     manage = "/management/v1"
     url = {"url": f"http://127.0.0.1:{port}/"}
     made = (await stack.order("api", f"{manage}/apps/{app_id}/webhooks", url))["data"]

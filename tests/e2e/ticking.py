@@ -1,6 +1,6 @@
-"""Blocks between those that a development chain makes by itself: what waits for blocks waits less.
+"""Makes additional blocks on development chains, so that work that waits for blocks ends sooner.
 
-Their times are the wall's, so that several may have the same one.
+Their times are those of the wall clock, so several may have the same time.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ MINE: Final = {"jsonrpc": "2.0", "id": 1, "method": "evm_mine", "params": []}
 
 
 class _Turn:
-    """Whose turn it is on a chain: while anybody holds it still, nothing is mined between."""
+    """A chain's lock and its number of holders; with any holder, no additional block is mined."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.holders = 0
 
 
-_TURNS: defaultdict[str, _Turn] = defaultdict(_Turn)  # by the chain's address
+_TURNS: defaultdict[str, _Turn] = defaultdict(_Turn)  # by the chain's URL
 
 
 @contextmanager
 def unhurried(url: str) -> Iterator[None]:
-    """Let a chain have its own blocks alone for the while."""
+    """Stop additional blocks of a chain while the block runs."""
     turn = _TURNS[url]
     with turn.lock:
         turn.holders += 1
@@ -42,7 +42,7 @@ def unhurried(url: str) -> Iterator[None]:
 
 
 class Ticker:
-    """Mines on every chain, each in a thread of its own, until it is ended."""
+    """Mines on every chain, each in its own thread, until it is stopped."""
 
     def __init__(self, urls: Sequence[str]) -> None:
         self._ended = threading.Event()
@@ -67,4 +67,4 @@ class Ticker:
                     try:
                         client.post(url, json=MINE)
                     except httpx.TransportError:
-                        continue  # the chain is being ended
+                        continue  # the chain is stopping

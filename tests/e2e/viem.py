@@ -1,4 +1,4 @@
-"""Another wallet than eth-account's: viem, in a process of its own."""
+"""A second wallet beside eth-account: viem, in a separate process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATIENCE = 60.0
 
 
 async def send(rpc_url: str, private_key: str, actions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Send what deposit actions say, one after the other; return the hashes of what was mined."""
+    """Send deposit actions one after the other; return the hashes of the mined transactions."""
     transactions = [
         {
             "to": action["to_address"],
@@ -29,7 +29,7 @@ async def send(rpc_url: str, private_key: str, actions: Sequence[Mapping[str, An
 
 
 async def sign(private_key: str, typed_data: Mapping[str, Any]) -> str:
-    """Return the signature of typed data as the service gave it."""
+    """Return the signature of the service's typed data, unchanged."""
     return str((await _ask({"private_key": private_key, "typed_data": typed_data}))["signature"])
 
 

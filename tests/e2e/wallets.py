@@ -1,4 +1,4 @@
-"""A wallet that is a contract, with one key that makes its calls and its signatures."""
+"""A wallet that is a contract, with one key for its calls and its signatures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GAS_WALLET = 400_000
 
 
 async def a_wallet_that_signs(user: User) -> str:
-    """Create a wallet of the user's key."""
+    """Create a wallet with the user's key."""
     artifact = json.loads((ROOT / "evm/artifacts/DevSignerWallet.json").read_text())
     key = encode(["address"], [user.address]).hex()
     receipt = await user.create(HexStr(artifact["bytecode"] + key))
@@ -24,12 +24,12 @@ async def a_wallet_that_signs(user: User) -> str:
 
 
 async def fill(user: User, wallet: str, token: str, base_units: int) -> None:
-    """Give a wallet some of the user's tokens."""
+    """Transfer some of the user's tokens to a wallet."""
     await _sent(user, token, call_data("transfer(address,uint256)", wallet, base_units))
 
 
 async def execute(user: User, wallet: str, to: str, data: HexStr) -> str:
-    """Let a wallet make a call; return the transaction's hash."""
+    """Make a call from a wallet; return the transaction's hash."""
     call = call_data("execute(address,uint256,bytes)", to, 0, bytes.fromhex(data[2:]))
     return await _sent(user, wallet, call)
 

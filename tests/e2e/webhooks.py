@@ -1,4 +1,4 @@
-"""What the sample receiver was sent, with every signature checked again by two libraries."""
+"""The webhooks at the sample receiver, with every signature verified again by two libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE_SECONDS, until_here
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One webhook as it arrived."""
+    """One received webhook."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -41,25 +41,25 @@ class Delivery:
 
     @property
     def sequence(self) -> int:
-        """Return the swap's event number, by which a receiver puts deliveries in order."""
+        """Return the swap's event number, by which a receiver orders deliveries."""
         return int(self.payload["swap"]["metadata"]["sequence"])
 
     def verify(self, secret: str) -> None:
         """
-        :raises Exception: of the library that finds the signature wrong.
+        :raises Exception: of the library that refuses the signature.
         """
         svix.webhooks.Webhook(secret).verify(self.body, dict(self.headers))
         standardwebhooks.Webhook(secret).verify(self.body, dict(self.headers))
 
 
 def read_deliveries(received: Path, swap_id: str) -> list[Delivery]:
-    """Return what was delivered about a swap, each message once, in the order of its events."""
+    """Return the deliveries about a swap, each message once, in the order of its events."""
     mine = {one.message_id: one for one in read_attempts(received, swap_id)}
     return sorted(mine.values(), key=lambda one: one.sequence)
 
 
 def read_attempts(received: Path, swap_id: str) -> list[Delivery]:
-    """Return every attempt to deliver something about a swap, as they came."""
+    """Return every delivery attempt about a swap, in the order of arrival."""
     lines = received.read_text().splitlines() if received.exists() else []
     rows = [json.loads(line) for line in lines]
     deliveries = [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
@@ -69,7 +69,7 @@ def read_attempts(received: Path, swap_id: str) -> list[Delivery]:
 async def deliveries_upto(
     received: Path, swap_id: str, statuses: Sequence[str], *, within: float = PATIENCE_SECONDS
 ) -> list[Delivery]:
-    """Wait for one delivery per status and return all there are."""
+    """Wait for one delivery per status and return all deliveries."""
 
     def those() -> list[Delivery]:
         deliveries = read_deliveries(received, swap_id)

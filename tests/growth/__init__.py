@@ -1,1 +1,1 @@
-"""Whether the work of one swap costs as much after a million swaps as after ten thousand."""
+"""Whether the work for one swap costs as much after a million swaps as after ten thousand."""

@@ -1,4 +1,4 @@
-"""Makes the api's harness importable, and its server of counts a fixture."""
+"""Makes the api's test helpers importable, with the server of counts as a fixture."""
 
 from __future__ import annotations
 

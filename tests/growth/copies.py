@@ -1,8 +1,8 @@
-"""Copies sample swaps by SQL: a few rows that the use cases wrote become a long history.
+"""Copies sample swaps by SQL: a few rows from the use cases become a long history.
 
-A copy differs from its sample in ids, hashes, nonces, blocks and times, and in nothing else. Swap
-`n` of `total` is the older the smaller `n` is; the last twentieth is open. Of these the same number
-is being paid, however long the history is: what is rare is as rare in both.
+A copy differs from its sample only in ids, hashes, nonces, blocks and times. Of `total` swaps, a
+swap with a smaller number `n` is older; the last twentieth is open. The number of open swaps that
+are being paid is the same in both histories, so that rare rows are equally rare in both.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 import psycopg
 from psycopg import sql
 
-OPEN_SHARE: Final = 20  # one swap of so many is open
+OPEN_SHARE: Final = 20  # one swap in this many is open
 PAYING: Final = 50  # swaps in every history
-BLOCK_SWAPS: Final = 10  # so many swaps share a block
+BLOCK_SWAPS: Final = 10  # swaps that share a block
 FIRST_BLOCK: Final = 1000
-# Accounts and sequence numbers of copies; those of the samples are smaller.
+# The offset of accounts and sequence numbers of copies; those of the samples are smaller.
 STRIDE: Final = 1000
 FIRST_NUMBER: Final = 10_000_000
 HISTORY: Final = "interval '60 days'"
@@ -29,10 +29,10 @@ OLDEST_OPEN: Final = "interval '5 hours'"
 
 
 class Sampled(NamedTuple):
-    """A table with rows of sample swaps; what is `retained` is younger than that."""
+    """A table with rows of sample swaps; rows that are `retained` are newer than that."""
 
     name: str
-    own: str = "true"  # which rows are a swap's
+    own: str = "true"  # the condition of a swap's rows
     retained: str | None = None
 
 
@@ -66,7 +66,7 @@ TABLES: Final = (
     Sampled("api.inbox", retained=WEEK),
     Sampled("notifier.inbox", retained=WEEK),
 )  # fmt: skip
-# In this order rows leave their tables: what is looked up by `own` is there until then.
+# Rows leave their tables in this order, because `own` looks up rows of later tables.
 STASHED: Final = sorted(TABLES, key=lambda table: table.name == "settler.posting")
 
 FUNCTIONS: Final = """
@@ -75,13 +75,13 @@ RETURN '0x' || md5($1 || $2) || md5($2 || $1);
 CREATE FUNCTION sample.address(bigint) RETURNS text LANGUAGE sql IMMUTABLE
 RETURN '0x00000000' || md5(($1 / 10)::text);
 """
-# How much later a sample began than the first one: without it copies would not be in their order.
+# The offset of each sample's start from the first one; without it copies would be out of order.
 BEGINS: Final = """
 SELECT sample, min(created_at) - min(min(created_at)) OVER () AS later
 FROM sample.api_swap GROUP BY sample
 """
 _BLOCK: Final = f"{FIRST_BLOCK} + g.n / {BLOCK_SWAPS}"
-# Names of columns, and what a copy has there.
+# The values of a copy, by column name.
 BY_NAME: Final = {
     "app_id": "o.{c}",
     "endpoint_id": "o.{c}",
@@ -123,7 +123,7 @@ BY_TYPE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many swaps there are, and which of them are over."""
+    """The number of swaps, and the closed ones among them."""
 
     total: int
 
@@ -136,7 +136,7 @@ class Shape:
         return max(1, (self.total - self.closed) // PAYING)
 
     def copies(self) -> str:
-        """Return the query of all copies, the oldest first: number, age, and the sample."""
+        """Return the query of all copies, oldest first: number, age, and sample."""
         return f"""
 SELECT n,
     CASE WHEN n < {self.closed}
@@ -169,7 +169,7 @@ def stash(connection: psycopg.Connection, sample: str) -> None:
 
 
 def copy_samples(url: str, shape: Shape, report: Callable[[str], None]) -> None:
-    """Fill the tables with copies of the samples, two tables at a time."""
+    """Fill the tables with copies of the samples, two tables in parallel."""
     with psycopg.connect(url, autocommit=True) as connection:
         statements = {table: _statement(connection, table, shape) for table in TABLES}
         for day in range(-8, 1):
@@ -200,7 +200,7 @@ def _fill(url: str, table: Sampled, statement: str) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute("SET maintenance_work_mem = '512MB'")
-        # Rows come first and indexes afterwards: a third of the time.
+        # Rows are inserted before indexes are created, which takes a third of the time.
         is_partitioned = table.name.endswith("outbox")
         if not is_partitioned:
             connection.execute(
@@ -214,9 +214,9 @@ def _fill(url: str, table: Sampled, statement: str) -> int:
 
 
 def _statement(connection: psycopg.Connection, table: Sampled, shape: Shape) -> str:
-    """Return what inserts a table's copies, the oldest first.
+    """Return the statement that inserts a table's copies, oldest first.
 
-    Rows of one time lie together then, as they do in a table that was filled by swaps.
+    Rows of similar times are then adjacent, as in a table that swaps have filled.
     """
     schema, _, name = table.name.partition(".")
     sampled = f"sample.{schema}_{name}"
@@ -253,7 +253,7 @@ def _value(table: str, column: str, kind: str) -> str:
 
 
 def _endings(shape: Shape) -> Sequence[str]:
-    """Return what belongs to no swap: blocks, keys, and the sums over everything."""
+    """Return the statements for rows that belong to no swap: blocks, keys, and totals."""
     last = FIRST_BLOCK + shape.total // BLOCK_SWAPS
     first_day = f"now() - {HISTORY}"
     return (

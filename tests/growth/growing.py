@@ -1,8 +1,9 @@
-"""A swap costs after a long history what it cost after ten thousand (`make test-growth`).
+"""The cost of a swap after a long history compared with ten thousand (`make test-growth`).
 
-Two databases of one server hold a short and a long history. Operations run on both in turn, so
-that a change of the machine's speed meets both. Besides the time, the pages that their statements
-touch are compared, which no other load changes. `GROWTH_SWAPS` is the longer history's length.
+Two databases of one server hold a short and a long history. Operations run on both in turn, so that
+a change of the machine's speed affects both. Besides the time, the pages that their statements read
+are compared, because other load does not change them. `GROWTH_SWAPS` is the length of the longer
+history.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SHOWS_STATEMENTS: Final = bool(os.environ.get("GROWTH_STATEMENTS"))
 RATIO_MAX: Final = 1.5
 SLOW_SECONDS: Final = 5
 SHOWN_STATEMENTS: Final = 3  # of an operation that grew
-# The views hide what the planner knows of their columns, and it would choose nested loops.
+# The views hide the statistics of their columns from the planner, which would choose nested loops.
 AUDIT_OPTIONS: Final = "?options=-c%20enable_nestloop%3Doff%20-c%20work_mem%3D256MB"
 
 SIZES: Final = """
@@ -57,7 +58,7 @@ WHERE relation.relkind = 'r' AND namespace.nspname IN ('api', 'chain_watcher', '
 
 
 def report(line: str) -> None:
-    """Show progress at once, whatever captures the output."""
+    """Print progress immediately, although output is captured."""
     print(line, file=sys.__stderr__, flush=True)
 
 
@@ -148,7 +149,7 @@ async def _compare(
     return Compared(
         name,
         (median(times[0]), median(times[1])),
-        # Both of a round ran within moments, whatever else the machine did by then.
+        # Both measurements of a round are moments apart, so other load affects both.
         median(long / short for short, long in zip(*times, strict=True)),
         (counts[0], counts[1]),
     )
@@ -159,8 +160,8 @@ class Compared:
     """An operation on the short and on the long history."""
 
     name: str
-    seconds: tuple[float, float]  # at the median
-    time_ratio: float  # of the same round, at the median
+    seconds: tuple[float, float]  # the medians
+    time_ratio: float  # of the same round, the median
     counts: tuple[PageCount, PageCount]
 
     @property
@@ -169,7 +170,7 @@ class Compared:
 
     @property
     def growth(self) -> Sequence[str]:
-        """Say what grew by more than it may, and which statements."""
+        """Return what grew by more than the limit, with its statements."""
         lines = []
         if self.time_ratio > RATIO_MAX:
             lines.append(f"{self.name}: {self.time_ratio:.2f} x the time")
@@ -187,7 +188,7 @@ class Compared:
         )
 
     def statements(self) -> Iterator[str]:
-        """Yield the statements that touch the most, with their pages a call."""
+        """Yield the statements that read the most pages, with their pages per call."""
         ordered = sorted(self.counts[1].statements, key=lambda each: -each.pages)
         before = {each.text: each for each in self.counts[0].statements}
         for each in ordered[:SHOWN_STATEMENTS]:
@@ -207,7 +208,7 @@ def _table(compared: Mapping[str, Compared]) -> str:
 
 
 def _sizes(database: Database) -> str:
-    """Return how much each table of the long history holds for a swap, with its indexes."""
+    """Return the size of each table of the long history per swap, with its indexes."""
     with psycopg.connect(database.superuser_url) as connection:
         rows = connection.execute(SIZES).fetchall()
     lines = [f"{size / LONG:9.0f} bytes a swap  {name}" for name, size in rows if size > 20 * LONG]

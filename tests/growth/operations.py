@@ -1,7 +1,7 @@
-"""The operations that are compared, each by the use case or the request that does it.
+"""The compared operations, each by its use case or request.
 
-A list shows a page and counts what matches. Each list here is of so many swaps in the short history
-as in the long one: a window of closed swaps, or what both have the same number of.
+A list shows a page and counts the matches. Each list here covers the same number of swaps in both
+histories: a window of closed swaps, or a set of the same size in both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.growth.world import World, copied_swap, created_at
 Operation = Callable[[], Awaitable[float]]
 EXPIRING: Final = 20
 FIRST_NUMBER: Final = 1_000_000_000  # above the numbers of all copies
-# Of the closed swaps, counted from the youngest.
+# Of the closed swaps, counted from the newest.
 WINDOW: Final = (1000, 3000)
 PAGES: Final[Mapping[str, Mapping[str, Any]]] = {
     "list, first page": {},
@@ -34,7 +34,7 @@ RARE: Final = {"statuses": "ls_transfer_pending"}
 
 
 class Operations:
-    """The operations on one database; each call does one and returns its seconds."""
+    """The operations on one database; each call executes one and returns its seconds."""
 
     def __init__(self, world: World, shape: Shape) -> None:
         self._world = world
@@ -45,7 +45,7 @@ class Operations:
         self._window = {"created_after": oldest, "created_before": youngest}
 
     def by_name(self) -> Mapping[str, Operation]:
-        """Return every operation that is measured."""
+        """Return every measured operation."""
         pages = {name: self._page({**self._window, **query}) for name, query in PAGES.items()}
         return {
             "create": self.create,
@@ -108,7 +108,7 @@ class Operations:
             return created_at(connection, self._world.app.id, nth).isoformat()
 
     def _copied(self) -> tuple[Any, str]:
-        """Return a swap somewhere in the history, another one each time."""
+        """Return a swap of the history, a different one each time."""
         nth = next(self._positions) * 7919 % self._shape.total
         with psycopg.connect(self._world.database.superuser_url) as connection:
             return copied_swap(connection, self._world.app.id, nth)

@@ -1,4 +1,4 @@
-"""The pages of tables and indexes that statements touch; no other load changes them."""
+"""The pages of tables and indexes that statements read; other load does not change them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.plugins.postgres import Database
 RESET: Final = """
 SELECT pg_stat_statements_reset(0, oid, 0) FROM pg_database WHERE datname = current_database()
 """
-# Statements of the services alone: the test asks as the superuser.
+# Statements of the services only: the test queries as the superuser.
 TOUCHED: Final = """
 SELECT regexp_replace(query, '\\s+', ' ', 'g'), calls, shared_blks_hit + shared_blks_read,
        shared_blks_read
@@ -25,7 +25,7 @@ WHERE datname = current_database() AND userid <> (SELECT oid FROM pg_roles
 
 
 class Touched(NamedTuple):
-    """The pages that a statement touched in all its calls; `read` were not in the cache."""
+    """The pages that a statement read in all its calls; those in `read` were not cached."""
 
     text: str
     calls: int
@@ -35,7 +35,7 @@ class Touched(NamedTuple):
 
 @dataclass(slots=True)
 class PageCount:
-    """What the services' statements touched between two moments."""
+    """The pages that the services' statements read between two times."""
 
     statements: list[Touched]
 
@@ -49,7 +49,7 @@ class PageCount:
 
 
 class Pages:
-    """Counts pages on one database. One count at a time."""
+    """Counts pages on one database, one count at a time."""
 
     def __init__(self, database: Database) -> None:
         self._url = database.superuser_url

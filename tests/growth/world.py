@@ -49,7 +49,7 @@ INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time
 SELECT network, 1000, '0x1', '0x0', now() + interval '1 hour', 1000, 1000, 0, 0
 FROM unnest(%s::text[]) AS network
 """
-# What the watcher stores of each deposit: the event, and the transfer that it explains.
+# The watcher's rows for each deposit: the event, and the transfer that it explains.
 DEPOSITED: Final = """
 INSERT INTO chain_watcher.movement (network, block_hash, id, block_number, kind, transaction_hash,
     token, from_address, to_address, base_units, internal, sequence_number, version, state,
@@ -98,7 +98,7 @@ SELECT id, 1, created_at, 20, 200 FROM notifier.webhook_message
 
 @dataclass(slots=True)
 class World:
-    """One database with the parts of the services that work on it."""
+    """One database with the parts of the services that use it."""
 
     database: Database
     api: Harness
@@ -109,7 +109,7 @@ class World:
     notifier: Notifier
 
     def request(self, number: int, *, expires_in: timedelta = HOURS_6) -> Envelope[SwapRequest]:
-        """Return a request of the app, made now."""
+        """Return a request of the app, created now."""
         now, body = datetime.now(UTC), a_request(number).body
         assert isinstance(body, SwapRequested)
         made = body.model_copy(
@@ -163,7 +163,7 @@ async def opened(database: Database, redis_url: str, catalogue: Path) -> AsyncIt
 
 
 async def make_samples(world: World) -> None:
-    """Let the use cases make one swap of each kind, and put their rows aside."""
+    """Let the use cases make one swap of each kind, and move their rows to the samples."""
     since = datetime.now(UTC) - timedelta(days=90)
     world.notifier.now = datetime.now(UTC)
     await world.notifier.endpoint(
@@ -222,7 +222,7 @@ async def _make(world: World, sample: str, number: int) -> None:
 
 
 async def _publish(world: World, connection: psycopg.Connection) -> None:
-    """Give the swap's changes to the api and the notifier."""
+    """Apply the swap's changes to the api and the notifier."""
     rows: Sequence[tuple[Any, ...]] = connection.execute(
         "SELECT payload FROM settler.outbox WHERE topic = 'swap.changed.v1' ORDER BY id"
     ).fetchall()
@@ -232,7 +232,7 @@ async def _publish(world: World, connection: psycopg.Connection) -> None:
 
 
 def _complete(connection: psycopg.Connection, sample: str) -> None:
-    """Write what the watcher, the lane, the relay and the receiver add."""
+    """Write the rows that the watcher, the lane, the relay and the receiver add."""
     connection.execute("SET session_replication_role = replica")
     for statement in (DEPOSITED, *DELIVERED):
         connection.execute(statement)

@@ -1,1 +1,1 @@
-"""Alerts and dashboards with a real Prometheus and Alertmanager beside a whole stack."""
+"""Alerts and dashboards, with a real Prometheus and Alertmanager and a whole stack."""

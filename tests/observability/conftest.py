@@ -20,7 +20,7 @@ from tests.plugins.stack import Stack, stack, stacks
 __all__ = ["monitoring", "outside", "pytest_runtest_makereport", "stack", "stacks"]
 
 TIMEOUT_SECONDS: Final = 2400
-# A loss of any size spends the budget of this network.
+# A loss of any size exceeds the budget of this network.
 SETTINGS: Final = {"SWAP_SETTLER__LOSS_BUDGETS_USD": json.dumps({"BASE_DEVNET": 0})}
 
 
@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _settings() -> Iterator[None]:
-    """Set what services get at the start of the stack; it inherits the environment."""
+    """Set the services' settings at the start of the stack, which inherits the environment."""
     if find_programs() is None:
         pytest.skip(MISSING)
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Which alerts are caused on a running stack, which are not and why, and what may have no data.
+"""Which alerts the tests cause on a running stack, which not and why, and queries without data.
 
 `deploy/monitoring/tests/unit/test_live_coverage.py` compares these lists with the rules: an alert
 that fires within two minutes is in one of them.
@@ -32,7 +32,7 @@ CAUSED: Final = frozenset(
         "WebhookSecretUnreadable",
     }
 )
-# They fire later than a test waits: they are caused, and must be pending and then end.
+# They fire later than a test waits. They are caused, must become pending, and must then end.
 PENDING: Final = frozenset(
     {"ConsumerSilent", "HeadStopped", "OutboxOld", "ServiceMissing", "WebhooksFail"}
 )
@@ -42,7 +42,7 @@ NOT_CAUSED: Final[Mapping[str, str]] = {
     "ContractsDiffer": "contracts are compared every five minutes; test_start_check.py shows it",
     "ReceiptsContradict": "needs a payment that failed in a final block and a node that hides it",
 }
-# Queries of dashboards without data on a stack that works, by what they name.
+# Queries of dashboards without data on a healthy stack, by the metric or label in them.
 WITHOUT_DATA: Final[Mapping[str, str]] = {
     "swap_watch_deposits_unverified": "set where a second provider verifies; there is one provider",
     "swap_watch_deposits_withheld": "has a series while deposits are withheld",

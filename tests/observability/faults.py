@@ -1,7 +1,7 @@
-"""What breaks a stack so that alerts fire, and mends it again.
+"""Faults that make alerts fire, and their repair.
 
-Each cause is a generator: it breaks something and yields the alerts that must fire by now. What is
-behind its last `yield` ends the cause.
+Each cause is a generator: it causes a fault and yields the alerts that must fire by then. The code
+after its last `yield` ends the fault.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ BACK: Final = Route(LIED_TO, "POL", "ETHEREUM_DEVNET", "ETH", "40")
 PLAIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 BY_ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
 BY: Final = {"by": "a test", "reason": "an alert was caused on purpose"}
-TOO_LARGE: Final = 3_000_000  # bytes; a broker takes about one million
-REORG_DEPTH: Final = 2  # what a development chain calls final is deeper
-RESTARTS: Final = 4  # the alert is for more than three
+TOO_LARGE: Final = 3_000_000  # bytes; a broker accepts about one million
+REORG_DEPTH: Final = 2  # less than the finality of a development chain
+RESTARTS: Final = 4  # the alert needs more than three
 TARGETED: Final = "SELECT count(*) FROM chain_watcher.deposit_target WHERE address = %s"
 MOVED: Final = "SELECT count(*) FROM chain_watcher.movement WHERE to_address = %s"
 ADD_MESSAGE: Final = """
@@ -73,7 +73,7 @@ async def drop_parked(stack: Stack, service: str) -> None:
 
 
 async def bad_messages(stack: Stack, _: Outside, __: Monitoring) -> AsyncIterator[Alerts]:
-    """A message that no consumer reads, one too large for Kafka, and one that its sender lacks."""
+    """A message that no consumer can read, one too large for Kafka, one without an outbox row."""
     sent = {"swap.requests.v1": b"no document", "deposit.hinted.v1": b"x" * TOO_LARGE}
     for topic, payload in sent.items():
         statement = ADD_MESSAGE.format(schema="api")
@@ -88,7 +88,7 @@ async def forge_message(stack: Stack) -> None:
     producer = AIOKafkaProducer(**connection_options(stack.kafka))
     await producer.start()
     try:
-        # Without a place in the outbox: one that was passed already is dropped as a copy.
+        # Without a position in the outbox, because a position before the watermark is a duplicate.
         headers = [("message_id", str(uuid4()).encode())]
         await producer.send_and_wait(
             "deposit.changed.v1", b"no document", key=uuid4().hex.encode(), headers=headers
@@ -103,7 +103,7 @@ async def forge_message(stack: Stack) -> None:
 async def unreadable_secrets(
     stack: Stack, outside: Outside, _: Monitoring
 ) -> AsyncIterator[Alerts]:
-    """A notifier that starts with another key than the one that sealed the secrets."""
+    """A notifier that starts with another key than the one that encrypted the secrets."""
     other = base64.b64encode(secrets.token_bytes(32)).decode()
     await stack.restart("notifier", SWAP_NOTIFIER__SECRET_KEYS=json.dumps([other]))
     await outside.swap(PLAIN)
@@ -112,7 +112,7 @@ async def unreadable_secrets(
 
 
 async def restarts(stack: Stack, _: Outside, monitoring: Monitoring) -> AsyncIterator[Alerts]:
-    """A console that is restarted again and again; each start is scraped."""
+    """A console that restarts several times; each start is scraped."""
     seen = {await started_at(monitoring, "console")}
     for _number in range(RESTARTS):
         await stack.restart("console")
@@ -126,18 +126,18 @@ async def restarts(stack: Stack, _: Outside, monitoring: Monitoring) -> AsyncIte
 
 
 async def started_at(monitoring: Monitoring, service: str) -> str:
-    """Return the start time that Prometheus has, once it has one."""
+    """Return the start time in Prometheus, after its first scrape."""
     query = f'process_start_time_seconds{{service="{service}"}}'
     found = await until(lambda: monitoring.query(query), what=query, every=0.5)
     return str(found[0]["value"][1])
 
 
 async def outage(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
-    """The broker, a chain's node, a partner's receiver and a service stand still or are gone."""
+    """The broker, a chain's node, a partner's receiver and a service are stopped or killed."""
     paused = ("kafka", f"anvil-{SIGNING.lower()}", "webhook-receiver")
     send_signal(stack, paused, signal.SIGSTOP)
     try:
-        await outside.swap(PLAIN)  # by the sweeps
+        await outside.swap(PLAIN)  # delivered by the sweeps
         yield "OutboxOld", "ConsumerSilent", "HeadStopped", "WebhooksFail"
     finally:
         send_signal(stack, paused, signal.SIGCONT)
@@ -155,7 +155,7 @@ def send_signal(stack: Stack, names: Sequence[str], number: signal.Signals) -> N
 
 
 async def loss(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
-    """A reorg that takes a deposit back after its payout; then the deposit is mined again."""
+    """A reorg that removes a deposit after its payout; then the deposit is mined again."""
     chain = Chain.of(stack.description, LOSING)
     async with chain.stopped():
         swap_id, sent = await deposit_in_a_block(outside, chain, AT_ONCE)
@@ -185,7 +185,7 @@ async def reorgs(stack: Stack, _: Outside, monitoring: Monitoring) -> AsyncItera
 
 
 async def missing_coins(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
-    """A deposit address that loses its coins before they are swept."""
+    """A deposit address with coins that disappear before the sweep."""
     prepared = await outside.partner().create(PLAIN, new_address(), **BY_ADDRESS)
     [action] = prepared["deposit_actions"]
     address = action["to_address"]
@@ -210,7 +210,7 @@ async def missing_coins(stack: Stack, outside: Outside, _: Monitoring) -> AsyncI
 
 
 async def empty_signer(stack: Stack, _: Outside, __: Monitoring) -> AsyncIterator[Alerts]:
-    """A signer that has less than the ledger says, and cannot pay for gas."""
+    """A signer with less than its ledger balance, which cannot pay for gas."""
     chain = Chain.of(stack.description, SIGNING)
     signer = await signer_of(stack, SIGNING)
     held = await chain.call("eth_getBalance", signer, "latest")
@@ -234,7 +234,8 @@ async def used_nonce(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIter
         await until(chain.has_waiting, what="the output waits for a block")
         external = await replace_waiting(stack, chain)
         await chain.mine(REORG_DEPTH + 1)
-    # What the ledger does not explain may be a restored database: older payments are held.
+    # Payments that the ledger does not explain may mean a restored database, so older payments are
+    # held.
     yield "SignerNonceUnexplained", "SignerHalted", "RecoveryOpen"
     resumed = await swapctl(
         stack, "signer", "resume", SIGNING, "--used-by", external, "--reason", BY["reason"]
@@ -245,7 +246,7 @@ async def used_nonce(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIter
 
 
 async def replace_waiting(stack: Stack, chain: Chain) -> str:
-    """Replace what waits for a block by a transfer of the signer to itself; return its hash."""
+    """Replace the pending transaction by a transfer of the signer to itself; return its hash."""
     signer = Account.from_key(read_json(stack.places.secrets_file)["signer_key"])
     nonce = await chain.call("eth_getTransactionCount", signer.address, "latest")
     price = int(await chain.call("eth_gasPrice"), 16)
@@ -265,7 +266,7 @@ async def replace_waiting(stack: Stack, chain: Chain) -> str:
 
 
 async def unknown_operator(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
-    """The Treasury's owner adds an operator that the catalogue does not name."""
+    """The Treasury's owner adds an operator that is not in the catalogue."""
     treasury = outside.networks[SIGNING]["contracts"]["treasury"]
     operator = new_address()
     await send_as_owner(stack, treasury, call_data("addOperator(address)", operator))
@@ -297,7 +298,7 @@ async def send_as_owner(stack: Stack, contract: str, data: str) -> None:
 
 
 async def false_node(stack: Stack, outside: Outside, _: Monitoring) -> AsyncIterator[Alerts]:
-    """A node that hides logs, and then calls another block final than the second node."""
+    """A node that hides logs, and then reports another final block than the second node."""
     [url] = outside.networks[LIED_TO]["rpc_urls"]
     with a_lying_node(url) as liar:
         nodes = json.dumps({LIED_TO: [liar.url, url]})
@@ -336,13 +337,13 @@ async def resume(stack: Stack) -> bool:
     return True
 
 
-# Causes of one row follow each other; rows run beside each other.
+# The causes of a row run one after the other; rows run in parallel.
 FIRST: Final[Sequence[Sequence[Cause]]] = (
     (restarts, bad_messages, unreadable_secrets),
     (empty_signer,),
     (loss, reorgs),
 )
-# They end services that the others need, and the last one holds payments.
+# They stop services that the others need, and the last one holds payments.
 THEN: Final[Sequence[Cause]] = (
     outage, missing_coins, unknown_operator, false_node, used_nonce,
 )  # fmt: skip
@@ -351,7 +352,7 @@ THEN: Final[Sequence[Cause]] = (
 async def cause_all(
     stack: Stack, outside: Outside, monitoring: Monitoring
 ) -> Sequence[tuple[str, Exception]]:
-    """Cause all of them; return which ones went wrong. One that did does not hide the others."""
+    """Run all causes; return the failed ones. A failure does not hide the others."""
     failed: list[tuple[str, Exception]] = []
 
     async def in_order(causes: Sequence[Cause]) -> None:
@@ -367,7 +368,7 @@ async def cause_all(
 
 
 async def cause(one: Cause, stack: Stack, outside: Outside, monitoring: Monitoring) -> None:
-    """Break, wait for the alerts, mend; what did not fire is mended all the same."""
+    """Cause a fault, wait for its alerts, and end it, even if an alert did not fire."""
     late: list[str] = []
     async for alerts in one(stack, outside, monitoring):
         late += await monitoring.late(CAUSED & set(alerts))

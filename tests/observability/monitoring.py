@@ -1,6 +1,6 @@
-"""A Prometheus that scrapes a stack, with the repository's rules, and the Alertmanager behind it.
+"""A Prometheus that scrapes a stack, with the repository's rules, and its Alertmanager.
 
-Alerts are read where operators get them: from the notifications that the Alertmanager sends.
+Alerts are read as operators receive them: from the notifications that the Alertmanager sends.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tests.plugins.processes import Program, free_port
 from tests.support.waiting import until
 
 MISSING: Final = "prometheus or prometheus-alertmanager is not on the PATH"
-# What looks back is a sixth of its length, so that an alert about an event ends soon.
-# How long an expression holds before the alert fires (`for`) stays as it is.
+# Ranges are a sixth of their length, so that an alert about an event ends soon. The time that an
+# expression must hold before the alert fires (`for`) is unchanged.
 SHORTENED: Final = 6
 LOOK_BACK: Final = re.compile(r"(\[|offset )(\d+)m")
 FIRES_WITHIN_SECONDS: Final = 180
@@ -31,16 +31,16 @@ ENDS_WITHIN_SECONDS: Final = 600
 
 
 def find_programs() -> tuple[str, str] | None:
-    """Return the paths of Prometheus and the Alertmanager, as Debian calls them or upstream."""
+    """Return the paths of Prometheus and the Alertmanager, by Debian's or the upstream names."""
     prometheus = shutil.which("prometheus")
     alertmanager = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
     return (prometheus, alertmanager) if prometheus and alertmanager else None
 
 
 def shortened_rules() -> str:
-    """Return the rules; alerting expressions look back a sixth of the time.
+    """Return the rules with the ranges of alerting expressions reduced to a sixth.
 
-    Recorded ratios have their window in their name and stay.
+    Recorded ratios have their range in their name and are unchanged.
     """
     document = yaml.safe_load(prometheus_file())
     for group in document["groups"]:
@@ -55,7 +55,7 @@ def _shortened(found: re.Match[str]) -> str:
 
 
 class Notifications:
-    """What the Alertmanager has sent: the newest status of each alert, by its name."""
+    """The notifications of the Alertmanager: the latest status of each alert, by its name."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -82,14 +82,14 @@ def receiving() -> Iterator[Notifications]:
 
 
 class Monitoring:
-    """Queries of Prometheus, and alerts that were notified."""
+    """Queries of Prometheus, and notified alerts."""
 
     def __init__(self, url: str, notifications: Notifications) -> None:
         self._url = url
         self.notifications = notifications
 
     async def query(self, expr: str) -> Sequence[Mapping[str, Any]]:
-        """Return the series of an expression now."""
+        """Return the current series of an expression."""
         async with httpx.AsyncClient(timeout=10, verify=False) as client:
             answer = await client.post(f"{self._url}/api/v1/query", data={"query": expr})
         body = answer.json()
@@ -101,7 +101,7 @@ class Monitoring:
         return len(await self.query(expr)) > 0
 
     async def state(self, alert: str) -> set[str]:
-        """Return the states of an alert now: `pending`, `firing`, or none."""
+        """Return the current states of an alert: `pending`, `firing`, or none."""
         rows = await self.query(f'ALERTS{{alertname="{alert}"}}')
         return {row["metric"]["alertstate"] for row in rows}
 
@@ -116,7 +116,7 @@ class Monitoring:
         return sorted(set(alerts) - self.notifications.fired)
 
     async def become_pending(self, alerts: Collection[str]) -> None:
-        """Return once the expressions of the alerts hold; they would fire later."""
+        """Return when the expressions of the alerts hold; the alerts would fire later."""
         for alert in alerts:
             await until(
                 lambda name=alert: self.state(name),  # type: ignore[misc]
@@ -126,7 +126,7 @@ class Monitoring:
             )
 
     async def be_quiet(self, alerts: Collection[str]) -> None:
-        """Return once the expression of none of the alerts holds."""
+        """Return when no expression of the alerts holds."""
 
         async def are_quiet() -> bool:
             return not any([await self.state(alert) for alert in alerts])
@@ -134,7 +134,7 @@ class Monitoring:
         await until(are_quiet, what="nothing is pending", within=ENDS_WITHIN_SECONDS, every=1)
 
     async def end(self, alerts: Collection[str]) -> None:
-        """Return once the end of each of the alerts was notified."""
+        """Return when the end of each alert was notified."""
 
         async def have_ended() -> bool:
             return not set(alerts) & self.notifications.firing
@@ -187,7 +187,7 @@ def _is_ready(port: int) -> bool:
 
 
 def _prometheus(stack: Mapping[str, Any], alertmanager: str) -> Mapping[str, Any]:
-    """As in deploy/monitoring/README.md, with targets of this machine."""
+    """As in deploy/monitoring/README.md, with targets on this machine."""
     targets = [
         {
             "targets": [service["internal_url"].removeprefix("http://")],

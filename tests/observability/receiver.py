@@ -1,4 +1,4 @@
-"""An HTTP server that takes what a monitoring program sends."""
+"""An HTTP server that receives the requests of a monitoring program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def receiving_posts(handle: Callable[[bytes, Message], None]) -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
-            """Keep the test's output readable."""
+            """Print nothing, so that the test's output is readable."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""The configurations of the collector, read by a real one; it is built from Go modules, once."""
+"""The collector's configurations in a real collector, which is built from Go modules once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SWAPS: Final = 200
 
 @pytest.fixture(scope="module")
 def collector() -> Path:
-    """Build the collector: minutes once, then what changed."""
+    """Build the collector: minutes the first time, then only changes."""
     if shutil.which("go") is None:
         pytest.skip("Go is missing: NO collector has read its configuration in this run")
     command = [
@@ -56,7 +56,7 @@ def collector() -> Path:
 
 
 class Numbered(IdGenerator):
-    """Ids in order: the share that is chosen is the same in every run."""
+    """Sequential ids, so that the sampled share is the same in every run."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -69,7 +69,7 @@ class Numbered(IdGenerator):
 
 
 class Store:
-    """A store of traces: what was sent to it, and with which authorization."""
+    """A store of traces: the received spans and their authorization."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -136,7 +136,7 @@ def send_through(collector: Path, store: Store, folder: Path, *, percent: int) -
                 pass
         traces.shutdown()
     finally:
-        program.stop()  # it delivers what is in its queue
+        program.stop()  # it delivers its queue
 
 
 def test_it_delivers_every_span_with_the_authorization_of_the_store(
@@ -155,7 +155,7 @@ def test_it_delivers_the_share_of_traces_that_the_overlay_sets(
     with storing() as store:
         send_through(collector, store, tmp_path, percent=25)
 
-    assert len(store.spans) == pytest.approx(SWAPS / 4, rel=0.3)  # chosen by a hash of the trace id
+    assert len(store.spans) == pytest.approx(SWAPS / 4, rel=0.3)  # by a hash of the trace id
 
 
 def test_it_reads_the_configuration_of_compose(collector: Path) -> None:

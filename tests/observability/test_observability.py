@@ -1,6 +1,7 @@
-"""Alerts fire and end, and dashboards show data: with real servers beside a stack that breaks.
+"""Alerts fire and end, and dashboards show data: real servers beside a stack with faults.
 
-The tests build on each other, in this order: the stack is new in the first, and used in the last.
+The tests depend on each other and run in this order: the stack is new in the first, and used in the
+last.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ async def test_every_query_of_every_dashboard_has_data(
 async def test_alerts_that_can_be_caused_fire_and_end(
     stack: Stack, outside: Outside, monitoring: Monitoring
 ) -> None:
-    await monitoring.end(CAUSED)  # nothing of them is there before
+    await monitoring.end(CAUSED)  # none of them fires before
 
     failed = await cause_all(stack, outside, monitoring)
     await monitoring.end(CAUSED)

@@ -1,4 +1,4 @@
-"""Swaps, refusals and page views: what dashboards show of a stack that is used."""
+"""Swaps, refusals and page views: the dashboards' data of a stack in use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAUSE_SECONDS: Final = 1.0
 
 @asynccontextmanager
 async def traffic(stack: Stack, outside: Outside) -> AsyncIterator[None]:
-    """Use the stack for as long as the context is open."""
+    """Use the stack while the context is open."""
     pages = [str(stack.description[site]["url"]) for site in ("dashboard", "console")]
     task = asyncio.create_task(_use(outside, pages))
     try:

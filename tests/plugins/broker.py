@@ -1,4 +1,4 @@
-"""A broker that speaks Kafka: small and embedded, or Apache Kafka where `BROKER=kafka`.
+"""A broker with Kafka's protocol: small and embedded, or Apache Kafka with `BROKER=kafka`.
 
 `STACK=containers` starts Apache Kafka's official image.
 """
@@ -23,11 +23,11 @@ JARS = Path(__file__).parents[2] / ".cache/kafka/lib"
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """One broker of this test run; a test that ends it must start it again."""
+    """The broker of this test run; a test that stops it must start it again."""
 
     settings: KafkaSettings
     program: Program
-    forgets: bool  # whether a restart loses everything
+    forgets: bool  # whether a restart loses all data
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +58,7 @@ def _embedded(folder: Path, port: int) -> Broker:
         ready=lambda: accepts(port),
         environment={**os.environ, "RUST_LOG": "warn"},
     )  # fmt: skip
-    # It holds every join for half a session and does not wake a waiting fetch.
+    # It delays every join by half a session and does not wake a waiting fetch.
     settings = KafkaSettings(
         bootstrap_servers=f"127.0.0.1:{port}",
         session_timeout_ms=1000,

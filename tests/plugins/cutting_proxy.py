@@ -1,4 +1,4 @@
-"""A TCP proxy that loses one answer of a server, together with its connection."""
+"""A TCP proxy that loses one answer of a server and closes its connection."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-# What Postgres answers once it has committed.
+# The answer of Postgres after a commit.
 COMMITTED: Final = b"C\x00\x00\x00\x0bCOMMIT\x00"
 
 
 class CuttingProxy:
-    """Forwards everything, until an answer is to be lost."""
+    """Forwards everything until an answer must be lost."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -23,7 +23,7 @@ class CuttingProxy:
         self.cuts = 0
 
     def lose(self, answer: bytes = COMMITTED, *, after: int = 0) -> None:
-        """Lose the next answer with these bytes that follows so many others of them."""
+        """Lose the next answer with these bytes, after this number of earlier matches."""
         self._lost, self._skipped = answer, after
 
     async def handle(self, client: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
@@ -56,7 +56,7 @@ class CuttingProxy:
 
 @asynccontextmanager
 async def cutting_proxy(url: str) -> AsyncIterator[tuple[CuttingProxy, str]]:
-    """Put a proxy before the server of an address; yield it and the address that leads there."""
+    """Put a proxy before a server; yield it and its URL."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     assert parts.port is not None

@@ -1,6 +1,6 @@
-"""The rows of `tests/fault_rows.toml`, and the tests that show them.
+"""The rows of `tests/fault_rows.toml`, and their tests.
 
-A Python test carries `@pytest.mark.fault("S4")`; a Foundry test has the row in its name
+A Python test has the marker `@pytest.mark.fault("S4")`; a Foundry test has the row in its name
 (`test_G16_…`). `pytest --fault S4` runs the Python tests of one row.
 """
 
@@ -28,7 +28,7 @@ FOUNDRY_NAME: Final = re.compile(r"function ((?:test|testFuzz|invariant)_([A-Z]\
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One fault. `guard` is the code without which the row's test was seen to fail."""
+    """One fault. `guard` is the code whose removal made the row's test fail."""
 
     fault: str
     holds: str
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A test that carries a row, or a marker (`test` is None) that no test carries."""
+    """A test with the marker of a row, or a marker (`test` is None) without a test."""
 
     row: str
     path: str

@@ -1,4 +1,4 @@
-"""An internal port with operators, for tests of what they read and order."""
+"""An internal port with operators, for tests of operators' reads and orders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def internal_port(
     clock: Clock = utc_now,
     lifetime: timedelta = timedelta(days=1),
 ) -> Internal:
-    """Return an internal port that these tokens open."""
+    """Return an internal port that accepts these tokens."""
     known = [KnownOperator(operator, token_hash(token)) for token, operator in tokens.items()]
     return internal_port_of(
         engine, known, reads=reads, orders=orders, clock=clock, lifetime=lifetime

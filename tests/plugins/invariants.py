@@ -17,7 +17,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     number: (title, query)
     for number, title, query in QUERY.findall((FOLDER / "queries.sql").read_text())
 }
-# What one service's tables can answer alone, without a watcher, a relay or a notifier behind them.
+# Invariants on the tables of one service, which hold without a watcher, a relay or a notifier.
 OF_THE_SETTLER = (
     "I-01", "I-02", "I-03", "I-04", "I-05", "I-07", "I-13", "I-14", "I-15", "I-16", "I-18", "I-19",
     "I-20", "I-21", "I-22", "I-24", "I-27", "I-28", "I-30", "I-31", "I-32", "I-35",
@@ -26,7 +26,7 @@ OF_THE_WATCHER = ("I-11", "I-12")
 
 
 def make_views(superuser_url: str, payout_confirmations: Mapping[str, int | None]) -> None:
-    """Make the views, with each network's policy. Every service must be migrated."""
+    """Create the views, with each network's policy. Every service must be migrated."""
     with psycopg.connect(superuser_url, autocommit=True) as connection:
         connection.execute((FOLDER / "views.sql").read_text())
         connection.cursor().executemany(
@@ -35,14 +35,14 @@ def make_views(superuser_url: str, payout_confirmations: Mapping[str, int | None
 
 
 class Audit:
-    """Asks a service's invariants at the end of each of its tests that used its database."""
+    """Checks a service's invariants after each of its tests that used the database."""
 
     def __init__(self, only: Collection[str]) -> None:
         self._only = only
         self._url: str | None = None
 
     def begin(self, database: Database, migrated: Callable[[str], str]) -> None:
-        """Make the views of a module's database; every service has tables in them."""
+        """Create the views of a module's database; every service has tables in them."""
         if self._url is None:
             for service in SERVICES:
                 migrated(service)
@@ -62,7 +62,7 @@ class Audit:
 def violations(
     url: str, only: Collection[str] = tuple(QUERIES)
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows that break an invariant, by its number and title; none is what is right."""
+    """Return the rows that break an invariant, by its number and title; empty if all hold."""
     found = {}
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET search_path = invariant")

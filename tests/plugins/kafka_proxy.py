@@ -17,7 +17,7 @@ UNKNOWN_SERVER_ERROR: Final = -1
 
 
 class Api(IntEnum):
-    """The keys of the requests that a consumer sends."""
+    """The API keys of a consumer's requests."""
 
     FETCH = 1
     LIST_OFFSETS = 2
@@ -32,9 +32,9 @@ class Api(IntEnum):
 
 
 class KafkaProxy:
-    """Forwards everything, until responses of an API are to be lost.
+    """Forwards everything until responses of an API must be lost.
 
-    Clients come back to it: it stands in every response in place of the broker.
+    Clients reconnect to it, because it replaces the broker's address in every response.
     """
 
     def __init__(self, broker_port: int) -> None:
@@ -45,7 +45,7 @@ class KafkaProxy:
         self.lost: list[Api] = []
 
     def lose(self, api: Api, times: int = 1) -> None:
-        """Never pass on the next responses of an API; the connection stays open."""
+        """Drop the next responses of an API; the connection stays open."""
         self._losses[api] = times
 
     def depose_leaders(self, node: int, partitions: int) -> None:
@@ -65,13 +65,13 @@ class KafkaProxy:
         self._changes[Api.METADATA] = change
 
     def fail(self, api: Api) -> None:
-        """Report an error of the server's own, where a response ends with its error code."""
+        """Report an error of the server in responses that end with an error code."""
         self._changes[api] = lambda response: (
             response[:-2] + struct.pack(">h", UNKNOWN_SERVER_ERROR)
         )
 
     def heal(self) -> None:
-        """Forward everything again, as it is."""
+        """Forward everything unchanged again."""
         self._losses.clear()
         self._changes.clear()
 
@@ -125,13 +125,13 @@ async def _send(writer: asyncio.StreamWriter, frame: bytes) -> None:
 
 
 def _address(port: int) -> bytes:
-    """Return what stands in a response for the broker: its host, then its port."""
+    """Return the broker's address as encoded in a response: host, then port."""
     return HOST.encode() + struct.pack(">i", port)
 
 
 @asynccontextmanager
 async def kafka_proxy(kafka: KafkaSettings) -> AsyncIterator[tuple[KafkaProxy, KafkaSettings]]:
-    """Put a proxy before a broker; yield it and the settings that lead there."""
+    """Put a proxy before a broker; yield it and the settings for it."""
     proxy = KafkaProxy(int(kafka.bootstrap_servers.rpartition(":")[2]))
     server = await asyncio.start_server(proxy.handle, HOST, 0)
     proxy.port = server.sockets[0].getsockname()[1]

@@ -1,8 +1,8 @@
 """Starts one service of a stack under test: `python launcher.py FOLDER SERVICE PROGRAM ARGUMENTS…`.
 
-The supervisor runs this instead of the service, so that a test may choose what the next start of
-it is like. `FOLDER/SERVICE.hold` keeps it from starting; `FOLDER/SERVICE.once.json` is added to
-the environment of one start and is gone afterwards. The process stays the same one.
+The supervisor runs this instead of the service, so that a test can control the next start of it.
+`FOLDER/SERVICE.hold` prevents a start; `FOLDER/SERVICE.once.json` is added to the environment of
+one start and is deleted afterwards. The process id does not change.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from tests.plugins.broker import Broker
 async def send_from_outbox(database_url: str, broker: Broker, *messages: Outgoing) -> None:
     """Commit messages to a service's outbox and publish them to Kafka.
 
-    :param database_url: the address for the role of the service that sends them.
+    :param database_url: the URL for the role of the service that sends them.
     """
     engine = create_engine(SecretStr(database_url), application_name="test")
     relay = Relay(engine, KafkaProducer(broker.settings), holder="test")

@@ -1,7 +1,7 @@
-"""What a statement looks at when there is a history behind what is asked.
+"""The rows and pages that a statement reads when its tables have a long history.
 
-PostgreSQL may keep the plan of a prepared statement that it made while a table was empty. It must
-make another one when it has seen in its statistics that the table has grown.
+PostgreSQL may keep the plan of a prepared statement that was made while a table was empty. It must
+make a new plan after statistics show that the table has grown.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from swap_runtime.postgres.sql import Statement, sql
 # When a statement is executed often enough that PostgreSQL may keep one plan for all values.
 PLANNED: Final = ("while_empty", "with_statistics")
 OFTEN_ENOUGH: Final = 8  # PostgreSQL plans five for their values, and then compares
-# A table of so few rows is read as a whole, whatever its index.
+# A table with this few rows is read completely, regardless of its indexes.
 SMALL_TABLE: Final = 10
 IS_PREPARED: Final = sql("SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE name = :name)")
 TYPE_OF: Final = sql("SELECT CAST(CAST(:oid AS oid) AS regtype)::text")
 SCANNED: Final = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
-# Pages of what is not PostgreSQL's own, by triggers and by what is checked at the end, too.
+# The pages of tables that are not PostgreSQL's, including those of triggers and deferred checks.
 TOUCHED: Final = sql("""
 SELECT coalesce(sum(pg_stat_get_xact_blocks_fetched(oid)), 0) FROM pg_class WHERE oid >= 16384
 """)
 
 
 class Question(NamedTuple):
-    """A statement with values that ask for a few rows, and what it may look at for them."""
+    """A statement with values that select a few rows, and the limits of its reads."""
 
     statement: Statement
     values: Mapping[str, Any] = {}
     at_most: int = 80  # pages, and rows of each step
-    rows_at_most: int | None = None  # where the rows of a step may be more than that
-    # What has to be asked before it in the same transaction, and is looked at with it.
+    rows_at_most: int | None = None  # the limit of rows, if it is higher than that of pages
+    # A statement that must precede it in the same transaction, and is counted with it.
     after: Question | None = None
 
 
 class History(NamedTuple):
-    """What a service's tables hold after a long time."""
+    """The contents of a service's tables after a long time."""
 
     engine: Engine
     tables: str
-    fill: Sequence[str]  # into tables that are empty
+    fill: Sequence[str]  # statements for empty tables
 
     async def run(self, *statements: str) -> None:
         async with self.engine.connect() as connection:
@@ -59,7 +59,7 @@ class History(NamedTuple):
 
 
 class Readers:
-    """What reads history, with plans made at one moment."""
+    """Statements that read history, with plans of one time."""
 
     def __init__(self, planned: str) -> None:
         self.planned = planned
@@ -67,13 +67,13 @@ class Readers:
     async def among(
         self, questions: Mapping[str, Question], history: History, *seen: History
     ) -> Mapping[str, str]:
-        """Return which look at more than they may, and at what. The tables are emptied.
+        """Return the statements that exceed their limits, with the excess. The tables are emptied.
 
-        :param history: of the service that asks.
-        :param seen: of others, of which it sees something.
+        :param history: of the service that runs the statements.
+        :param seen: of other services, which it can read in part.
         """
         async with history.engine.connect() as asking, _emptied(*seen, history):
-            asking._connection.prepare_threshold = None  # it forgets all after a rollback
+            asking._connection.prepare_threshold = None  # a rollback clears all prepared statements
             await _prepare_all(asking, questions)
             if self.planned == "while_empty":
                 await _execute_often(asking, questions)
@@ -86,13 +86,13 @@ class Readers:
 
 @pytest.fixture(params=PLANNED)
 def readers(request: pytest.FixtureRequest) -> Readers:
-    """What reads history, whenever its plan was made."""
+    """The statements that read history, for each time of planning."""
     return Readers(request.param)
 
 
 @pytest.fixture
 async def engine_of(migrated: Callable[[str], str]) -> AsyncIterator[Callable[[str], Engine]]:
-    """Return what connects as a service."""
+    """Return a database engine with the role of a service."""
     async with AsyncExitStack() as stack:
 
         def connected(service: str) -> Engine:
@@ -117,7 +117,7 @@ async def _execute_often(connection: Connection, questions: Mapping[str, Questio
     for question in _all(questions):
         for _ in range(OFTEN_ENOUGH):
             async with _undone(connection):
-                with suppress(psycopg.Error):  # planned all the same
+                with suppress(psycopg.Error):  # it is planned nevertheless
                     await connection.execute(_execution(question))
 
 
@@ -186,7 +186,7 @@ async def _offenders(
 
 async def _looked_at(connection: Connection, question: Question) -> tuple[int, list[str]]:
     async with _undone(connection):
-        for each in _in_order(question):  # planning reads pages of its own, more the first time
+        for each in _in_order(question):  # planning also reads pages, more of them the first time
             await connection.execute(f"EXPLAIN {_execution(each)}")
         before = await connection.scalar(TOUCHED)
         plans = [await _plan(connection, each) for each in _in_order(question)]

@@ -34,21 +34,22 @@ PASSWORD = "test"
 WITHOUT_ROOT = (
     ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
 )
-# A test database need not survive a power cut.
+# A test database need not survive a power failure.
 FAST = (
     "fsync=off",
     "synchronous_commit=off",
     "full_page_writes=off",
     "max_connections=300",
-    # Statistics are made when a test makes them: plans depend on them.
+    # Tests create statistics when they need them, because plans depend on them.
     "autovacuum=off",
-    # Passwords are known to all; a test connects often.
+    # The passwords are public, and a test connects often.
     "scram_iterations=1",
 )
 
 
 LET_TRIGGERS_REST = f"GRANT SET ON PARAMETER session_replication_role TO {', '.join(SERVICES)}"
-# A table of few pages is emptied by DELETE. TRUNCATE takes twenty times as long: it makes new files
+# A table of few pages is emptied by DELETE. TRUNCATE takes twenty times as long: it creates new
+# files
 # for each table and index.
 EMPTY = """
 DO $$
@@ -76,16 +77,16 @@ END $$
 
 
 def emptying(tables: str) -> str:
-    """Return the statement that empties tables, and what refers to them, without their triggers.
+    """Return the statement that empties tables and those that refer to them, without triggers.
 
-    :param tables: names, with commas between.
+    :param tables: names, separated by commas.
     """
     return EMPTY.format(tables=", ".join(f"'{name.strip()}'" for name in tables.split(",")))
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """Where the server is, as its superuser."""
+    """The server's address, for its superuser."""
 
     host: str
     port: int
@@ -106,12 +107,12 @@ class Database:
     name: str
 
     def url(self, role: str) -> str:
-        """Return the address for a service's (or the auditor's) engine."""
+        """Return the URL for the engine of a service (or of the auditor)."""
         where = f"{self.server.host}:{self.server.port}/{self.name}"
         return f"postgresql+psycopg://{role}:{PASSWORD}@{where}"
 
     def apply_roles(self) -> None:
-        """Make roles and schemas; again, they stay as they are."""
+        """Create roles and schemas; a second run changes nothing."""
         _apply_roles(self.server, self.name)
 
     @property
@@ -165,7 +166,7 @@ def unmigrated_database(postgres_server: PostgresServer) -> Iterator[Database]:
 
 @pytest.fixture(scope="module")
 def migrated(database: Database) -> Callable[[str], str]:
-    """Return a function that returns the address of a service's migrated schema."""
+    """Return a function that returns the URL of a service's migrated schema."""
 
     def of(service: str) -> str:
         return database.url(service.replace("-", "_"))
@@ -177,7 +178,7 @@ def migrated(database: Database) -> Callable[[str], str]:
 def created_database(
     server: PostgresServer, name: str, template: str = "template1"
 ) -> Iterator[Database]:
-    """Create a database, and drop it afterwards. What a template does not copy is applied again."""
+    """Create a database, and drop it afterwards. Settings that are not copied are applied again."""
     drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
     create = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
         sql.Identifier(name), sql.Identifier(template)

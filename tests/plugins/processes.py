@@ -1,4 +1,4 @@
-"""Starts server programs for tests, and ends exactly those."""
+"""Starts server programs for tests, and stops only those."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def accepts(port: int) -> bool:
 
 
 class Program:
-    """One server program that a test owns: started, killed, paused, started again."""
+    """One server program of a test: it can be started, killed, paused and restarted."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Program:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it and wait until it is ready; nothing happens while it runs."""
+        """Start it and wait until it is ready; do nothing while it runs."""
         if self.runs:
             return
         with self._log.open("ab") as log:

@@ -1,4 +1,4 @@
-"""Counts how often a test's code waits for PostgreSQL."""
+"""Counts how often the code under test waits for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swap_runtime.postgres.sql import Rows
 
 @pytest.fixture
 def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many statements left together, BEGIN and COMMIT among them, for each round trip."""
+    """The number of statements of each round trip, including BEGIN and COMMIT."""
     counted: list[int] = []
     exchange = Connection._exchange
 

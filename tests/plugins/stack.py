@@ -1,8 +1,8 @@
-"""A whole stack for the end-to-end tests: its own folder and ports, ended with the session.
+"""A whole stack for the end-to-end tests: with its own folder and ports, ended with the session.
 
 It is the stack of `make up`, with three differences. Services start through `launcher.py`, so that
 a test can control the next start. The catalogue has special cases for tests: a quote that soon
-expires, a payout that is shown before it is final, a token that waits for finality. Waiting times
+expires, a payout that is shown before it is final, a token that requires finality. Waiting times
 are shorter. `BROKER` chooses the broker, as everywhere.
 """
 
@@ -46,13 +46,13 @@ from tests.plugins.invariants import make_views
 from tests.support.waiting import until, until_here
 
 FOLDER = ROOT / "var/e2e"
-RETAINED_FOLDERS = 5  # folders of earlier runs that failed
+RETAINED_FOLDERS = 5  # folders of earlier failed runs
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
 KEY_HEADER = "X-SVC-APIKEY"
-# What clients of other services of this kind send their keys in.
+# The header in which clients of similar services send their keys.
 KEY_ALIAS = "X-PARTNER-APIKEY"
-# Beside it only what costs time: a service of these tests does what any other does, sooner.
+# Only times differ from the defaults, so that services of these tests do the same work sooner.
 SETTINGS = {
     "SWAP_API__KEY_HEADERS": json.dumps([KEY_HEADER, KEY_ALIAS]),
     "SWAP_NOTIFIER__ATTEMPT_TIMEOUT": "PT3S",
@@ -69,20 +69,20 @@ SETTINGS = {
     "SWAP_SWEEP__IDLE_AFTER": "PT2S",
     "SWAP_SWEEP__OVERDUE_AFTER": "PT5S",
 }
-# Where a quote is too old as soon as it is made.
+# The route with quotes that expire at once.
 OLD_AT_ONCE = ("POLYGON_DEVNET", "DAI", "ETHEREUM_DEVNET", "DAI")
-# A route that is out of service, and one that allows more than anybody holds.
+# A closed route, and one with a maximum above every balance.
 CLOSED = ("BASE_DEVNET/DAI", "POLYGON_DEVNET/POL")
 BOUNDLESS = ("ETHEREUM_DEVNET/DAI", "POLYGON_DEVNET/POL")
 MORE_THAN_IS_HELD = "1000000000000"
-# Where a payout is final two blocks after it is mined.
+# Payouts are final two blocks after they are mined.
 LATE_PAYOUTS = ("POLYGON_DEVNET", 3)
-# What is credited only once the chain itself calls it final.
+# Deposits are credited only at the chain's finality.
 WAITS_FOR_FINALITY = ("BASE_DEVNET", "DAI")
 
 
 def with_corners(catalogue: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the catalogue of a development stack with what the tests need beside it."""
+    """Return the catalogue of a development stack with the special cases of the tests."""
     usual = catalogue["routes"][0]
     old = _ends("/".join(OLD_AT_ONCE[:2]), "/".join(OLD_AT_ONCE[2:]))
     corners = [
@@ -116,7 +116,7 @@ def _with_corners(network: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Stack:
-    """One running stack, and what a test may do to it."""
+    """One running stack, with the actions of tests on it."""
 
     def __init__(self, places: Places, options: Options) -> None:
         self.places = places
@@ -124,11 +124,11 @@ class Stack:
         self._registry = Registry(places.processes_file)
         self._orders = places.var / "orders"
         self.broken_by: str | None = None
-        self.rested: tuple[Any, ...] | None = None  # what had been done when nothing was due
+        self.rested: tuple[Any, ...] | None = None  # the state of the work at the last idle time
 
     @property
     def description(self) -> Mapping[str, Any]:
-        """Return what var/stack.json says now; pids follow the services."""
+        """Return the current var/stack.json; its process ids follow restarts."""
         described: Mapping[str, Any] = read_json(self.places.stack_file)
         return described
 
@@ -150,7 +150,7 @@ class Stack:
         return {name: LATE_PAYOUTS[1] if name == LATE_PAYOUTS[0] else 1 for name in networks}
 
     def received(self, partner: str = "demo") -> Path:
-        """Return the file in which the partner's receiver writes what it was sent."""
+        """Return the file in which the partner's receiver stores messages."""
         [named] = [p for p in self.description["partners"] if p["name"] == partner]
         return self.places.root / str(named["webhook"]["received"])
 
@@ -158,7 +158,7 @@ class Stack:
         return {"Authorization": f"Bearer {self.description['operator']['token']}"}
 
     async def admin(self, service: str, path: str) -> Any:
-        """Return what a service tells its operator."""
+        """Return a service's answer to an operator's read."""
         url = f"{self._service(service)['internal_url']}/admin{path}"
         async with httpx.AsyncClient(timeout=10, verify=False) as client:
             answer = await client.get(url, headers=self.operator_headers())
@@ -166,7 +166,7 @@ class Stack:
         return answer.json()
 
     async def order(self, service: str, path: str, body: Mapping[str, Any]) -> Any:
-        """Do what an operator does at a service, and return its answer."""
+        """Send an operator's order to a service, and return its answer."""
         url = f"{self._service(service)['internal_url']}/admin{path}"
         async with httpx.AsyncClient(timeout=10, verify=False) as client:
             answer = await client.post(url, json=dict(body), headers=self.operator_headers())
@@ -185,7 +185,7 @@ class Stack:
         return log.exists() and point in log.read_text().splitlines()
 
     def send(self, service: str, number: int) -> None:
-        """Send a signal to the process that runs now, if there is one."""
+        """Send a signal to the current process, if there is one."""
         for record in self._records(f"{service}-0"):
             send(record, signal.Signals(number))
 
@@ -198,19 +198,19 @@ class Stack:
             return False
 
     async def ready(self, *services: str) -> None:
-        """Wait until the services (all of them, unless named) answer and lack nothing."""
+        """Wait until the services (all by default) are up and ready."""
         names = services or [row["name"] for row in self.description["services"]]
         for name in names:
             await until(partial(self.is_ready, name), what=f"{name} is ready", within=60)
 
     async def restart_to_crash(self, service: str, point: str) -> None:
-        """Start a service anew that dies at a crash point (`name:n`); the next one does not."""
+        """Restart a service that exits at a crash point (`name:n`); its next start is normal."""
         log = self._crash_log(service)
         log.unlink(missing_ok=True)
         await self.restart(service, CRASH_AT=point, CRASH_LOG=str(log))
 
     async def restart(self, service: str, **environment: str) -> None:
-        """End a service and wait until it is ready again, this one time in another environment."""
+        """Stop a service and wait until it is ready again, with another environment this time."""
         before = self.pid(service)
         if environment:
             self._orders.mkdir(exist_ok=True)
@@ -221,7 +221,7 @@ class Stack:
 
     @asynccontextmanager
     async def held(self, service: str) -> AsyncIterator[None]:
-        """Kill a service and keep it from starting for the while."""
+        """Kill a service and prevent its start while the block runs."""
         self._orders.mkdir(exist_ok=True)
         hold = self._orders / f"{service}.hold"
         hold.touch()
@@ -245,7 +245,7 @@ class Stack:
             send(record, signal.Signals(number))
 
     async def start_broker(self) -> None:
-        """Start the broker again, if it is dead, and make the topics that are missing."""
+        """Start the broker again if it is down, and create missing topics."""
         if not any(is_alive(record) for record in self._records("kafka")):
             security = "scram" if self.kafka.uses_sasl else "none"
             broker = make_broker(
@@ -270,7 +270,7 @@ class Stack:
 
 
 class Stacks:
-    """Hands out the stack of the session, and another once a test has left it broken."""
+    """Provides the stack of the session, and a new one after a test has broken it."""
 
     def __init__(self) -> None:
         self._stack: Stack | None = None
@@ -286,7 +286,7 @@ class Stacks:
         return self._stack
 
     def end(self) -> None:
-        """End every process; of a run that failed the logs stay."""
+        """Stop every process; the logs of a failed run are kept."""
         if self._stack is None or self._lock is None:
             return
         if self._ticker is not None:
@@ -329,13 +329,13 @@ def stacks() -> Iterator[Stacks]:
 
 @pytest.fixture(scope="module")
 def stack(stacks: Stacks) -> Stack:
-    """Return the session's stack; a module that comes after a broken one gets a new one."""
+    """Return the session's stack; after a broken one the next module gets a new one."""
     return stacks.running()
 
 
 @contextmanager
 def _test_settings(places: Places) -> Iterator[None]:
-    """Let `up` start services through the launcher, with the corners and settings of the tests."""
+    """Let `up` start services by the launcher, with the catalogue and settings of the tests."""
 
     def launched_plan(*arguments: Any, **options: Any) -> SupervisorPlan:
         made = make_plan(*arguments, **options)
@@ -364,7 +364,7 @@ async def _end(var: Path) -> None:
 
 
 def _clear(var: Path, *, keep_logs: bool) -> None:
-    """Remove what a run has written; of one that failed, all but the logs and the webhooks."""
+    """Remove the files of a run; of a failed one keep the logs and the webhooks."""
     if not keep_logs:
         shutil.rmtree(var)
         return
@@ -374,7 +374,7 @@ def _clear(var: Path, *, keep_logs: bool) -> None:
 
 
 def _end_abandoned() -> None:
-    """End the processes of killed runs, and delete the oldest logs."""
+    """Stop the processes of killed runs, and delete the oldest logs."""
     ended = []
     for var in (path for path in FOLDER.iterdir() if path.is_dir()):
         with _lock_of(var).open("w") as lock:
@@ -392,5 +392,5 @@ def _end_abandoned() -> None:
 
 
 def _lock_of(var: Path) -> Path:
-    """Return the file that is locked as long as the run lives whose folder this is."""
+    """Return the file that the run of this folder locks while it lives."""
     return var.with_name(f"{var.name}.lock")

@@ -1,8 +1,8 @@
-"""`SEED=1 MINUTES=10 BROKER=kafka python -m tests.soak`: ends with 0 only where nothing is wrong.
+"""`SEED=1 MINUTES=10 BROKER=kafka python -m tests.soak`: exits with 0 only without problems.
 
-Logs of a run that failed stay in `var/soak`. With KEEP=1 the report of a clean run is stored where
-`docs/reliability.md` is made from.
-FAULTS=0 breaks nothing: every service lives as long as the run, and its memory may not grow.
+The logs of a failed run stay in `var/soak`. With KEEP=1 the report of a clean run is stored as a
+source of `docs/reliability.md`. FAULTS=0 causes no fault: every service lives as long as the run,
+and its memory must not grow.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 async def _end_abandoned(folders: Iterable[Path]) -> None:
-    """End what runs that were killed have left."""
+    """Stop the processes of killed runs."""
     for var in folders:
         with (var / "log/down.log").open("w") as log:
             await down(Places(var), Report(Console(file=log)))
@@ -104,7 +104,7 @@ async def _run(
 
 
 def _clear(var: Path, *, keep_logs: bool) -> None:
-    """Remove what a run has written; of one that failed all but logs, webhooks and the report."""
+    """Remove the files of a run; of a failed one keep logs, webhooks and the report."""
     if not keep_logs:
         shutil.rmtree(var)
         return

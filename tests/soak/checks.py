@@ -1,4 +1,4 @@
-"""What must be true of a stack that is healed and quiet: by chains, ledger, API and webhooks."""
+"""The checks of a healed and idle stack: chains, ledger, API and webhooks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FROM settler.swap AS settled LEFT JOIN api.swap AS told ON told.id = settled.id
 
 
 async def list_problems(stack: Stack, outside: Outside, swapped: Swapped) -> list[str]:
-    """Return everything that is wrong; nothing after a clean run."""
+    """Return every problem; empty after a clean run."""
     return [
         *swapped.problems,
         *_endings(swapped),
@@ -63,7 +63,7 @@ async def _invariants(stack: Stack) -> list[str]:
 
 
 async def _payments(stack: Stack, outside: Outside, ended: Sequence[Ended]) -> list[str]:
-    """Compare what the API shows with what the chains have, swap by swap."""
+    """Compare the API with the chains, swap by swap."""
     problems = []
     owed = (await stack.admin("settler", "/claimable"))["claimable"]
     paid = await oracle.payments_of(stack.description, *(one.swap_id for one in ended))
@@ -84,10 +84,10 @@ async def _payments(stack: Stack, outside: Outside, ended: Sequence[Ended]) -> l
 
 
 def is_right_to_owner(ended: Ended, base_units: int) -> bool:
-    """Return whether a swap that ended so may have given so much to the owner of its refunds.
+    """Return whether a swap with this end may have refunded this amount to its owner.
 
-    Where the larger amount cannot be filled, the quoted one is, and the excess goes back on a leg
-    of its own.
+    Where the larger amount cannot be filled, the quoted one is, and the excess is refunded on a
+    separate leg.
     """
     if ended.status in ("refunded", "failed") or ended.plan.wanted is Wanted.TWICE:
         return base_units > 0
@@ -115,7 +115,7 @@ async def _read_models(stack: Stack, outside: Outside, ended: Sequence[Ended]) -
 
 
 async def _webhooks(stack: Stack, ended: Sequence[Ended]) -> list[str]:
-    """Compare deliveries with the settler's history: each status once, signed, in an order."""
+    """Compare deliveries with the settler's history: each status once, signed, in order."""
     ids = [one.swap_id for one in ended]
     async with await psycopg.AsyncConnection.connect(
         stack.auditor_url, autocommit=True
@@ -136,7 +136,7 @@ async def _webhooks(stack: Stack, ended: Sequence[Ended]) -> list[str]:
 def read_deliveries(
     stack: Stack,
 ) -> tuple[Mapping[str, Mapping[str, tuple[int, str]]], list[str]]:
-    """Return sequence and status of each message by swap and message id, and what is forged."""
+    """Return sequence and status of each message by swap and message id, and forged messages."""
     delivered: defaultdict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
     problems = []
     for line in stack.received().read_text().splitlines():

@@ -1,7 +1,7 @@
-"""Which faults there are, and their order: every decision follows from the seed.
+"""The faults and their order: every decision depends only on the seed.
 
-Each track is one endless sequence. Tracks run beside each other, so faults of different tracks
-overlap; two faults of one track never do.
+Each track is one endless sequence. Tracks run in parallel, so faults of different tracks overlap;
+two faults of one track never do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NODES_EACH: Final = 2
 
 
 class Kind(StrEnum):
-    # A process ends or stands still.
+    # A process exits or is stopped.
     KILL_SERVICE = "kill a service"
     PAUSE_SERVICE = "pause a service"
     RESTART_SERVICE = "restart a service"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
     REFUSE = "refuse connections"
     STALL = "stall connections"
     DELAY = "delay connections"
-    # A node gives wrong answers.
+    # A node returns wrong answers.
     UNAVAILABLE = "node answers 503"
     BUSY = "node is over its limit"
     BROKEN = "node answers broken JSON"
@@ -65,7 +65,7 @@ DEPTHS: Final = (1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault: how long after the one before, of what kind, where, and for how long."""
+    """One fault: the pause before it, its kind, its place, and its duration."""
 
     pause: float
     kind: Kind
@@ -80,7 +80,7 @@ def node_link(network: str, number: int) -> str:
 
 
 def list_links() -> Sequence[str]:
-    """Return every connection that a proxy stands in."""
+    """Return every connection with a proxy."""
     databases = [f"postgres-{service}" for service in SERVICES]
     nodes = [node_link(network, n) for network in NETWORKS for n in range(NODES_EACH)]
     return [*databases, "kafka", "valkey", "receiver", *nodes]
@@ -129,7 +129,7 @@ def _lies(random: Random) -> Iterator[Fault]:
 def _reorgs(random: Random) -> Iterator[Fault]:
     while True:
         kind, network = random.choice(REORGS), random.choice(NETWORKS)
-        # How long what was dropped stays away.
+        # The time until dropped transactions are sent again.
         away = random.uniform(0, 3)
         depth = random.choice(DEPTHS)
         yield Fault(random.uniform(4, 10), kind, network, away, depth=depth)

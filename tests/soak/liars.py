@@ -1,4 +1,4 @@
-"""Nodes that give wrong answers: each stands before a real one and changes what it returns."""
+"""Nodes with wrong answers: each is a proxy before a real one and changes its answers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.soak.faults import Kind
 from tests.soak.links import HOST, ProxyLoop
 
 SEND: Final = "eth_sendRawTransaction"
-BEHIND_HEAD: Final = 2  # blocks between a development chain's head and what it calls final
+BEHIND_HEAD: Final = 2  # blocks between a development chain's head and its final block
 Message = dict[str, Any]
 
 
 class Liar:
-    """One lying node before a chain. Only a link leads to it, and only while it lies."""
+    """One lying node before a chain. A link leads to it only while it lies."""
 
     def __init__(self, proxies: ProxyLoop, target: str) -> None:
         self.kind = Kind.UNAVAILABLE
-        self.head = 0  # which it does not go beyond
+        self.head = 0  # the highest block that it reports
         self.port = 0
         self._target = target
         self._proxies = proxies
@@ -85,7 +85,7 @@ class Liar:
         return self.kind is Kind.SWALLOWED and message["method"] == SEND
 
     def _changed(self, message: Message) -> Message:
-        """Ask for an older block where the newest one is asked for."""
+        """Request an older block in place of the newest one."""
         if self.kind is not Kind.STALE_HEAD:
             return message
         return {**message, "params": at_head(message.get("params") or [], self.head)}
@@ -104,7 +104,7 @@ class Liar:
 
 
 def at_head(params: list[Any], head: int) -> list[Any]:
-    """Return parameters in which the newest and the final block are those of an older head."""
+    """Return parameters with the newest and the final block of an older head."""
     named = {"latest": head, "pending": head, "safe": head - BEHIND_HEAD}
     named["finalized"] = named["safe"]
     return [
@@ -113,7 +113,7 @@ def at_head(params: list[Any], head: int) -> list[Any]:
 
 
 def accepted(message: Message) -> Message:
-    """Return the hash of a transaction, as a node does that takes it."""
+    """Return the hash of a transaction, as a node that accepts it does."""
     sent = keccak(bytes.fromhex(message["params"][0][2:]))
     return {"jsonrpc": "2.0", "id": message["id"], "result": "0x" + sent.hex()}
 
@@ -124,7 +124,7 @@ def limit_exceeded(message: Message) -> Message:
 
 
 def _number_of(result: Mapping[str, Any]) -> int:
-    """Return the height of a block, or of the block that a transaction or receipt is in."""
+    """Return the number of a block, or of the block of a transaction or receipt."""
     for name in ("number", "blockNumber"):
         if isinstance(result.get(name), str):
             return int(result[name], 16)

@@ -1,4 +1,4 @@
-"""TCP proxies that break: connections are cut, refused, stalled or delayed on order."""
+"""TCP proxies that break: connections are cut, refused, stalled or delayed on request."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 HOST = "127.0.0.1"
-STEP_SECONDS = 1e-5  # between two pieces that are delayed alike, so that their order stays
+STEP_SECONDS = 1e-5  # between two pieces with equal delays, to preserve their order
 
 
 class ProxyLoop:
-    """An event loop in a thread of its own: proxies answer while the caller's thread is busy."""
+    """An event loop in its own thread, so that proxies answer while the caller's thread is busy."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -21,7 +21,7 @@ class ProxyLoop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something on the loop and wait for it. Only from another thread."""
+        """Run a coroutine on the loop and wait for it. Only from another thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
     def stop(self) -> None:
@@ -50,16 +50,16 @@ class Link:
         self._proxies.run(self._stop())
 
     def cut(self) -> None:
-        """Reset every connection that is open now."""
+        """Reset every open connection."""
         self._proxies.run(self._reset())
 
     def refuse(self) -> None:
-        """Reset every connection, also each new one."""
+        """Reset every open and every new connection."""
         self.is_refusing = True
         self.cut()
 
     def stall(self) -> None:
-        """Pass nothing on, in neither direction; connections stay open."""
+        """Forward nothing in either direction; connections stay open."""
         self._proxies.run(self._stall(is_stalled=True))
 
     def heal(self) -> None:
@@ -67,7 +67,7 @@ class Link:
         self._proxies.run(self._stall(is_stalled=False))
 
     def lead_to(self, port: int) -> None:
-        """Connect to another port from now on; present connections are cut."""
+        """Connect to another port from now on; open connections are cut."""
         self.target_port = port
         self.cut()
 
@@ -92,7 +92,7 @@ class Link:
 
 
 class _End(asyncio.Protocol):
-    """One of the two connections behind each other; what comes in leaves through the peer."""
+    """One of the two connections of a pair; received data is sent by the peer."""
 
     transport: asyncio.Transport
 

@@ -1,7 +1,7 @@
-"""Samples each service's memory while swaps go on, and finds what grows.
+"""Samples each service's memory during swaps, and finds growth.
 
-A process that starts fills its caches. So the last third of its samples is compared with the middle
-third: a ratio, which no slow machine changes.
+A process fills its caches after its start. So the last third of its samples is compared with the
+middle third, as a ratio, which does not depend on the machine's speed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Final
 from tests.bench.machine import memory_of
 
 SAMPLE_SECONDS: Final = 5.0
-SAMPLES_MIN: Final = 36  # three minutes, of which one is each third
+SAMPLES_MIN: Final = 36  # three minutes; each third is one minute
 GROWTH_MAX: Final = 1.10
 MEBIBYTE: Final = 2**20
 
 
 class MemorySamples:
-    """Proportional memory of processes. One that was started anew is another one."""
+    """Proportional memory of processes. A restarted one counts as a new process."""
 
     def __init__(self) -> None:
         self._of_processes: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
@@ -31,7 +31,7 @@ class MemorySamples:
         self._of_processes[service, pid].append(size)
 
     def thirds(self) -> Mapping[str, tuple[float, float]]:
-        """Return the medians of the middle and the last third, of the longest run of a service."""
+        """Return the medians of the middle and the last third of a service's longest series."""
         longest: dict[str, Sequence[int]] = {}
         for (service, _), sizes in self._of_processes.items():
             longest[service] = max(longest.get(service, ()), sizes, key=len)
@@ -53,7 +53,7 @@ class MemorySamples:
         }
 
     def problems(self) -> list[str]:
-        """Say which services' memory grew."""
+        """Return a line for each service with growing memory."""
         return [
             f"memory of {service} grew from {middle / MEBIBYTE:.1f} to {last / MEBIBYTE:.1f} MiB"
             for service, (middle, last) in self.thirds().items()
@@ -69,7 +69,7 @@ def _thirds(sizes: Sequence[int]) -> tuple[float, float]:
 async def sample_memory(
     samples: MemorySamples, services: Sequence[str], pid_of: Callable[[str], int | None]
 ) -> None:
-    """Add a sample of each service, again and again, until it is cancelled."""
+    """Add samples of each service until it is cancelled."""
     while True:
         for service in services:
             pid = pid_of(service)
@@ -78,6 +78,6 @@ async def sample_memory(
             try:
                 size = memory_of([pid]).proportional
             except (FileNotFoundError, ProcessLookupError):
-                continue  # it has just ended
+                continue  # the process has just ended
             samples.add(service, pid, size)
         await asyncio.sleep(SAMPLE_SECONDS)

@@ -1,6 +1,6 @@
-"""Breaks parts of a running stack in the order of a seed, and measures how long each takes to heal.
+"""Breaks parts of a running stack in the order of a seed, and measures the time of each recovery.
 
-It also acts as the operator that a halted network needs: it resumes it once its nodes are honest.
+It also acts as an operator: it resumes a halted network after its nodes are honest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOOK_SECONDS: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How long after the end of a fault every service was ready, other faults going on."""
+    """The time from a fault's end until every service was ready, while other faults continue."""
 
     kind: Kind
     target: str
@@ -41,11 +41,11 @@ class Recovery:
 
 @dataclass
 class Broken:
-    """What was done to the stack, and what it did."""
+    """The faults of a run and their effects."""
 
     faults: Counter[Kind] = field(default_factory=Counter)
     recoveries: list[Recovery] = field(default_factory=list)
-    resumed: Counter[str] = field(default_factory=Counter)  # networks that halted on a lie
+    resumed: Counter[str] = field(default_factory=Counter)  # networks that a wrong answer halted
     problems: list[str] = field(default_factory=list)
 
 
@@ -68,7 +68,7 @@ class Nemesis:
         self._registry = Registry(stack.places.processes_file)
 
     async def run(self, seconds: float) -> None:
-        """Break things for so long; every fault has ended when it returns."""
+        """Cause faults for a duration; every fault has ended at its return."""
         ends_at = asyncio.get_running_loop().time() + seconds
         async with asyncio.TaskGroup() as group:
             for track in self._tracks:
@@ -84,7 +84,7 @@ class Nemesis:
             self._say(f"{fault.kind}: {fault.target}, {fault.seconds:.1f} s")
             try:
                 await self._do(fault)
-            except Exception as error:  # a fault that cannot be made is for the report
+            except Exception as error:  # the report lists faults that could not be caused
                 self.broken.problems.append(f"{fault.kind} of {fault.target} failed: {error!r}")
                 continue
             self.broken.faults[fault.kind] += 1
@@ -149,7 +149,7 @@ class Nemesis:
     async def _pause(self, fault: Fault) -> None:
         name = f"anvil-{fault.target.lower()}" if fault.kind is Kind.PAUSE_NODE else fault.target
         name = f"{name}-0" if fault.kind is Kind.PAUSE_SERVICE else name
-        # The one that stands still is the one that goes on: another may have its name by then.
+        # The stopped process is the one to continue: the name may belong to another one by then.
         records = [one for one in self._registry.list_records() if one.name == name]
         for record in records:
             send(record, signal.SIGSTOP)
@@ -161,7 +161,7 @@ class Nemesis:
 
     async def _kill_part(self, fault: Fault) -> None:
         part = self._part(fault.target)
-        # PostgreSQL's own way to crash: SIGKILL would leave its children behind.
+        # PostgreSQL's way to crash, because SIGKILL would leave its children running.
         number = signal.SIGQUIT if fault.kind is Kind.CRASH_DATABASE else signal.SIGKILL
         records = [one for one in self._registry.list_records() if one.name == part.name]
         for record in records:
@@ -178,7 +178,7 @@ class Nemesis:
             await until(self._has_topics, what="topics", every=LOOK_SECONDS)
 
     async def _has_topics(self) -> bool:
-        """Make the topics that the broker lost, as soon as another fault lets it be reached."""
+        """Create the topics that the broker lost, as soon as it can be reached."""
         try:
             await ensure_topics(self._stack.kafka)
         except (KafkaError, OSError):
@@ -232,7 +232,7 @@ class Nemesis:
             if is_kept:
                 return
             await asyncio.sleep(fault.seconds)
-            # The settler sends its own again; a user's wallet does the same.
+            # The settler sends its transactions again; a user's wallet does the same.
             users = {user["address"].lower() for user in network["users"]}
             for sender, raw in mined:
                 if sender in users:
@@ -240,7 +240,7 @@ class Nemesis:
 
     @asynccontextmanager
     async def _wallets_hold_still(self, network: str) -> AsyncIterator[None]:
-        """Let no user send anything: a new transaction would have the nonce of a dropped one."""
+        """Let no user send a transaction: it would have the nonce of a dropped one."""
         async with AsyncExitStack() as held:
             for number in range(len(self._outside.networks[network]["users"])):
                 user = self._outside.user(network, number)
@@ -260,7 +260,7 @@ class Nemesis:
     # The operator
 
     async def operate(self) -> None:
-        """Resume networks that a lie halted, for ever."""
+        """Resume networks that a wrong answer halted, until cancelled."""
         while True:
             await asyncio.sleep(1)
             try:
@@ -273,10 +273,10 @@ class Nemesis:
                         self._say(f"resumed {row['network']}: {row['halted']['reason']}")
                 await self._look_at_signers()
             except (httpx.HTTPError, KeyError, ValueError):
-                continue  # the service is away, or the resumption was refused
+                continue  # the service is down, or the resumption was refused
 
     async def _look_at_signers(self) -> None:
-        """Note a signer that halted: nothing that is done here may be a reason for that."""
+        """Record a halted signer: no fault of this test may cause that."""
         for row in (await self._stack.admin("settler", "/signers"))["signers"]:
             problem = f"the signer of {row['network']} halted: {row['halted']}"
             if row["halted"] and problem not in self.broken.problems:

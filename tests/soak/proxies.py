@@ -1,4 +1,4 @@
-"""The proxies of one stack: every connection of a service to anything else goes through one."""
+"""The proxies of one stack: every connection of a service passes through one."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.soak.faults import DEPTHS, NODES_EACH, SERVICES, node_link
 from tests.soak.liars import Liar
 from tests.soak.links import Link, ProxyLoop
 
-# What the soak needs beside the settings of the end-to-end tests.
+# The settings of the soak in addition to those of the end-to-end tests.
 SOAK_SETTINGS: Mapping[str, str] = {
-    # Reorgs are common here, and what they take comes back.
+    # Reorgs are frequent here, and deposits that they remove are mined again.
     "SWAP_SETTLER__LOSS_BUDGET_USD": "100000000",
     "SWAP_CHAIN_WATCHER__SECOND_LOOK_INTERVAL": "PT3S",
 }
 
 
 class Proxies:
-    """All links and lying nodes of a stack, made while it starts."""
+    """All links and lying nodes of a stack, created during its start."""
 
     def __init__(self) -> None:
         self._loop = ProxyLoop()
@@ -49,7 +49,7 @@ class Proxies:
         self._loop.stop()
 
     def heal(self) -> None:
-        """Let everything through, honestly."""
+        """Forward everything unchanged."""
         for link in self.links.values():
             link.heal()
         for name, port in self._nodes.items():
@@ -57,7 +57,7 @@ class Proxies:
                 self.links[name].lead_to(port)
 
     def lie(self, name: str) -> None:
-        """Let a node's link lead to the lying node."""
+        """Redirect a node's link to the lying node."""
         self.links[name].lead_to(self.liars[name].port)
 
     def stop_lying(self, name: str) -> None:
@@ -73,7 +73,7 @@ class Proxies:
 
     @contextmanager
     def in_between(self) -> Iterator[None]:
-        """Let a stack that starts meanwhile have a proxy in each of its connections."""
+        """Put a proxy in each connection of a stack that starts in the block."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("swap_stack.infrastructure.make_broker", self._broker)
             patch.setattr("swap_stack.start.make_settings", self._settings)
@@ -115,7 +115,7 @@ class Proxies:
         return through
 
     def _through(self, name: str, url: str) -> str:
-        """Return an address with the port of a new link before it."""
+        """Return the URL with the port of a new link."""
         parts = urlsplit(url)
         assert parts.port is not None
         port = self._link(name, parts.port)
@@ -128,7 +128,7 @@ class Proxies:
 
 
 def _catalogue(*arguments: Any) -> dict[str, Any]:
-    """Return a catalogue under which no payment is final that a reorg of the soak can take."""
+    """Return a catalogue with payouts that are final only below the depth of the soak's reorgs."""
     made = with_corners(make_catalogue(*arguments))
     deep = {"payout_confirmations": max(DEPTHS) + 1}
     return {**made, "networks": [{**network, **deep} for network in made["networks"]]}

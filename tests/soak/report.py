@@ -1,4 +1,4 @@
-"""What a run came to, as the JSON that `docs/reliability.md` is made from."""
+"""The result of a run as JSON, from which `docs/reliability.md` is generated."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from swap_stack.places import ROOT
 from tests.soak.nemesis import Broken
 from tests.soak.traffic import Swapped
 
-# Reports of the runs that the page shows, one per broker and seed.
+# The reports of the runs on the page, one per broker and seed.
 STORED_REPORTS: Final = ROOT / "tests/soak/kept"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Which run it was."""
+    """The parameters of a run."""
 
     seed: int
     minutes: float
     broker: str
-    began: str  # the day, as ISO writes it
+    began: str  # the day, in ISO format
 
 
 def make_report(

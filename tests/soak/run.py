@@ -1,4 +1,4 @@
-"""One soak: traffic and faults at once, then healing, silence and the checks."""
+"""One soak: traffic and faults at once, then recovery, an idle time and the checks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def soak(
     has_faults: bool,
     say: Callable[[str, str], None],
 ) -> Mapping[str, Any]:
-    """Return the report of the run; its `problems` are empty where nothing is wrong.
+    """Return the report of the run; its `problems` are empty if everything is correct.
 
     :param has_faults: without them no process is restarted, and the memory of all is compared.
     """

@@ -1,4 +1,4 @@
-"""A seed decides everything: which faults come, where, and which swaps are made."""
+"""A seed decides everything: the faults, their places, and the swaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lying node answers, before a node that answers the truth."""
+"""The answers of a lying node before a node with true answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RAW = "0x02"
 
 
 class Truth:
-    """A node of eight blocks, which writes down what it is asked."""
+    """A node of eight blocks that records its requests."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []

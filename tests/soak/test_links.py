@@ -1,4 +1,4 @@
-"""A link over real sockets: what it lets through, and what it does not."""
+"""A link over real sockets: what it forwards, and what it does not."""
 
 from __future__ import annotations
 

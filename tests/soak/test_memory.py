@@ -1,4 +1,4 @@
-"""What counts as memory that grows."""
+"""The definition of memory growth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of runs and the part of the page that is made from them."""
+"""Reports of runs and the generated part of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users and operators of the soak do where a fault makes a first answer useless."""
+"""Users and operators of the soak when a fault makes a first answer useless."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUTE = Route("A", "USDC", "B", "USDC", "1")
 
 
 class Wallet:
-    """Has allowed nothing yet."""
+    """A wallet without allowances."""
 
     address = "0x2"
 
@@ -39,7 +39,7 @@ class Wallet:
 
 
 class OperatedStack:
-    """Its first order waits for a second operator, because no price is there."""
+    """A stack with a first order that needs a second operator, because there is no price."""
 
     def __init__(self) -> None:
         self.claims = [{"id": 1, "swap_id": SWAP_ID, "base_units": "7"}]

@@ -32,7 +32,7 @@ class Method(StrEnum):
 
 
 class Wanted(StrEnum):
-    """What a user does, and how the swap must end."""
+    """A user's behaviour, and the expected end of the swap."""
 
     PAID = "paid out"
     REFUNDED = "refunded"
@@ -50,7 +50,7 @@ OPTIONS: Final[Mapping[Method, Mapping[str, bool]]] = {
     Method.ADDRESS: {"use_depository": False, "use_deposit_address": True},
     Method.GASLESS: {"use_depository": False, "use_gasless": True},
 }
-# Routes by method; each leads to the network of the contract that refuses, or has another.
+# Routes by method. Swaps with a recipient that refuses use REFUSED, on the network of its contract.
 ROUTES: Final[Mapping[Method, tuple[tuple[str, str, str, str, float], ...]]] = {
     Method.DEPOSITORY: (
         ("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", 0.01),
@@ -86,9 +86,9 @@ WANTED: Final = (
     *([Wanted.PAID] * 6), Wanted.REFUNDED, Wanted.REFUNDED, Wanted.CLAIMED, Wanted.LESS,
     Wanted.MORE, Wanted.LATE, Wanted.TWICE, Wanted.REFUEL,
 )  # fmt: skip
-SHARE: Final = {Wanted.LESS: 7 * 10**15, Wanted.MORE: 13 * 10**15}  # of COIN's ten
+SHARE: Final = {Wanted.LESS: 7 * 10**15, Wanted.MORE: 13 * 10**15}  # of the ten of COIN
 EXCESS: Final = 3 * 10**15
-# How a swap may end. A deposit without a price in time is refunded.
+# The allowed ends of a swap. A deposit without a price in time is refunded.
 ENDINGS: Final[Mapping[Wanted, tuple[str, ...]]] = {
     Wanted.PAID: ("completed",),
     Wanted.REFUEL: ("completed",),
@@ -106,7 +106,7 @@ class Plan:
     """One swap that a user makes."""
 
     number: int
-    pause: float  # after the one before
+    pause: float  # after the plan before
     method: Method
     wanted: Wanted
     route: Route
@@ -117,7 +117,7 @@ class Ended:
     plan: Plan
     swap_id: str
     recipient: str
-    owner: str  # to whom a refund or a claim goes
+    owner: str  # the recipient of a refund or a claim
     status: str
     last: Mapping[str, Any]
 
@@ -128,7 +128,7 @@ class Ended:
 
 @dataclass
 class Swapped:
-    """What the traffic came to."""
+    """The results of the traffic."""
 
     started: int = 0
     ended: list[Ended] = field(default_factory=list)
@@ -152,7 +152,7 @@ def _method(random: Random, wanted: Wanted) -> Method:
     if wanted in (Wanted.LESS, Wanted.MORE, Wanted.LATE, Wanted.TWICE, Wanted.REFUEL):
         return Method.DIRECT
     if wanted is Wanted.CLAIMED:
-        # Who signs has an address, to which the money goes back.
+        # A signer has an address, which receives the refund.
         return random.choice([method for method in Method if method is not Method.GASLESS])
     return random.choice(list(Method))
 
@@ -178,18 +178,18 @@ class Traffic:
         self._plans = plans(seed)
         self._say = say
         self._refuses = ""
-        # A permit spends a nonce of the token: a user's next one is valid after it is used.
+        # A permit uses a nonce of the token, so a user's next one is valid only after it.
         self._permits: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def prepare(self) -> None:
-        """Do what every swap relies on, before anything breaks."""
+        """Prepare the accounts of every swap before the first fault."""
         self._refuses = await contract_that_refuses(self._outside, REFUSING_NETWORK)
         signed = {route[:2] for route in (*ROUTES[Method.GASLESS], REFUSED[Method.GASLESS])}
         for network, token in sorted(signed):
             await gasless.offered(self._outside, network, token)
 
     async def run(self, seconds: float) -> None:
-        """Begin swaps for so long, and follow each to its end."""
+        """Start swaps for a duration, and follow each to its end."""
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + seconds
         async with asyncio.TaskGroup() as group:
@@ -204,7 +204,7 @@ class Traffic:
         try:
             async with asyncio.timeout(2 * PATIENCE):
                 ended = await self._swap(plan)
-        except Exception as error:  # whatever went wrong is for the report
+        except Exception as error:  # the report lists every failure
             problem = f"swap {plan.number} ({plan.method}, {plan.wanted}): {error!r}"
             self.swapped.problems.append(problem)
             self._say(problem)

@@ -1,1 +1,1 @@
-"""Harness code that tests of several packages share."""
+"""Harness code for the tests of several packages."""

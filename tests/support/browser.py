@@ -1,4 +1,4 @@
-"""A real browser without a window, driven over its debugging protocol."""
+"""A headless browser, controlled by its debugging protocol."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def find_browser() -> str | None:
 
 
 class Page:
-    """One open page: what it asked for, what it complained about, and what stands in it."""
+    """One open page: its requests, its console errors, and its content."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._number = 0
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self.calls: list[str] = []  # what the page gave to a binding (`Runtime.addBinding`)
+        self.calls: list[str] = []  # calls of a binding by the page (`Runtime.addBinding`)
 
     async def send(self, method: str, **params: Any) -> Any:
-        """Return the answer to one command; what happens meanwhile is noted."""
+        """Return the answer to one command; events in between are recorded."""
         [answer] = await self.send_each(method, [params])
         return answer
 
     async def send_each(self, method: str, each: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Send commands of a kind at once, and return their answers."""
+        """Send commands of one kind at once, and return their answers."""
         numbers = []
         for params in each:
             self._number += 1
@@ -56,12 +56,12 @@ class Page:
             self._note(message["method"], message["params"])
 
     async def value(self, expression: str) -> Any:
-        """Return what an expression is in the page now."""
+        """Return the current value of an expression in the page."""
         result = await self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         return result["result"].get("value")
 
     async def until(self, expression: str) -> Any:
-        """Return the first value that is true.
+        """Return the first true value.
 
         :raises AssertionError: when there is none in time.
         """
@@ -85,7 +85,7 @@ class Page:
 
 @asynccontextmanager
 async def opened(program: str, folder: Path, url: str) -> AsyncIterator[Page]:
-    """Open a page in a browser of its own, which knows no other host than this machine."""
+    """Open a page in a new browser, which can reach no host but this machine."""
     browser = await asyncio.create_subprocess_exec(
         program,
         "--headless",
@@ -119,7 +119,7 @@ async def opened(program: str, folder: Path, url: str) -> AsyncIterator[Page]:
 
 
 async def _port(file: Path) -> int:
-    """Return the port that the browser writes down once it listens."""
+    """Return the port that the browser writes to a file when it listens."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + WITHIN_SECONDS
     while not (text := _written(file)):

@@ -10,11 +10,11 @@ import pytest
 
 
 class Killed(BaseException):
-    """Stands for the end of the process."""
+    """Represents the end of the process."""
 
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, point: str, *modules: ModuleType) -> None:
-    """Let the modules' code die where it first reaches a point; after that nothing is patched."""
+    """Raise at the first time that the modules' code reaches a point; then remove the patch."""
 
     def crashpoint(name: str) -> None:
         if name == point:
@@ -27,7 +27,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, point: str, *modules: ModuleType)
 
 @contextmanager
 def dying_at(point: str, *modules: ModuleType) -> Iterator[pytest.MonkeyPatch]:
-    """Let the modules' code die wherever it reaches a point, and go on after the block."""
+    """Raise whenever the modules' code reaches a point, until the block ends."""
 
     def crashpoint(name: str) -> None:
         if name == point:

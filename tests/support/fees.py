@@ -1,4 +1,4 @@
-"""Fees of an app and their payouts, booked in the settler's tables as it books them."""
+"""Fees of an app and their payouts, as the settler books them in its tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VALUES (%(id)s, %(paid_id)s, 'partner_fee', %(network)s, %(token)s, %(to_address
 
 
 class Fees:
-    """What one app earns in one asset."""
+    """The fees of one app in one asset."""
 
     def __init__(self, url: str, app_id: str, *, network: str, token: str) -> None:
         """

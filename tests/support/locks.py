@@ -1,4 +1,4 @@
-"""Waiting until a statement stands before a lock, which only the server knows."""
+"""Waits until a statement is blocked by a lock, which only the server can report."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ WHERE wait_event_type = 'Lock' AND datname = current_database()
 
 
 async def until_blocked(engine: Engine, statement: str = "") -> None:
-    """Return once a lock is awaited in this database.
+    """Return when a session of this database is blocked by a lock.
 
-    :param statement: a part of what waits for it.
+    :param statement: a part of the blocked statement.
     """
 
     async def is_blocked() -> bool:

@@ -14,7 +14,7 @@ Change = Callable[[str, list[Any], Any], Any]
 
 
 class LyingNode:
-    """On the loopback interface another port is another provider."""
+    """On the loopback interface another port counts as another provider."""
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -56,7 +56,7 @@ def a_lying_node(node: str) -> Iterator[LyingNode]:
             self.wfile.write(answer)
 
         def log_message(self, *_: Any) -> None:
-            """Keep the test's output readable."""
+            """Print nothing, so that the test's output is readable."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""A network as a catalogue says it, for tests of several services."""
+"""A network of a catalogue, for tests of several services."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def a_network(
     name: str, chain_id: int, *tokens: Mapping[str, Any], **changes: Any
 ) -> dict[str, Any]:
     """
-    :param tokens: without the day when they were listed.
-    :param changes: what of the network is something else.
+    :param tokens: without the day of their listing.
+    :param changes: members of the network that differ.
     """
     return {
         "name": name,
@@ -39,7 +39,7 @@ def a_network(
 
 
 def a_route(**changes: Any) -> dict[str, Any]:
-    """Return the rule of every route."""
+    """Return one rule for every route."""
     return {
         "source": "*",
         "destination": "*",

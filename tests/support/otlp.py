@@ -1,4 +1,4 @@
-"""A collector for tests: it takes spans by OTLP over HTTP and keeps them."""
+"""A collector for tests: it receives spans by OTLP over HTTP and stores them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 @dataclass(frozen=True, slots=True)
 class ReceivedSpan:
-    """A span as it was sent; ids are hex digits, a root's parent is empty."""
+    """A received span; ids are hex digits, and the parent of a root is empty."""
 
     service: str
     name: str
@@ -32,14 +32,14 @@ class ReceivedSpan:
 
 
 class Collector:
-    """What was received so far."""
+    """The received spans."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.spans: list[ReceivedSpan] = []
 
     def trace(self, trace_id: str) -> Sequence[ReceivedSpan]:
-        """Return the spans of a trace; one that was sent again is there once."""
+        """Return the spans of a trace; a span that was sent twice is included once."""
         found = {(s.service, s.span_id): s for s in self.spans if s.trace_id == trace_id}
         return list(found.values())
 

@@ -1,4 +1,4 @@
-"""What migrations made, beside the models that are the source of some tables."""
+"""The schema made by migrations, compared with the models that are the source of some tables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.plugins.postgres import Database
 
 
 def differences(database: Database, schema: str, metadata: MetaData) -> Sequence[Any]:
-    """Return what alembic would change to make the database's tables those of the models.
+    """Return the changes by which alembic would make the database's tables equal to the models.
 
     Tables without a model are left out. Alembic does not compare checks, so their names and
-    what they say are compared here, both as PostgreSQL writes them.
+    conditions are compared here, both as PostgreSQL writes them.
     """
-    # The superuser may make the temporary tables in which PostgreSQL writes checks anew.
+    # The superuser may create the temporary tables in which PostgreSQL rewrites checks.
     url = database.superuser_url.replace("postgresql://", "postgresql+psycopg://", 1)
     engine = create_engine(url, connect_args={"options": f"-c search_path={schema}"})
 

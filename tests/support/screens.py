@@ -1,4 +1,4 @@
-"""A page as a reader looks at it: in two schemes and two widths, and what axe finds in it."""
+"""A page as a reader sees it: in two schemes and two widths, with the findings of axe."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def store(name: str, content: bytes) -> None:
 
 
 async def violations(page: Page, rules: Sequence[str] = RULES) -> list[Any]:
-    """Return what axe finds; it is put in over the protocol, for the page allows no script.
+    """Return the findings of axe, injected by the protocol as the page allows no scripts.
 
     :param rules: tags, or names of single rules.
     """

@@ -1,4 +1,4 @@
-"""Serve Starlette routes on a free port, for tests of what they answer or of their client."""
+"""Serves Starlette routes on a free port, for tests of their answers or of a client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def post(path: str, handler: Handler) -> Route:
 
 @asynccontextmanager
 async def served(app: ASGIApp) -> AsyncIterator[str]:
-    """Serve an application, and yield its URL without a slash at the end."""
+    """Serve an application, and yield its URL without a trailing slash."""
     server = AsgiServer(app, "127.0.0.1", 0, stop_seconds=0.1)
     port = await server.start()
     try:
@@ -37,6 +37,6 @@ async def served(app: ASGIApp) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def client_of(*routes: BaseRoute) -> AsyncIterator[aiohttp.ClientSession]:
-    """Serve routes, and yield a client whose paths are theirs."""
+    """Serve routes, and yield a client with their base URL."""
     async with served(Starlette(routes=routes)) as url, aiohttp.ClientSession(url) as client:
         yield client

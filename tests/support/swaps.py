@@ -1,4 +1,4 @@
-"""What messages say about a swap, for tests of several services."""
+"""Message bodies of swaps, for tests of several services."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def a_quote(source: AssetRef, destination: AssetRef, /, **changes: Any) -> Quote
 
 
 def a_transaction(asset: AssetRef, at: datetime, /, **changes: Any) -> SwapTransaction:
-    """Return a deposit that was announced."""
+    """Return a deposit that was reported."""
     values: dict[str, Any] = {
         "type": "input",
         "status": "initiated",
@@ -57,7 +57,7 @@ def a_transaction(asset: AssetRef, at: datetime, /, **changes: Any) -> SwapTrans
 
 
 def a_swap(source: AssetRef, destination: AssetRef, at: datetime, /, **changes: Any) -> SwapChanged:
-    """Return a swap that waits for its deposit; each has an id and a number of its own."""
+    """Return a swap without a deposit; each has a new id and number."""
     values: dict[str, Any] = {
         "swap_id": uuid4(),
         "app_id": uuid4(),

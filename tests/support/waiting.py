@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 POLL_SECONDS = 0.05
-# Costs nothing where all goes well, and a machine may have others to serve.
+# It costs nothing on success, and the machine may be busy with other work.
 PATIENCE_SECONDS = 60.0
 THE_CONDITION = "what is waited for"
 T = TypeVar("T")
@@ -21,7 +21,7 @@ async def until(
     within: float = PATIENCE_SECONDS,
     every: float = POLL_SECONDS,
 ) -> T:
-    """Return the first answer that is true.
+    """Return the first true result.
 
     :raises AssertionError: when there is none in time, with the last one.
     """
@@ -51,7 +51,7 @@ async def until_here(
 
 
 def block_until(condition: Callable[[], object], *, within: float = PATIENCE_SECONDS) -> None:
-    """Return once a condition is true, in a test without a loop.
+    """Return when a condition is true, in a test without a loop.
 
     :raises AssertionError: when it is not in time.
     """
@@ -62,7 +62,7 @@ def block_until(condition: Callable[[], object], *, within: float = PATIENCE_SEC
 
 
 async def output_of(process: asyncio.subprocess.Process, *, within: float) -> tuple[bytes, bytes]:
-    """Return what a program writes until it ends; one that takes longer is killed.
+    """Return the output of a program until it ends; kill it if it takes longer.
 
     :raises TimeoutError: when it took longer.
     """
@@ -76,9 +76,9 @@ async def output_of(process: asyncio.subprocess.Process, *, within: float) -> tu
 
 
 async def together(*those: Awaitable[T]) -> list[T]:
-    """Return what all of them give, once the last one is done.
+    """Return all results, after the last one is done.
 
-    None is cancelled because another failed. A cancelled call of web3 can keep the lock of the
+    None is cancelled when another fails. A cancelled call of web3 can keep the lock of the
     connection pool without end.
     """
     done = await asyncio.gather(*those, return_exceptions=True)

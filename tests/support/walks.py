@@ -1,4 +1,4 @@
-"""A walk over pages: each is loaded once per state and checked by sight, by keyboard and by weight.
+"""A walk over pages: each state is loaded once and checked for appearance, keyboard use and size.
 
 A table of screens names the route of each, so a test can compare it with the routes of the process.
 """
@@ -20,7 +20,7 @@ from tests.support.screens import LOOKS, RULES, WIDE, look, picture, show, viola
 BYTES_MAX: Final = 100 * 1024
 REQUESTS_MAX: Final = 10
 COLOUR_RULES: Final = ("color-contrast", "link-in-text-block")  # the schemes differ in nothing else
-MISSING: Final = "/nowhere"  # no page is there
+MISSING: Final = "/nowhere"  # no page exists there
 PARAMETER: Final = re.compile(r"{[^}]*}")
 TABS_AT_ONCE: Final = 10
 TABS_MAX: Final = 600
@@ -34,9 +34,10 @@ CUT: Final = (
 OPEN_DETAILS: Final = (
     "document.querySelectorAll('main details').forEach((one) => one.open = true); 1"
 )
-# The focus begins before the first element. A group of radio buttons is one stop. Where an element
-# is, is read when it gets the focus, for some are shown only then, or when it has lost it: the
-# browser scrolls to it after the event.
+# The focus starts before the first element. A group of radio buttons is one stop. The position of
+# an
+# element is read on focus, because some are shown only then, or on blur: the browser scrolls to
+# it after the event.
 BEGIN_TABBING: Final = """
 (() => {
   const start = document.createElement("span");
@@ -87,8 +88,8 @@ JSON.stringify([...walk.names().map((one) => "not reached: " + one), ...walk.uns
 class Screen:
     """A page, or one state of it.
 
-    :ivar route: as the table of routes has it, with names of the walk's ids.
-    :ivar visitor: who looks; empty: nobody signed in.
+    :ivar route: as in the table of routes, with names of the walk's ids.
+    :ivar visitor: the visitor; empty without a session.
     :ivar of: the ids that fill the route, where there are several.
     :ivar form: end of the action of a form that is sent first; the state is its answer.
     :ivar fields: of the form; ids of the walk fill them, too.
@@ -120,13 +121,13 @@ def shape(route: str) -> str:
 def unwalked(
     routes: Iterable[BaseRoute], screens: Iterable[Screen], not_pages: Iterable[str]
 ) -> set[str]:
-    """Return the routes that are in no table, and what a table has and is no route."""
+    """Return routes that are missing in the tables, and entries of the tables without a route."""
     named = {shape(screen.route) for screen in screens} | {shape(one) for one in not_pages}
     return page_routes(routes) ^ (named - {MISSING})
 
 
 def form_routes(routes: Iterable[BaseRoute]) -> set[str]:
-    """Return the routes that forms and scripts send to."""
+    """Return the routes that receive forms and scripts."""
     return {
         route.path
         for route in routes
@@ -135,7 +136,7 @@ def form_routes(routes: Iterable[BaseRoute]) -> set[str]:
 
 
 class Walk:
-    """A browser that looks at screens of one site, and the faults that it finds."""
+    """A browser that checks the screens of one site, and the faults that it finds."""
 
     def __init__(
         self,
@@ -148,7 +149,7 @@ class Walk:
     ) -> None:
         """
         :param visitors: the cookies of each.
-        :param ids: what fills the routes, by `Screen.of`.
+        :param ids: the values of routes, by `Screen.of`.
         :param may_cut_tables: whether a table may be wider than its frame on a wide screen.
         """
         self._page = page
@@ -220,7 +221,7 @@ class Walk:
         await look(page, scheme, width)
         for one in await violations(page, RULES if scheme == "light" else COLOUR_RULES):
             self._add(screen, seen, one)
-        # Not `innerWidth`: on a phone it grows with what does not fit.
+        # Not `innerWidth`, because it grows with overflowing content on a phone.
         if await page.value(f"document.documentElement.scrollWidth > {width}"):
             self._add(screen, seen, "wider than the screen")
         if width == WIDE and not self._may_cut_tables and await page.value(CUT):
@@ -228,7 +229,7 @@ class Walk:
         await picture(page, f"{screen.name}-{scheme}-{width}")
 
     async def _tab(self, screen: Screen) -> None:
-        """Press the tabulator until everything was reached, or nothing more is."""
+        """Press the tab key until all elements were reached, or no new one is reached."""
         page = self._page
         await page.value(BEGIN_TABBING)
         for _ in range(TABS_MAX // TABS_AT_ONCE):
@@ -255,7 +256,7 @@ async def press_tab(page: Page, times: int = 1) -> None:
 
 
 def is_status(complaint: str) -> bool:
-    """Whether a browser complains of the status of a page that is an answer to a refusal."""
+    """Return whether a console error is about the status of an expected refusal page."""
     return "Failed to load resource: the server responded with a status of 4" in complaint or (
         "Failed to load resource: the server responded with a status of 503" in complaint
     )

@@ -88,7 +88,7 @@ class TestInvariants:
 
 class TestAuditor:
     def test_can_change_nothing(self, outboxes: Database) -> None:
-        url = outboxes.superuser_url  # even one who might
+        url = outboxes.superuser_url  # the superuser too
 
         with open_auditor(url) as auditor, pytest.raises(RequestFailed, match="read-only"):
             auditor.rows("DELETE FROM settler.outbox")

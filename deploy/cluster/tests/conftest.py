@@ -1,4 +1,4 @@
-"""Makes the package of the cluster importable, and that of the Jobs beside it."""
+"""Makes the package of the cluster and that of the Jobs importable."""
 
 from __future__ import annotations
 

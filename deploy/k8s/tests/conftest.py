@@ -19,11 +19,11 @@ def overlay(request: pytest.FixtureRequest) -> Rendered:
 
 @pytest.fixture(params=[name for name in OVERLAYS if name != "dev"])
 def operated(request: pytest.FixtureRequest) -> Rendered:
-    """Return an overlay that stands on operators: Strimzi, CloudNativePG, KEDA."""
+    """Return an overlay that uses operators: Strimzi, CloudNativePG, KEDA."""
     return Rendered.of(request.param)
 
 
 @pytest.fixture
 def external() -> Rendered:
-    """Return the services with a PostgreSQL elsewhere; no overlay of the repository has that."""
+    """Return the services with an external PostgreSQL; no overlay of the repository has one."""
     return Rendered.of("../tests/external")

@@ -26,7 +26,7 @@ ARTIFACTS = EVM / "artifacts"
 NODE = ("node", "--no-warnings")
 NETWORK = "EXAMPLE_MAINNET"
 CHAIN_ID = 31338
-# The first development key, known to everybody: it funds the others and sends inventory.
+# The first development key, which is public: it funds the others and sends inventory.
 FUNDER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 FUNDER = Account.from_key(FUNDER_KEY).address
 SIGNER_KEY = "0x" + "59" * 32
@@ -34,7 +34,7 @@ SIGNER = Account.from_key(SIGNER_KEY).address
 DEPLOYER_KEY = "0x" + "d7" * 32
 DEPLOYER = Account.from_key(DEPLOYER_KEY).address
 TOKEN = "operator"
-# Credited after one block: one node stands for all providers.
+# Confirmed after one block: one node represents all providers.
 TIERS = [
     {"below_base_units": "1000000000000000000", "confirmations": 1},
     {"below_base_units": None, "confirmations": None},
@@ -44,7 +44,7 @@ Ended = tuple[int, str, str]  # exit code, standard output, standard error
 
 @contextmanager
 def a_new_chain(folder: Path, chain_id: int = CHAIN_ID) -> Iterator[str]:
-    """Start a node with an empty chain; yield its address."""
+    """Start a node with an empty chain; yield its URL."""
     port = free_port()
     anvil = Program(
         [str(ANVIL), "--port", str(port), "--chain-id", str(chain_id), "--slots-in-an-epoch", "1"],
@@ -60,7 +60,7 @@ def a_new_chain(folder: Path, chain_id: int = CHAIN_ID) -> Iterator[str]:
 
 @dataclass
 class Rehearsal:
-    """A plan for the chain, with the commands that an operator enters."""
+    """A plan for the chain, with the commands of an operator."""
 
     folder: Path
     url: str
@@ -131,7 +131,7 @@ class Rehearsal:
         return int(self.rpc("eth_getTransactionCount", DEPLOYER, "pending"), 16)
 
     async def sign_as_owner(self) -> None:
-        """Carry out what was written for the multisig."""
+        """Execute the transactions for the multisig."""
         batch = json.loads(self.transactions.read_text())
         await self.sign(
             self.owner,
@@ -149,7 +149,7 @@ class Rehearsal:
 
 @dataclass
 class Deployment:
-    """The chain-watcher and the settler with a catalogue that has the new network alone."""
+    """The chain-watcher and the settler with a catalogue that contains only the new network."""
 
     folder: Path
     catalogue: Path
@@ -170,7 +170,7 @@ class Deployment:
         kafka: Mapping[str, str],
         database_urls: Mapping[str, str],
     ) -> Deployment:
-        """Write the entry below `networks` of a catalogue: JSON is YAML."""
+        """Write the entry under `networks` of a catalogue; JSON is valid YAML."""
         catalogue = folder / "catalogue.yaml"
         catalogue.write_text(
             f"environment: test\nnetworks:\n  - {' '.join(entry.split())}\n"
@@ -227,7 +227,7 @@ class Deployment:
 
     def _service(self, name: str, settings: Mapping[str, str]) -> Program:
         port, prefix = self.ports[name], f"SWAP_{name.upper()}__"
-        client = httpx.Client(timeout=5)  # one for all questions: each loads certificates
+        client = httpx.Client(timeout=5)  # one for all requests, because each loads certificates
 
         def is_ready() -> bool:
             try:

@@ -1,4 +1,4 @@
-"""What Kustomize makes of an overlay, for tests that ask about it."""
+"""The output of Kustomize for an overlay, for tests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Rendered:
         return (each for each in self.objects if each["kind"] in kinds)
 
     def get(self, kind: str, name: str) -> Object:
-        """Return the one object of a name; generated names have a hash behind it."""
+        """Return the only object with a name; generated names end with a hash."""
         [found] = [
             each
             for each in self.of_kind(kind)

@@ -1,4 +1,4 @@
-"""What a case of an alert is, and the cases that many alerts share.
+"""A case of an alert, and the cases that many alerts share.
 
 Series are in promtool's notation, one value a minute: `0x9 3x20` is ten times 0, then 3.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One alert that fires once. It does not fire a minute before, and no more at the end."""
+    """One alert that fires once. It does not fire a minute before the start or at the end."""
 
     alert: str
     series: Mapping[str, str]
@@ -46,7 +46,7 @@ def event(alert: str, metric: str, *, after: int = 0, summary: str, **labels: st
 
 
 def growth(alert: str, metric: str, *, after: int, summary: str, **labels: str) -> Case:
-    """Return the case of a counter that counts one a minute from minute 10 to minute 130."""
+    """Return the case of a counter that increases by one a minute from minute 10 to minute 130."""
     series = {f"swap_{metric}_total{_selector(labels)}": "0x9 1+1x120 121x120"}
     left = {k: v for k, v in labels.items() if k not in ("answer",)}
     return Case(alert, series, 10 + after, 240, summary, left)

@@ -1,4 +1,4 @@
-"""For each alert: what it is given, and when it fires and ends."""
+"""For each alert: its input, and the minutes of its start and its end."""
 
 from __future__ import annotations
 

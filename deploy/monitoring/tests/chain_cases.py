@@ -1,4 +1,4 @@
-"""When alerts about networks and prices fire and end."""
+"""Times at which alerts about networks and prices fire and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression of PromQL names, as far as tests ask."""
+"""The names in an expression of PromQL, as far as tests need them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUPED: Final = re.compile(r"\bby \(([^)]*)\)")
 
 
 def metrics_of(expr: str) -> list[str]:
-    """Return the names of metrics in an expression; what is quoted is none."""
+    """Return the names of metrics in an expression, without quoted texts."""
     return METRIC.findall(re.sub(r'"[^"]*"', "", expr))
 
 
@@ -24,7 +24,7 @@ def labels_kept_by(expr: str) -> set[str]:
 
 
 def faults(expr: str, known: Mapping[str, frozenset[str]]) -> list[str]:
-    """Return what an expression names and the code does not define."""
+    """Return the names in an expression that the code does not define."""
     names = metrics_of(expr)
     found = [f"no metric {name}" for name in names if name not in known]
     found += [

@@ -23,7 +23,7 @@ COMMENT: Final = "# Alert:"
 class Metric:
     """One metric of the code."""
 
-    name: str  # with the prefix, without the end that Prometheus adds
+    name: str  # with the prefix, without the suffix that Prometheus adds
     kind: str
     labels: frozenset[str]
     path: Path
@@ -35,7 +35,7 @@ class Metric:
 
     @property
     def has_alert(self) -> bool:
-        """Whether a comment right above it says what an alert is for."""
+        """Return whether a comment right above it explains an alert."""
         lines = self.path.read_text().splitlines()[: self.line - 1]
         above = []
         while lines and lines[-1].startswith("#"):
@@ -46,7 +46,7 @@ class Metric:
 def defined() -> Iterator[Metric]:
     """Yield the metrics of all packages.
 
-    :raises ValueError: for a metric whose name or labels are not literal.
+    :raises ValueError: for a metric with a name or labels that are not literal.
     """
     for pattern in SOURCES:
         for path in sorted(ROOT.glob(pattern)):
@@ -56,7 +56,7 @@ def defined() -> Iterator[Metric]:
 
 @cache
 def labels_by_exposed_name() -> Mapping[str, frozenset[str]]:
-    """Return the labels of each name that Prometheus knows."""
+    """Return the labels of each metric name in Prometheus."""
     known = {
         name: metric.labels | ({"le"} if metric.kind == "histogram" else frozenset())
         for metric in defined()

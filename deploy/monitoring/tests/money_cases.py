@@ -1,4 +1,4 @@
-"""When alerts about swaps and payments fire and end."""
+"""Times at which alerts about swaps and payments fire and end."""
 
 from __future__ import annotations
 

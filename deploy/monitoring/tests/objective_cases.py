@@ -1,4 +1,4 @@
-"""When alerts about error budgets fire and end."""
+"""Times at which alerts about error budgets fire and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds promtool, and asks it which alerts fire when."""
+"""Finds promtool, and runs unit tests of alerts with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_promtool() -> str | None:
 def run_rule_tests(
     promtool: str, folder: Path, rules: str, tests: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Run unit tests of rules; return what promtool says, nothing where all pass."""
+    """Run unit tests of rules; return promtool's output, empty if all pass."""
     (folder / "rules.yaml").write_text(rules)
     file = folder / "tests.yaml"
     document = {"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": list(tests)}
@@ -33,7 +33,7 @@ def run_rule_tests(
 
 
 def check_rules(promtool: str, folder: Path, rules: str) -> str:
-    """Check the syntax of rules; return what promtool says, nothing where it is right."""
+    """Check the syntax of rules; return promtool's output, empty if it is correct."""
     file = folder / "rules.yaml"
     file.write_text(rules)
     done = subprocess.run(

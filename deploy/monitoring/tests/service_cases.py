@@ -1,4 +1,4 @@
-"""When alerts about messages, webhooks, the api and processes fire and end."""
+"""Times at which alerts about messages, webhooks, the api and processes fire and end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice What a wallet wants to be called with (ERC-4337).
+/// @notice The operation that a wallet is called with (ERC-4337).
 struct PackedUserOperation {
     address sender;
     uint256 nonce;
@@ -15,14 +15,14 @@ struct PackedUserOperation {
 }
 
 /// @title DevEntryPoint
-/// @notice FOR DEVELOPMENT ONLY. IT ASKS NO WALLET WHETHER IT SIGNED. Never let a wallet trust it.
-/// @dev Stands in for the EntryPoint on local chains: one transaction, operations of several wallets, and one that
-/// fails does not stop the others.
+/// @notice FOR DEVELOPMENT ONLY. IT CHECKS NO SIGNATURE. No wallet may trust it.
+/// @dev Replaces the EntryPoint on local chains: one transaction with operations of several wallets. A failed operation
+/// does not stop the others.
 contract DevEntryPoint {
-    /// @notice An operation was carried out, or failed.
+    /// @notice Emitted for each operation, executed or failed.
     event UserOperationDone(address indexed sender, uint256 nonce, bool success);
 
-    /// @notice Calls each wallet with what its operation says.
+    /// @notice Calls each wallet with the call data of its operation.
     function handleOps(PackedUserOperation[] calldata ops, address payable) external {
         for (uint256 i = 0; i < ops.length; ++i) {
             (bool success,) = ops[i].sender.call(ops[i].callData);

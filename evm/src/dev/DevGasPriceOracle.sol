@@ -2,10 +2,10 @@
 pragma solidity 0.8.37;
 
 /// @title DevGasPriceOracle
-/// @notice FOR DEVELOPMENT ONLY. ANYONE CAN SAY WHAT IT ANSWERS. Never deploy it to a network whose money counts.
-/// @dev Answers like the OP stack's GasPriceOracle, of whose interface it has what is asked for here.
+/// @notice FOR DEVELOPMENT ONLY. ANYONE CAN SET ITS ANSWERS. Never deploy it to a network with real money.
+/// @dev Has the functions of the OP stack's GasPriceOracle that the service calls.
 contract DevGasPriceOracle {
-    /// @notice Wei that each byte of a transaction costs on the chain below.
+    /// @notice The cost of each byte of a transaction on the base chain, in wei.
     uint256 public feePerByte;
 
     /// @notice Sets the price of a byte.
@@ -14,8 +14,8 @@ contract DevGasPriceOracle {
         feePerByte = feePerByte_;
     }
 
-    /// @notice The most that a transaction's bytes cost.
-    /// @param unsignedTxSize How many bytes it has without its signature.
+    /// @notice The maximum cost of a transaction's bytes.
+    /// @param unsignedTxSize The size of the transaction without its signature, in bytes.
     function getL1FeeUpperBound(uint256 unsignedTxSize) external view returns (uint256) {
         return feePerByte * unsignedTxSize;
     }

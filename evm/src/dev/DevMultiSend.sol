@@ -2,13 +2,13 @@
 pragma solidity 0.8.37;
 
 /// @title DevMultiSend
-/// @notice FOR DEVELOPMENT ONLY. Stands in for Safe's MultiSendCallOnly on local chains; wallets delegate to it.
+/// @notice FOR DEVELOPMENT ONLY. Replaces Safe's MultiSendCallOnly on local chains; wallets delegate to it.
 contract DevMultiSend {
     /// @notice A call reverted.
     error CallFailed(address to);
 
-    /// @notice Makes every call, or none.
-    /// @param transactions Packed, one behind the other: operation (1 byte, 0), to (20), value (32), length of the
+    /// @notice Makes every call, or reverts.
+    /// @param transactions Packed in sequence: operation (1 byte, 0), to (20), value (32), length of the
     /// data (32), data.
     function multiSend(bytes memory transactions) external payable {
         uint256 place = 0;

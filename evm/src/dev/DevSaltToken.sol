@@ -8,12 +8,12 @@ import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/Messa
 
 /// @title DevSaltToken
 /// @notice FOR DEVELOPMENT ONLY. Anyone can mint.
-/// @dev Has permits (EIP-2612) whose domain names the chain by a salt, as bridged tokens do.
+/// @dev The domain of its permits (EIP-2612) identifies the chain by a salt, as in bridged tokens.
 contract DevSaltToken is ERC20, Nonces {
-    /// @notice A permit came after its deadline.
+    /// @notice The deadline of the permit has passed.
     error PermitExpired(uint256 deadline);
 
-    /// @notice A permit was signed by somebody else.
+    /// @notice The permit was not signed by the owner.
     error PermitNotSigned(address signer, address owner);
 
     bytes32 private constant _DOMAIN_TYPEHASH =
@@ -23,12 +23,12 @@ contract DevSaltToken is ERC20, Nonces {
 
     constructor(string memory name_, string memory symbol_) ERC20(name_, symbol_) {}
 
-    /// @notice Makes tokens for anybody.
+    /// @notice Mints tokens for any caller.
     function mint(address to, uint256 amount) external {
         _mint(to, amount);
     }
 
-    /// @notice Allows what the owner signed for.
+    /// @notice Sets the allowance that the owner signed.
     function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)
         external
     {
@@ -39,7 +39,7 @@ contract DevSaltToken is ERC20, Nonces {
         _approve(owner, spender, value);
     }
 
-    /// @notice What every signature for this token on this chain has in it.
+    /// @notice The EIP-712 domain separator of this token on this chain.
     // forge-lint: disable-next-line(mixed-case-function)
     function DOMAIN_SEPARATOR() public view returns (bytes32) {
         bytes32 salt = bytes32(block.chainid);

@@ -5,10 +5,10 @@ import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 
 /// @title DevSignerWallet
-/// @notice FOR DEVELOPMENT ONLY. It has no way to another key when this one is lost.
-/// @dev Stands in for smart accounts on local chains: one key makes its calls and its signatures (EIP-1271).
+/// @notice FOR DEVELOPMENT ONLY. A lost key cannot be replaced.
+/// @dev Replaces smart accounts on local chains: one key makes its calls and its signatures (EIP-1271).
 contract DevSignerWallet is IERC1271 {
-    /// @notice Somebody else than the key asked for a call.
+    /// @notice The caller is not the key.
     error NotTheKey(address caller);
 
     /// @notice A call reverted.
@@ -29,7 +29,8 @@ contract DevSignerWallet is IERC1271 {
         if (!succeeded) revert CallFailed(to);
     }
 
-    /// @notice Whether the key made the signature. A word in front may name the key, as wallets with many want it.
+    /// @notice Whether the key made the signature. A word before it may name the key, as wallets with several keys
+    /// need.
     function isValidSignature(bytes32 digest, bytes calldata signature) external view returns (bytes4) {
         if (signature.length == 97 && bytes32(signature) == bytes32(uint256(uint160(_key)))) {
             signature = signature[32:];

@@ -5,15 +5,15 @@ import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
 /// @title DevToken
-/// @notice FOR DEVELOPMENT ONLY. ANYONE CAN MINT ANY AMOUNT. Never deploy it to a network whose money counts.
-/// @dev Stands in for stablecoins on local chains. Its EIP-712 domain is (name, "1").
+/// @notice FOR DEVELOPMENT ONLY. ANYONE CAN MINT ANY AMOUNT. Never deploy it to a network with real money.
+/// @dev Replaces stablecoins on local chains. Its EIP-712 domain is (name, "1").
 contract DevToken is ERC20Permit {
     uint8 private immutable _decimals;
 
     /// @param name_ The name, also in the EIP-712 domain.
     /// @param symbol_ The symbol.
     /// @param decimals_ The decimals.
-    /// @param initialHolder Who gets the initial supply.
+    /// @param initialHolder The account that receives the initial supply.
     /// @param initialSupply The initial supply in base units; may be zero.
     constructor(
         string memory name_,
@@ -26,7 +26,7 @@ contract DevToken is ERC20Permit {
         _mint(initialHolder, initialSupply);
     }
 
-    /// @notice Gives `amount` to `to` out of nothing, whoever calls.
+    /// @notice Mints `amount` to `to`, for any caller.
     function mint(address to, uint256 amount) external {
         _mint(to, amount);
     }

@@ -2,16 +2,16 @@
 pragma solidity 0.8.37;
 
 /// @title DevWallet
-/// @notice FOR DEVELOPMENT ONLY. ANYONE CAN SPEND WHAT IT HOLDS. Never deploy it to a network whose money counts.
-/// @dev Stands in for smart accounts and multicalls on local chains: what it pays comes from a contract.
+/// @notice FOR DEVELOPMENT ONLY. ANYONE CAN SPEND WHAT IT HOLDS. Never deploy it to a network with real money.
+/// @dev Replaces smart accounts and multicalls on local chains: its payments come from a contract.
 contract DevWallet {
     /// @notice A call reverted.
     error CallFailed(address to);
 
     receive() external payable {}
 
-    /// @notice Makes every call, whoever asks, or none.
-    /// @param calls Packed, one behind the other: to (20 bytes), value (32), length of the data (32), data.
+    /// @notice Makes every call for any caller, or reverts.
+    /// @param calls Packed in sequence: to (20 bytes), value (32), length of the data (32), data.
     function execute(bytes calldata calls) external payable {
         while (calls.length != 0) {
             address to = address(bytes20(calls));
@@ -22,7 +22,7 @@ contract DevWallet {
         }
     }
 
-    /// @notice Makes one call as a Safe does, whoever asks: the signatures are not read.
+    /// @notice Makes one call as a Safe does, for any caller: signatures are not checked.
     /// @param operation 0 for a call, 1 for a delegatecall.
     function execTransaction(
         address to,
@@ -47,7 +47,7 @@ contract DevWallet {
         bytes data;
     }
 
-    /// @notice Makes every call as a smart account does, whoever asks, or none.
+    /// @notice Makes every call as a smart account does, for any caller, or reverts.
     function executeBatch(Call[] calldata calls) external payable {
         for (uint256 i = 0; i < calls.length; ++i) {
             (bool succeeded,) = calls[i].to.call{value: calls[i].value}(calls[i].data);

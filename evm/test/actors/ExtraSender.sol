@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IDepository} from "../../src/IDepository.sol";
 import {HookToken, ITransferHook} from "../tokens/HookToken.sol";
 
-/// @notice Deposits, and sends the receiver something on top from inside the token's hook.
+/// @notice Deposits, and sends the receiver an additional amount in the token's hook.
 contract ExtraSender is ITransferHook {
     HookToken private immutable _token;
     uint256 private _extra;

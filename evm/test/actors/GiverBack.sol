@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {HookToken, ITransferHook} from "../tokens/HookToken.sol";
 
-/// @notice Sends one unit of whatever it is given to somebody.
+/// @notice Sends one unit of each received token to another account.
 contract GiverBack is ITransferHook {
     address private immutable _to;
 

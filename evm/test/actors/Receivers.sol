@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {HookToken, ITransferHook} from "../tokens/HookToken.sol";
 
-/// @notice Has code and takes no native value.
+/// @notice A contract that refuses native value.
 contract Refuser {
     error Refused();
 
@@ -12,14 +12,14 @@ contract Refuser {
     }
 }
 
-/// @notice Burns all the gas it is given.
+/// @notice Burns all its gas.
 contract GasBurner {
     receive() external payable {
         while (true) {}
     }
 }
 
-/// @notice Answers with half a megabyte.
+/// @notice Returns half a megabyte.
 contract LongAnswerer {
     receive() external payable {
         assembly {
@@ -28,7 +28,7 @@ contract LongAnswerer {
     }
 }
 
-/// @notice Sends native value on the moment it arrives, so that nothing stays.
+/// @notice Forwards native value in the same call, so that its balance stays the same.
 contract Forwarder {
     address payable private immutable _next;
 
@@ -42,7 +42,7 @@ contract Forwarder {
     }
 }
 
-/// @notice Loses more of its tokens than arrive.
+/// @notice Sends away more tokens than it receives.
 contract Loser is ITransferHook {
     function onTransfer(address, address to, uint256 amount) external {
         bool burning = to == address(0);

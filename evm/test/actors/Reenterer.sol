@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {ITransferHook} from "../tokens/HookToken.sol";
 
-/// @notice Calls back while it is being paid, keeps what came of it and goes on as if nothing had happened.
+/// @notice Calls back during its payment, stores the result and does not revert.
 contract Reenterer is ITransferHook {
     address private _target;
     bytes private _data;

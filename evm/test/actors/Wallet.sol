@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 
-/// @notice A wallet with code that signs as one key does.
+/// @notice A wallet with code that accepts the signatures of one key.
 contract Wallet is IERC1271 {
     address private immutable _key;
 
@@ -18,5 +18,5 @@ contract Wallet is IERC1271 {
     }
 }
 
-/// @notice Has code that knows nothing of signatures.
+/// @notice A contract without EIP-1271.
 contract PlainWallet {}

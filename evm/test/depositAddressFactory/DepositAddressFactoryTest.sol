@@ -7,7 +7,7 @@ import {Treasury} from "../../src/Treasury.sol";
 import {DevToken} from "../../src/dev/DevToken.sol";
 import {Test} from "../Test.sol";
 
-/// @notice A factory with a Treasury, a token and the deposit address of one swap, which is not deployed.
+/// @notice A factory with a Treasury, a token and the deposit address of one swap, not yet deployed.
 abstract contract DepositAddressFactoryTest is Test {
     bytes32 internal constant SALT = bytes32(uint256(7));
     address internal constant NATIVE = address(0);
@@ -29,7 +29,7 @@ abstract contract DepositAddressFactoryTest is Test {
         vm.deal(user, type(uint128).max);
     }
 
-    /// @dev Anyone may sweep, so that is who does.
+    /// @dev The caller has no role, because anyone may sweep.
     function _sweep(IDepositAddressFactory.Sweep[] memory sweeps) internal {
         vm.prank(stranger);
         factory.sweep(sweeps);
@@ -41,7 +41,7 @@ abstract contract DepositAddressFactoryTest is Test {
         _sweep(sweeps);
     }
 
-    /// @dev Deploys the deposit address by sweeping something from it.
+    /// @dev Deploys the deposit address by a sweep.
     function _deploy() internal {
         vm.deal(depositAddress, 1);
         _sweep(NATIVE);

@@ -5,7 +5,7 @@ import {Depository} from "../../src/Depository.sol";
 import {DevToken} from "../../src/dev/DevToken.sol";
 import {Test} from "../Test.sol";
 
-/// @notice A Depository with one approved receiver, a token and a user who has both native value and tokens.
+/// @notice A Depository with one approved receiver, a token, and a user with native value and tokens.
 abstract contract DepositoryTest is Test {
     bytes32 internal constant ID = bytes32(uint256(7));
 

@@ -12,11 +12,11 @@ import {DevToken} from "../../src/dev/DevToken.sol";
 import {Signer} from "../Signer.sol";
 import {IFiatToken, WithFiatToken} from "../tokens/FiatToken.sol";
 
-/// @notice Measures what one transaction costs, for script/gas.mjs: run with --isolate, each measured call is a
-/// transaction of its own, with its 21000, its call data and nothing warm.
-/// @dev The dear but usual case: recipients that never held the asset, a Treasury with inventory, an outflow limit
-/// that is partly used, amounts and intent ids without zero bytes to save. No gas is given back in any of them. What
-/// is deposited without gas is the real USDC, by a user who never signed before.
+/// @notice Measures the gas of one transaction for script/gas.mjs. With --isolate, each measured call is a separate
+/// transaction, with its 21000, its call data and no warm storage.
+/// @dev Measures the most expensive usual case: recipients that never held the asset, a Treasury with inventory, a
+/// partly used outflow limit, amounts and intent ids without zero bytes. No gas is refunded in any of them. Gasless
+/// deposits use the real USDC and a user who never signed before.
 contract GasTest is Signer, WithFiatToken {
     address private constant NATIVE = address(0);
     uint256 private constant AMOUNT = 123_456_789;
@@ -192,7 +192,7 @@ contract GasTest is Signer, WithFiatToken {
         return _signAuthorization(KEY, address(paymaster), deposit, nonce);
     }
 
-    /// @dev Puts something at each of the addresses and sweeps it.
+    /// @dev Funds each address and sweeps it.
     function _sweep(IDepositAddressFactory.Sweep[] memory sweeps, address token_) private {
         for (uint256 i; i < sweeps.length; ++i) {
             sweeps[i].token = token_;

@@ -16,7 +16,7 @@ contract DepositAddressInvariantTest is Test {
         targets[0] = address(handler);
     }
 
-    /// @dev One function for all of them, so that one campaign checks them all.
+    /// @dev One function checks all invariants, so that one campaign covers them.
     function invariant_G20_DepositAddressesPayNobodyButTheTreasury() external view {
         _aSweptAddressHoldsNothing();
         _sweptIsWhatTheTreasuryGained();
@@ -38,7 +38,7 @@ contract DepositAddressInvariantTest is Test {
         }
     }
 
-    /// @dev Save for what the token with the fee keeps.
+    /// @dev Except for the fee of the token that takes one.
     function _nothingIsLost() private view {
         for (uint256 i; i < handler.tokenCount(); ++i) {
             address token = handler.tokens(i);

@@ -16,7 +16,7 @@ import {HookToken} from "../tokens/HookToken.sol";
 import {NoReturnToken} from "../tokens/NoReturnToken.sol";
 import {Handler} from "./Handler.sol";
 
-/// @notice Pays odd tokens to a few deposit addresses, sweeps them as anybody, and writes down what happened.
+/// @notice Pays unusual tokens to a few deposit addresses, sweeps them from any account, and records the results.
 contract DepositAddressHandler is Handler {
     uint256 public constant SALTS = 8;
 
@@ -76,7 +76,7 @@ contract DepositAddressHandler is Handler {
         IDepositAddressFactory.Sweep[] memory batch = new IDepositAddressFactory.Sweep[](between(seed, 0, 6));
         for (uint256 i; i < batch.length; ++i) {
             uint256 random = uint256(keccak256(abi.encode(seed, i)));
-            // The token that never moves is asked for now and then only: it spoils the whole batch.
+            // The token that never moves is chosen rarely, because it makes the whole batch fail.
             address token = tokens[random % 16 == 0 ? tokens.length - 1 : (random >> 8) % (tokens.length - 1)];
             batch[i] = IDepositAddressFactory.Sweep(bytes32((random >> 16) % SALTS), token);
         }

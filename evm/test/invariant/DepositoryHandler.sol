@@ -15,7 +15,7 @@ import {HookToken} from "../tokens/HookToken.sol";
 import {NoReturnToken} from "../tokens/NoReturnToken.sol";
 import {Handler} from "./Handler.sol";
 
-/// @notice Deposits odd tokens for anybody while the list of receivers changes, and writes down what happened.
+/// @notice Deposits unusual tokens from any account while the list of receivers changes, and records the results.
 contract DepositoryHandler is Handler {
     address public immutable owner = named("owner");
     address private immutable _user = named("user");
@@ -26,7 +26,7 @@ contract DepositoryHandler is Handler {
 
     /// @dev The first is the native token.
     address[] public tokens;
-    /// @dev The last three call back, refuse native value, and are the user.
+    /// @dev The last three: one that calls back, one that refuses native value, the user.
     address[] public receivers;
 
     mapping(address token => mapping(address receiver => uint256 amount)) public deposited;
@@ -92,7 +92,7 @@ contract DepositoryHandler is Handler {
         _deposit(_user, token, receiver, 0, data);
     }
 
-    /// @dev A sender who gives the receiver more from inside the token's hook.
+    /// @dev A sender that sends the receiver more in the token's hook.
     function depositWithExtra(bytes32 id, uint256 receiverSeed, uint256 amount, uint256 extra) external {
         address receiver = receivers[receiverSeed % receivers.length];
         uint256 balanceBefore = _hooked.balanceOf(receiver);
@@ -125,7 +125,7 @@ contract DepositoryHandler is Handler {
         }
     }
 
-    /// @dev Paused in one of four cases, so that most deposits are heard.
+    /// @dev Paused in one of four cases, so that most deposits are made.
     function setPaused(uint256 seed) external {
         bool wanted = seed % 4 == 0;
         if (wanted == paused) return;

@@ -4,9 +4,9 @@ pragma solidity 0.8.37;
 import {Test} from "../Test.sol";
 import {Vm} from "../Vm.sol";
 
-/// @notice What both handlers need: logs of the contract under test, and calls that may be refused.
+/// @notice The base of the handlers: logs of the contract under test, and calls that may revert.
 abstract contract Handler is Test {
-    /// @dev Makes the call as `sender` and returns what `target` logged.
+    /// @dev Makes the call as `sender` and returns the logs of `target`.
     function _attempt(address sender, address target, uint256 value, bytes memory data)
         internal
         returns (bool succeeded, Vm.Log[] memory logs)

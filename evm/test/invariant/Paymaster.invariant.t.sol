@@ -18,7 +18,7 @@ contract PaymasterInvariantTest is Test {
         targets[0] = address(handler);
     }
 
-    /// @dev One function for all of them, so that one campaign checks them all.
+    /// @dev One function checks all invariants, so that one campaign covers them.
     function invariant_G20_ThePaymasterHandsOnWhatUsersSignedFor() external view {
         _itHoldsNothingButWhatWasSentByMistake();
         _itLeavesNoAllowance();

@@ -13,8 +13,8 @@ import {WithFiatToken} from "../tokens/FiatToken.sol";
 import {PermitFeeToken, StickyToken} from "../tokens/PermitTokens.sol";
 import {WrapToken} from "../tokens/WrapToken.sol";
 
-/// @notice Deposits what users signed for and what they did not, with permits that somebody else used before and
-/// allowances that stand, and writes down what happened.
+/// @notice Makes deposits that users signed and that they did not sign, and records the results. Some permits were used
+/// before by another account, and some allowances exist already.
 contract PaymasterHandler is Signer, WithFiatToken {
     uint256 private constant _FUNDS = type(uint96).max;
 
@@ -23,8 +23,8 @@ contract PaymasterHandler is Signer, WithFiatToken {
     Depository public immutable depository;
     Paymaster public immutable paymaster;
 
-    /// @dev Real USDC, an OpenZeppelin token, one that never lowers an allowance, one that takes a fee, and one that
-    /// takes every call.
+    /// @dev The real USDC, an OpenZeppelin token, one that never lowers an allowance, one that takes a fee, and one
+    /// that accepts every call.
     address[] public tokens;
     uint256[] private _keys;
     /// @dev The last is never approved.
@@ -77,7 +77,7 @@ contract PaymasterHandler is Signer, WithFiatToken {
 
     /* ACTIONS */
 
-    /// @dev In one of four cases another deposit is made than was signed for.
+    /// @dev In one of four cases the deposit differs from the signed one.
     function depositWithAuthorization(uint256 callerSeed, uint256 seed, bool wallet) external {
         (IPaymaster.Deposit memory deposit, uint256 key) = _pick(seed);
         if (deposit.token != tokens[tokens.length - 1]) deposit.token = tokens[0];
@@ -95,12 +95,12 @@ contract PaymasterHandler is Signer, WithFiatToken {
         }
     }
 
-    /// @dev In one of three cases somebody uses the permit before; in one of four its nonce is told wrongly, or
-    /// another amount is deposited than was signed for.
+    /// @dev In one of three cases another account uses the permit before. In one of four the nonce is wrong, or the
+    /// amount differs from the signed one.
     function depositWithPermit(uint256 callerSeed, uint256 seed, uint256 front, uint256 wrong) external {
         (IPaymaster.Deposit memory deposit, uint256 key) = _pick(seed);
         if (deposit.token == tokens[tokens.length - 1]) {
-            // What it takes for a permit moves nothing, whatever was allowed before.
+            // It accepts the call of `permit`, but no earlier allowance may be used.
             _allow(deposit, deposit.amount);
             if (_call(callerSeed, deposit, _permitCall(deposit, 0, Signature(27, 0, 0)))) depositedUnsigned = true;
             return;
@@ -114,7 +114,7 @@ contract PaymasterHandler is Signer, WithFiatToken {
         if (_call(callerSeed, deposit, _permitCall(deposit, nonce, signed)) && changed) depositedUnsigned = true;
     }
 
-    /// @dev What users should not do, and do.
+    /// @dev An approval that users should not give, but may.
     function allow(uint256 seed, uint256 amount) external {
         (IPaymaster.Deposit memory deposit,) = _pick(seed);
         _allow(deposit, amount % 3 == 0 ? type(uint256).max : between(amount, 0, 1000));
@@ -224,7 +224,7 @@ contract PaymasterHandler is Signer, WithFiatToken {
         uint256 fromBefore = IERC20(deposit.token).balanceOf(deposit.from);
         uint256 receiverBefore = IERC20(deposit.token).balanceOf(deposit.receiver);
         vm.prank(caller);
-        // A token that takes every call burns all the gas it has when it may not write.
+        // A token that accepts every call burns all its gas in a static call.
         (bool succeeded,) = address(paymaster).call{gas: 1_000_000}(data);
         uint256 moved = succeeded ? deposit.amount : 0;
         if (

@@ -16,7 +16,7 @@ contract TreasuryInvariantTest is Test {
         targets[0] = address(handler);
     }
 
-    /// @dev One function for all of them, so that one campaign checks them all.
+    /// @dev One function checks all invariants, so that one campaign covers them.
     function invariant_G20_TheTreasuryPaysOnceAndWithinItsLimits() external view {
         _noIntentIsPaidTwice();
         _outflowStaysUnderItsLimit();

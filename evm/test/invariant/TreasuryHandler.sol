@@ -10,7 +10,7 @@ import {Reenterer} from "../actors/Reenterer.sol";
 import {HookToken} from "../tokens/HookToken.sol";
 import {Handler} from "./Handler.sol";
 
-/// @notice Pays from a small pool of intents, again and again, while limits, operators, pause and time change.
+/// @notice Pays repeatedly from a small pool of intents while limits, operators, pause and time change.
 contract TreasuryHandler is Handler {
     struct Outflow {
         uint256 time;
@@ -26,7 +26,7 @@ contract TreasuryHandler is Handler {
 
     /// @dev The first is the native token; the last never gets a limit.
     address[] public tokens;
-    /// @dev The last but one calls back and has an operator's rights, the last refuses native value.
+    /// @dev The last but one calls back and is an operator; the last refuses native value.
     address[] public recipients;
     /// @dev The last never becomes an operator.
     address[] public operators;
@@ -201,7 +201,7 @@ contract TreasuryHandler is Handler {
         if (_exceedsLimit(token)) exceededLimit = true;
     }
 
-    /// @dev Whether the payments from some earlier one until now add up to more than the limit allows for that span.
+    /// @dev Whether the payments since any earlier one add up to more than the limit allows for that span.
     function _exceedsLimit(address token) private view returns (bool) {
         (uint256 limit, uint64 window) = treasury.outflowLimit(token);
         if (limit == type(uint256).max) return false;
@@ -225,7 +225,8 @@ contract TreasuryHandler is Handler {
         });
     }
 
-    /// @dev The last is refused or never allowed: it comes once in sixteen times, or whole batches rarely went through.
+    /// @dev The last is refused or never allowed. It is chosen once in sixteen times; otherwise few batches would
+    /// succeed.
     function _mostlyAmong(uint256 length, uint256 seed) private pure returns (uint256) {
         return seed % 16 == 0 ? length - 1 : (seed >> 4) % (length - 1);
     }

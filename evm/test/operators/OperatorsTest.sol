@@ -10,7 +10,7 @@ import {Paymaster} from "../../src/Paymaster.sol";
 import {Treasury} from "../../src/Treasury.sol";
 import {Test} from "../Test.sol";
 
-/// @notice A contract with one operator: every test here is run for each contract that has operators.
+/// @notice A contract with one operator. Every test here runs for each contract with operators.
 abstract contract OperatorsTest is Test {
     address internal immutable owner = named("owner");
     address internal immutable operator = named("operator");
@@ -26,10 +26,10 @@ abstract contract OperatorsTest is Test {
 
     function _create(address[] memory operators) internal virtual returns (Operators);
 
-    /// @dev Call data of something that only operators may do.
+    /// @dev Call data of a function that only operators may call.
     function _operatorsCall() internal pure virtual returns (bytes memory);
 
-    /// @dev What happens after the caller was looked at is not of interest here.
+    /// @dev Only the check of the caller is tested here.
     function _mayAct(address caller) internal returns (bool) {
         vm.prank(caller);
         (bool succeeded, bytes memory reason) = address(operated).call(_operatorsCall());

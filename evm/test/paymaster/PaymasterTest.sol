@@ -9,8 +9,8 @@ import {DevToken} from "../../src/dev/DevToken.sol";
 import {Signer} from "../Signer.sol";
 import {IFiatToken, WithFiatToken} from "../tokens/FiatToken.sol";
 
-/// @notice A Paymaster with one operator, a Depository with one approved receiver, and a user with a key who has the
-/// real USDC and an OpenZeppelin token with permits.
+/// @notice A Paymaster with one operator, a Depository with one approved receiver, and a user with a key. The user has
+/// the real USDC and an OpenZeppelin token with permits.
 abstract contract PaymasterTest is Signer, WithFiatToken {
     bytes32 internal constant ID = bytes32(uint256(7));
     bytes32 internal constant OTHER_ID = bytes32(uint256(8));
@@ -69,7 +69,7 @@ abstract contract PaymasterTest is Signer, WithFiatToken {
         paymaster.depositWithPermit(deposit, nonce, FOR_EVER, signed.v, signed.r, signed.s);
     }
 
-    /// @dev What an account that signed a delegation (EIP-7702) has for code.
+    /// @dev The code of an account that signed a delegation (EIP-7702).
     function _delegate(address to) internal {
         vm.etch(user, abi.encodePacked(hex"ef0100", to));
     }
@@ -120,7 +120,7 @@ abstract contract PaymasterTest is Signer, WithFiatToken {
         );
     }
 
-    /// @dev Everything went from the user to the receiver and nothing stayed on the way, neither money nor a right.
+    /// @dev The whole amount went from the user to the receiver; the contracts keep no balance and no allowance.
     function _assertHandedOn(IPaymaster.Deposit memory deposit, uint256 balanceBefore) internal view {
         DevToken token = DevToken(deposit.token);
         assertEq(token.balanceOf(deposit.from), balanceBefore - deposit.amount);

@@ -105,7 +105,7 @@ contract DepositoryRowsTest is DepositoryTest, RowTest {
         assertEq(hooked.balanceOf(address(depository)), 0);
     }
 
-    /// @dev It has what the deposit that it plans would take, so that nothing but the guard refuses it.
+    /// @dev It has the balance for its reentrant deposit, so that only the guard can refuse it.
     function _reenterer(bytes memory data) private returns (Reenterer reenterer) {
         reenterer = new Reenterer();
         token.mint(address(reenterer), 40);

@@ -16,8 +16,8 @@ contract PaymasterRowsTest is PaymasterTest, RowTest {
         }
     }
 
-    /// @dev The token would move 40 more without a signature, and whom it calls is an operator: nothing but the guard
-    /// refuses the second deposit.
+    /// @dev The token would move 40 more without a signature, and it calls an operator. So only the guard can refuse
+    /// the second deposit.
     function _refuses(uint256 kind, address hookHolder, bool byAuthorization) private {
         LooseToken loose = new LooseToken();
         loose.mint(user, 140);

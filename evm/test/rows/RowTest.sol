@@ -7,9 +7,9 @@ import {Test} from "../Test.sol";
 import {Vm} from "../Vm.sol";
 import {Reenterer} from "../actors/Reenterer.sol";
 
-/// @notice What the tests of the rows of docs/faults.md look at, whichever contract they are about.
+/// @notice The base of the tests of rows of docs/faults.md, for every contract.
 abstract contract RowTest is Test {
-    /// @dev How often an event was emitted, and what its amounts add up to.
+    /// @dev The number of emitted events and the sum of their amounts.
     function _told(Vm.Log[] memory logs, address emitter, bytes32 topic)
         internal
         pure
@@ -28,7 +28,7 @@ abstract contract RowTest is Test {
         assertEq(total, amount);
     }
 
-    /// @dev Both guards of OpenZeppelin refuse with the same error.
+    /// @dev Both guards of OpenZeppelin revert with the same error.
     function _assertRefused(Reenterer reenterer) internal view {
         assertTrue(reenterer.tried() && !reenterer.succeeded(), "the call back is refused");
         assertTrue(reenterer.errorSelector() == ReentrancyGuard.ReentrancyGuardReentrantCall.selector, "for being one");

@@ -64,7 +64,7 @@ contract TreasuryRowsTest is TreasuryTest, RowTest {
         assertEq(hooked.balanceOf(address(treasury)), 40);
     }
 
-    /// @dev It is an operator, so that nothing but the guard refuses it.
+    /// @dev It is an operator, so that only the guard can refuse it.
     function _reenterer(bytes memory data) private returns (Reenterer reenterer) {
         reenterer = new Reenterer();
         vm.prank(owner);

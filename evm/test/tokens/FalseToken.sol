@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice Moves nothing and says so by returning false.
+/// @notice Moves nothing and returns false.
 contract FalseToken {
     mapping(address account => uint256 balance) public balanceOf;
 

@@ -8,7 +8,7 @@ import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC2
 import {IERC3009Wallet} from "../../src/IERC3009Wallet.sol";
 import {Test} from "../Test.sol";
 
-/// @notice What these tests call of the real USDC.
+/// @notice The functions of the real USDC that these tests call.
 interface IFiatToken is IERC20, IERC20Permit, IERC3009, IERC3009Cancel, IERC3009Wallet {
     function initialize(
         string calldata name,
@@ -32,12 +32,12 @@ interface IFiatToken is IERC20, IERC20Permit, IERC3009, IERC3009Cancel, IERC3009
 }
 
 /// @notice Deploys Circle's FiatToken 2.2 behind its proxy, from the artifacts that local chains deploy.
-/// @dev Whoever inherits it is the token's minter and blacklister.
+/// @dev The inheriting contract is the token's minter and blacklister.
 abstract contract WithFiatToken is Test {
     address private constant _CREATE2_DEPLOYER = 0x4e59b44847b379578588920cA78FbF26c0B4956C;
 
     function _newFiatToken() internal returns (IFiatToken fiat) {
-        // A second token finds the library in its place, and the deployer refuses to put it there again.
+        // For a second token the library exists already, and the deployer refuses to deploy it again.
         bytes memory library_ = bytes.concat(bytes32(0), _bytecode("SignatureChecker"));
         (bool deployed,) = _CREATE2_DEPLOYER.call(library_);
         deployed;

@@ -7,7 +7,7 @@ interface ITransferHook {
     function onTransfer(address from, address to, uint256 amount) external;
 }
 
-/// @notice Tells the sender before a transfer and the recipient after it, like ERC-777.
+/// @notice Calls the sender before a transfer and the recipient after it, like ERC-777.
 contract HookToken is ERC20 {
     mapping(address account => ITransferHook hook) public hooks;
 

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {HookToken} from "./HookToken.sol";
 
-/// @notice Moves what an authorization says without looking at the signature, and keeps a share of it if told to.
+/// @notice Executes an authorization without a check of the signature, and withholds a configurable share.
 contract LooseToken is HookToken {
     uint256 public kept;
 

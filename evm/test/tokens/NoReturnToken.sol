@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice Returns nothing where ERC-20 asks for a bool.
+/// @notice Returns nothing where ERC-20 requires a bool.
 contract NoReturnToken {
     mapping(address account => uint256 balance) public balanceOf;
     mapping(address account => mapping(address spender => uint256 amount)) public allowance;

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
-/// @notice Is called otherwise than its EIP-712 domain says.
+/// @notice Its `name` differs from the name of its EIP-712 domain.
 contract MisnamedToken is ERC20Permit {
     constructor() ERC20("USD Coin", "USDC") ERC20Permit("USDC") {}
 
@@ -39,7 +39,7 @@ contract StickyToken is ERC20Permit {
     function _spendAllowance(address, address, uint256) internal override {}
 }
 
-/// @notice Counts every permit as used and allows nothing.
+/// @notice Counts every permit as used and sets no allowance.
 contract EmptyPermitToken is ERC20 {
     mapping(address account => uint256 nonce) public nonces;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice Keeps shares: what everybody has grows and shrinks with the index, and a transfer rounds down.
+/// @notice Stores shares: every balance grows and shrinks with the index, and a transfer rounds down.
 contract RebaseToken {
     uint256 private constant _ONE = 1e18;
 

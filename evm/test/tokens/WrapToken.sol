@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @notice Takes any call that it does not know and answers nothing, like wrapped native tokens.
+/// @notice Accepts any unknown call and returns nothing, like wrapped native tokens.
 contract WrapToken is ERC20 {
     event Deposit(address indexed from, uint256 value);
 

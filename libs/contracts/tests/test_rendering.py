@@ -1,4 +1,4 @@
-"""What the renderer makes is exactly what the closed public models describe."""
+"""The renderer's output is exactly that of the closed public models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire form of every message, pinned: a change here is a change for every other service."""
+"""The wire form of every message, pinned: a change here changes every other service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three status tables, walked pair by pair."""
+"""All pairs of the three status tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a topic that only these tests have, and what stands for a service."""
+"""Messages of a topic that only these tests have, and fakes of a service's parts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def a_note(thing: str = "a", *, version: int = 1) -> Envelope[Note]:
 
 
 def a_record(thing: str = "a", *, version: int = 1, value: bytes | None = None) -> Record:
-    """Return a record as the sweep reads it from the outbox: nothing compares it again."""
+    """Return a record as the sweep reads it from the outbox, without another comparison."""
     raw = a_note(thing, version=version).model_dump_json().encode()
     return Record(NOTES.name, 0, version, thing.encode(), value or raw, is_from_outbox=True)
 
@@ -57,11 +57,11 @@ def outgoing(thing: str = "a", *, version: int = 1) -> Outgoing:
 
 
 class FakeParking:
-    """Parking in memory: every record is its sender's, and nothing is released.
+    """Parking in memory: every record counts as its sender's, and nothing is released.
 
-    `test_parking_contract.py` holds it to what the real one does.
+    `test_parking_contract.py` compares it with the real one.
 
-    :param held: keys with a message that was parked before, of every topic.
+    :param held: keys with an earlier parked message, of every topic.
     """
 
     def __init__(self, held: Iterable[bytes] = ()) -> None:
@@ -97,10 +97,10 @@ class FakeParking:
 
 
 class FakeProducer:
-    """A broker in memory. `test_producer_contract.py` holds it to what the real one does.
+    """A broker in memory. `test_producer_contract.py` compares it with the real one.
 
     :param lost: the key with which the next publishing fails.
-    :param too_large: the key of messages that no broker takes.
+    :param too_large: the key of messages that every broker refuses.
     """
 
     def __init__(self, *, lost: bytes | None = None, too_large: bytes | None = None) -> None:
@@ -134,12 +134,12 @@ SOURCES = {NOTES.name: "settler"}
 
 
 def a_parking(engine: Engine, *, topic: Topic[Note] = NOTES) -> PostgresParking:
-    """Return where the consumer `test` sets aside what it cannot take of the settler's notes."""
+    """Return the parking of the consumer `test` for the settler's notes."""
     return PostgresParking(engine, consumer="test", sources={topic.name: "settler"})
 
 
 class KeepNotes:
-    """A use case as a service has it: marks, effects, one transaction."""
+    """A use case like a service's: marks, effects, one transaction."""
 
     def __init__(self, engine: Engine, *, consumer: str = "test") -> None:
         self._engine = engine
@@ -160,7 +160,7 @@ class KeepNotes:
                     await connection.execute(KEEP, values)
 
     async def stored(self) -> list[tuple[str, int]]:
-        """Every effect, in order: one message that acted twice is there twice."""
+        """Every effect, in order; a message with two effects appears twice."""
         async with self._engine.connect() as connection:
             return [tuple(row) for row in await connection.execute(STORED)]
 
@@ -176,7 +176,7 @@ async def decide(engine: Engine, *messages: Outgoing) -> None:
 
 
 class Migration:
-    """What `create_runtime_tables` needs of Alembic."""
+    """The part of Alembic that `create_runtime_tables` calls."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -186,7 +186,7 @@ class Migration:
 
 
 def make_tables(url: str) -> None:
-    """Make the runtime's tables, and one of a service, anew."""
+    """Create the runtime's tables, and one of a service, again."""
     with psycopg.connect(url.replace("+psycopg", "")) as connection:
         for table in (
             "outbox",

@@ -1,10 +1,10 @@
-"""A webhook receiver that keeps all the rules, on the standard library and SQLite.
+"""A complete webhook receiver, on the standard library and SQLite.
 
     SWAP_URL=https://swaps.example SWAP_KEY=svc_live_… WEBHOOK_SECRET=whsec_… \\
         python webhook_receiver.py --port 8080 --database orders.db
 
-The request is verified and written down, nothing else: that takes milliseconds. A worker does the
-rest. During a rotation of the secret give both, separated by a blank.
+A request is only verified and stored, which takes milliseconds. A worker does the rest. During a
+rotation of the secret set both, separated by a blank.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from swap_sdk.webhooks import Event, NotGenuine, verify
 
 BODY_BYTES_MAX = 1_000_000
 RECONCILE_SECONDS = 300
-# Until what failed is tried again: twice as long each time.
+# The pause before a retry; it doubles each time.
 PAUSE_SECONDS = 2.0
 PAUSE_SECONDS_MAX = 60.0
 OPEN = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
@@ -61,29 +61,29 @@ WHERE excluded.sequence > swap.sequence
 
 
 class NotYet(Exception):
-    """The service does not say so far what a message of it said."""
+    """The service does not report the state of its message yet."""
 
 
 class Orders:
-    """What this shop knows of its swaps."""
+    """The shop's data about its swaps."""
 
     def __init__(self, database: Path, swaps: Client, *, reconcile_seconds: float) -> None:
         self._database = database
         self._swaps = swaps
         self._reconcile_seconds = reconcile_seconds
-        self._failed: dict[str, tuple[float, float]] = {}  # the next pause, and until when this one
+        self._failed: dict[str, tuple[float, float]] = {}  # the next pause, and the end of this one
         self._something_came = threading.Event()
         with self._open() as connection:
             connection.executescript(TABLES)
 
     def accept(self, event: Event) -> None:
-        """Write a message down; when this returns it is on disk."""
+        """Store a message; at the return it is on disk."""
         with self._open() as connection:
             connection.execute(KEEP, (event.id, event.type, json.dumps(event.content)))
         self._something_came.set()
 
     def work(self) -> None:
-        """Go through what came, and now and then through what is open, for ever."""
+        """Process new messages and, at intervals, open swaps, forever."""
         reconciled = time.monotonic()
         while True:
             self._something_came.wait(PAUSE_SECONDS)
@@ -108,7 +108,7 @@ class Orders:
             connection.execute("UPDATE inbox SET is_done = 1 WHERE id = ?", (identity,))
 
     def reconcile(self) -> None:
-        """Read what is open: a webhook may be late, and an endpoint may have been disabled."""
+        """Read open swaps: a webhook may be late, and an endpoint may have been disabled."""
         with self._open() as connection:
             marks = ",".join("?" * len(OPEN))
             rows = connection.execute(
@@ -118,7 +118,8 @@ class Orders:
             ).fetchall()
         for (swap_id,) in rows:
             self._try(swap_id, self._look, swap_id)
-        # What was not tried again for a minute was done by another way, mostly; or it begins anew.
+        # An entry without a retry for a minute was mostly done in another way; otherwise it starts
+        # again.
         lately = time.monotonic() - PAUSE_SECONDS_MAX
         self._failed = {
             name: failure for name, failure in self._failed.items() if failure[1] > lately
@@ -129,13 +130,13 @@ class Orders:
         self._note(swap_id, last["sequence"], last["to_status"])
 
     def _try(self, name: str, do: Callable[..., None], *about: str) -> None:
-        """Do it, unless it failed a moment ago: that comes again later, and stops nothing else."""
+        """Run a step, unless it failed a moment ago; it is retried later and stops nothing else."""
         pause, due = self._failed.get(name, (PAUSE_SECONDS, 0.0))
         if time.monotonic() < due:
             return
         try:
             do(*about)
-        except Exception as error:  # whatever it is: what was accepted must be done one day
+        except Exception as error:  # of any kind: an accepted message must be processed in the end
             print(f"later: {name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             self._failed[name] = min(2 * pause, PAUSE_SECONDS_MAX), time.monotonic() + pause
         else:
@@ -151,9 +152,9 @@ class Orders:
             self._fulfil(swap_id)
 
     def _fulfil(self, swap_id: str) -> None:
-        """Do what cannot be undone, at most once, and only when the service itself says so.
+        """Do an irreversible step at most once, and only if the service confirms it.
 
-        :raises NotYet: when it does not, so far.
+        :raises NotYet: when it does not confirm it yet.
         """
         now = self._swaps.swap(swap_id, exclude_deposit_actions=True)["swap"]["status"]
         if now != "completed":
@@ -179,7 +180,7 @@ def handler(orders: Orders, secrets: Sequence[str]) -> type[BaseHTTPRequestHandl
                 return self._answer(411)
             if int(length) > BODY_BYTES_MAX:
                 return self._answer(413)
-            body = self.rfile.read(int(length))  # the bytes as they came; parsed only once verified
+            body = self.rfile.read(int(length))  # the bytes as received; parsed after verification
             try:
                 event = verify(body, dict(self.headers), secrets)
             except NotGenuine:
@@ -200,7 +201,7 @@ def handler(orders: Orders, secrets: Sequence[str]) -> type[BaseHTTPRequestHandl
 
 
 def settings() -> tuple[str, str, list[str]]:
-    """Return the address, the key and the secrets; end with one sentence where one is missing."""
+    """Return the URL, the key and the secrets; exit with one sentence where one is missing."""
     missing = [name for name in NEEDED if not os.environ.get(name, "").strip()]
     if missing:
         sys.exit("Set " + ", ".join(f"{name} ({NEEDED[name]})" for name in missing) + ".")
@@ -214,12 +215,12 @@ def main() -> None:
     parser.add_argument("--database", type=Path, default=Path("orders.db"))
     parser.add_argument("--reconcile-seconds", type=float, default=RECONCILE_SECONDS)
     options = parser.parse_args()
-    once = Retries(attempts_max=1)  # what fails is tried again here, and holds up nothing else
+    once = Retries(attempts_max=1)  # failures are retried here, and delay nothing else
     url, key, secrets = settings()
     with Client(url, key, retries=once) as swaps:
         orders = Orders(options.database, swaps, reconcile_seconds=options.reconcile_seconds)
         threading.Thread(target=orders.work, daemon=True).start()
-        orders.accept(Event("started", "started", {}))  # what came before a crash is taken now
+        orders.accept(Event("started", "started", {}))  # process messages from before a crash now
         try:
             server = ThreadingHTTPServer(("127.0.0.1", options.port), handler(orders, secrets))
         except OSError as error:

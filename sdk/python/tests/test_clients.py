@@ -1,4 +1,4 @@
-"""The clients against answers that a test makes up."""
+"""The clients against answers of a test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def error(status: int, code: str, **headers: str) -> httpx.Response:
 
 
 class Service:
-    """Answers in turn, the last for ever, and keeps what it was asked."""
+    """Returns the given answers in turn, repeats the last one, and records requests."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
@@ -61,7 +61,7 @@ Create = Callable[[Service], Any]
 
 
 async def created(service: Service) -> Any:
-    """Create a swap with both clients; the second sees the same answers."""
+    """Create a swap with both clients; both get the same answers."""
     answers = list(service.answers)
     with blocking(service) as swaps:
         first = swaps.create_swap(destination_address="0x1", amount="0.1", **ROUTE)

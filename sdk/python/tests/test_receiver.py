@@ -1,4 +1,4 @@
-"""The sample receiver as a program, between a sender that signs and a service that is read."""
+"""The sample receiver as a program, with a signing sender and a service that it reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET = f"whsec_{b64encode(b's' * 32).decode()}"
 
 
 class Service(ThreadingHTTPServer):
-    """Says of every swap what a test put there."""
+    """Returns the status of every swap that a test set."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Reads)
@@ -179,7 +179,7 @@ class TestReceiver:
         service.statuses.update(a="ls_transfer_pending", b="ls_transfer_pending")
         receiver = Receiver(service, tmp_path / "orders.db", "--reconcile-seconds", "1")
         try:
-            assert receiver.push("a", "completed", 3) == 204  # and is not yet
+            assert receiver.push("a", "completed", 3) == 204  # but is not completed yet
             assert receiver.push("b", "ls_transfer_pending", 2) == 204
             service.statuses["b"] = "completed"
             assert receiver.line() == "fulfilled b"
@@ -273,7 +273,7 @@ def test_reports_that_its_port_is_not_free(tmp_path: Path, service: Service) -> 
 
 
 def refused(folder: Path, settings: dict[str, str], port: str = "0") -> str:
-    """Return the one sentence that the program ends with."""
+    """Return the one sentence of the program's exit."""
     ended = subprocess.run(
         [sys.executable, str(PROGRAM), "--port", port, "--database", str(folder / "orders.db")],
         env={"PATH": os.environ["PATH"], **settings},

@@ -37,7 +37,7 @@ const NEEDED = {
 const { BASE_URL = "", API_KEY = "", WEBHOOK_SECRET = "", PORT = "9000" } = process.env;
 const swaps = createSwapClient({ baseUrl: BASE_URL, apiKey: API_KEY });
 const ends = AbortSignal.timeout(PATIENCE_MS);
-const genuine = new Map<string, WebhookEvent>(); // by id: a message may come again
+const genuine = new Map<string, WebhookEvent>(); // by id: a message may be delivered again
 let refused = 0;
 
 async function bytesOf(request: IncomingMessage): Promise<Buffer> {
@@ -49,7 +49,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
 const receiver = createServer(async (request, response) => {
   try {
     const event = await verifyWebhook(await bytesOf(request), request.headers, WEBHOOK_SECRET);
-    genuine.set(event.id, event); // a shop writes it down before it says so
+    genuine.set(event.id, event); // a shop stores it before it answers
     response.writeHead(204).end();
   } catch (error) {
     refused += 1;

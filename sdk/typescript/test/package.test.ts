@@ -74,7 +74,7 @@ function run(cwd: string, ...command: [string, ...string[]]): string {
 
 function packed(cwd: string): { filename: string; files: { path: string }[] } {
   const made = run(cwd, "npm", "pack", "--json", "--silent", "--pack-destination", folder);
-  return JSON.parse(made.slice(made.search(/^\[$/m)))[0]; // what the build says stands before it
+  return JSON.parse(made.slice(made.search(/^\[$/m)))[0]; // the output of the build precedes it
 }
 
 function compiled(name: string, text: string): void {

@@ -36,7 +36,7 @@ from swap_runtime.process.service import Service
 from swap_runtime.screening import BlockList, Party, Verdict
 
 PEPPER = "a pepper for tests"
-ADAPTERS: dict[tuple[str, str], TypeAdapter[Any]] = {}  # of what endpoints answer
+ADAPTERS: dict[tuple[str, str], TypeAdapter[Any]] = {}  # of the endpoints' answers
 
 
 @dataclass(frozen=True, slots=True)

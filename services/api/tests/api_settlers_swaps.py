@@ -9,7 +9,7 @@ INSERT INTO settler.swap (
   destination_address, requested_base_units, payout_base_units, fee_base_units, quote,
   quote_expires_at, created_at, expires_at, changed_at, trace_id)
 """
-# From `method` on: a swap like any other.
+# The columns from `method` on, as in any swap.
 THE_REST: Final[LiteralString] = (
     "'direct', 'A', '0x', 18, 'B', '0x', 18, '0x', 1, 1, 0, '{}', now(), now(), now(), now(), ''"
 )

@@ -84,7 +84,7 @@ class FakeWallets:
         self.is_away = False
         self.accepted_signatures: dict[
             str, bytes
-        ] = {}  # what each wallet with code takes for its signature
+        ] = {}  # the signatures that each wallet with code accepts
         self.requests: list[str] = []
 
     async def ask(

@@ -38,7 +38,7 @@ class FakePricing:
         self.provider = "SOLVER"
         self.questions = 0
         self.last: QuoteQuestion | None = None
-        self.requests = 0  # over HTTP, where it is asked like that
+        self.requests = 0  # over HTTP, for contracts that use it
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
         self._answer()

@@ -25,7 +25,7 @@ class FakeWebhooks:
     def __init__(self) -> None:
         self.endpoints: dict[str, dict[str, Any]] = {}
         self.sent: dict[str, list[Row]] = {}  # messages by endpoint
-        self.refused: set[str] = set()  # URLs to which nothing may be sent
+        self.refused: set[str] = set()  # URLs that are refused
         self.done: list[tuple[str, str]] = []
         self.orders: list[Row] = []
         self.windows: list[Window] = []

@@ -20,7 +20,7 @@ def a_gasless_catalogue(folder: Path) -> Path:
     for network in document["networks"]:
         permit = {"standard": "eip2612", "name": "Dai", "version": "1"}
         dai = {**network["tokens"][1], "symbol": "DAI", "contract": DAI, "gasless": permit}
-        # It knows neither an authorization nor a permit: Permit2 alone could move it.
+        # It supports neither an authorization nor a permit: only Permit2 could move it.
         plain = {**dai, "symbol": "USDT", "contract": USDT, "gasless": None, "decimals": 6}
         network["tokens"] += [{**dai, "decimals": 18}, plain]
     path = folder / "catalogue.yaml"

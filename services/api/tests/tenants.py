@@ -26,7 +26,7 @@ class Tenant:
     secret: App
     publishable: App
     live: App  # of another app, for the other environment
-    values: Mapping[str, str]  # by the name that a path has for each
+    values: Mapping[str, str]  # by the name of the path parameter
 
     @property
     def marks(self) -> frozenset[str]:

@@ -28,7 +28,7 @@ EVM = Path(__file__).parents[3] / "evm"
 ANVIL = EVM / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 ARTIFACTS = EVM / "artifacts"
 NETWORK = "ETHEREUM_DEVNET"
-# The first development keys, known to everybody.
+# The first development keys, which are public.
 OWNER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 USER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
 FUNDS = 10**24
@@ -150,7 +150,7 @@ class Stack:
                 "SWAP_CHAIN_WATCHER__DATABASE_URL": self.database_url,
                 "SWAP_CHAIN_WATCHER__INTERNAL_PORT": str(self.port),
                 "SWAP_CHAIN_WATCHER__POLL_INTERVAL": "PT0.05S",
-                # One operator is enough: what the use case says is tested, not the second operator.
+                # One operator is enough, because the use case is tested, not the approval.
                 "SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO": "false",
                 **environment,
             },

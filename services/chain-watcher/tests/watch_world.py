@@ -52,8 +52,8 @@ from swap_runtime.postgres.sql import sql
 from swap_runtime.postgres.wake import Wake
 from tests.support.waiting import until
 
-READER = "reader_of_a_test"  # the schema of the service that pays for what is published
-SECOND = "second.example"  # another provider than the one that is followed
+READER = "reader_of_a_test"  # the schema of the service that pays for published movements
+SECOND = "second.example"  # another provider than that of the followed node
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 IMPATIENT = FollowTimings(
     first_pause=timedelta(milliseconds=5),
@@ -75,7 +75,7 @@ class World:
     def __init__(self, engine: Engine, epoch: int) -> None:
         self.engine = engine
         self.epoch = epoch
-        # No other service's tables are looked at, unless a test makes some.
+        # Without tables of other services, unless a test creates some.
         self.watches = PostgresWatches(engine, reader=READER)
         self.work = PostgresUnitOfWork(engine, consumer="chain_watcher")
         self.hinted = Wake()
@@ -84,7 +84,7 @@ class World:
         self.count_schedule = CountSchedule(old_every=timedelta(days=36_500))
         self.check_chain: Callable[[], Awaitable[None]] = checked
         self.chain = self.a_chain()
-        self.explains_rises = False  # a message more for each rise of coins
+        self.explains_rises = False  # an additional message for each rise of coins
 
     def ticking(self) -> datetime:
         """Return a time that no earlier call returned."""

@@ -25,7 +25,7 @@ SEALING = Sealing.with_keys([SEALING_KEY])
 ETH = AssetRef(network="ETHEREUM_DEVNET", token=NATIVE, decimals=18)
 POL = AssetRef(network="POLYGON_DEVNET", token=NATIVE, decimals=18)
 
-# Addresses that lead inside, each in a way of its own.
+# URLs of internal addresses, each in another form.
 INSIDE = [
     "0.0.0.0",
     "0.1.2.3",

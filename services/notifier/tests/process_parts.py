@@ -137,13 +137,13 @@ class Notifier:
         """Wait until the messages are in these states."""
         async with asyncio.timeout(20):
             while sorted(row.state for row in await self.rows()) != sorted(states):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # only the database knows
+                await asyncio.sleep(0.01)  # only the database has the state
         return await self.rows()
 
     async def until_attempted(self, number: int) -> None:
         async with asyncio.timeout(20):
             while sum(row.attempts for row in await self.rows()) < number:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # only the database knows
+                await asyncio.sleep(0.01)  # only the database has the state
 
     async def listed(self, endpoint: Endpoint) -> Endpoint:
         (found,) = [e for e in await self.endpoints.list_endpoints(None) if e.id == endpoint.id]

@@ -13,7 +13,7 @@ from swap_settler.operator.store.stakes import PostgresStakes
 from swap_settler.operator.usecases.weigh_orders import WeighOrders
 
 DOLLAR = 10**18
-ABOVE = 10**18  # micro-dollars: nothing in these tests is worth so much
+ABOVE = 10**18  # micro-dollars, above every value in these tests
 
 
 def a_dollar_each(catalogue: Catalogue) -> FixedPrices:

@@ -30,7 +30,7 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 QUOTED_UNTIL = NOON + 5 * MINUTE
 DEADLINE = NOON + 6 * HOUR
-LATER = NOON + 30 * MINUTE  # the quote has expired, the swap has not
+LATER = NOON + 30 * MINUTE  # after the quote's expiry, before the swap's
 
 ETHEREUM, POLYGON = "ETHEREUM_DEVNET", "POLYGON_DEVNET"
 USDC = {ETHEREUM: "0x" + "a1" * 20, POLYGON: "0x" + "b1" * 20}

@@ -102,7 +102,7 @@ class FakeUnitOfWork:
         deposit_ids: Collection[UUID],
         assets: Collection[AssetKey] = (),
     ) -> OpenedDeposits:
-        if not keys:  # those of the deposits are among them
+        if not keys:  # those of the deposits are included
             return OpenedDeposits(self._mark(message_ids), {})
         known = (d for d in self.deposits.values() if d.id in deposit_ids)
         ids = {d.swap_id for d in known} | {
@@ -168,7 +168,7 @@ class FakeUnitOfWork:
         return [swap_id for _, swap_id in sorted(lapsed)[:limit]]
 
     async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
-        since = utc_now() - DAY  # the database's own clock
+        since = utc_now() - DAY  # the clock of the database
         return Counter(
             relay.payer
             for relay in self._of_kind(IntentKind.GASLESS)
@@ -409,7 +409,7 @@ class FakeUnitOfWork:
     def _save_intents(self, intents: Mapping[UUID, Intent]) -> None:
         for id, new in intents.items():
             known = self.intents.get(id)
-            if known is None:  # attempts are the lane's to save
+            if known is None:  # the lane stores attempts
                 known = replace(new, attempts=frozenset(), has_open_attempt=False)
             self.intents[id] = replace(
                 _with_news(known, new),

@@ -143,7 +143,7 @@ class World:
     screens: Screening | None = None  # the list, by default
     signer: str = SIGNER
     treasury: str = TREASURY  # of the lane's network
-    at: datetime = NOW  # when swaps are requested, and their deposits are made
+    at: datetime = NOW  # the time of swap requests and their deposits
 
     def __post_init__(self) -> None:
         self.catalogue = a_catalogue()

@@ -64,11 +64,11 @@ from tests.plugins.postgres import emptying
 
 BY: Final = {"by": "ann", "reason": "the model"}
 GAS_MONEY: Final = 10**19
-LATE: Final = timedelta(minutes=30)  # behind the quote, before the swap's end
+LATE: Final = timedelta(minutes=30)  # after the quote's expiry, before the swap's
 TOO_LATE: Final = timedelta(hours=7)
 QUOTED_MIN: Final = 10**16
 ROUNDS_MAX: Final = 40
-REFUND_COSTS_MAX: Final = 10**16  # of one refund on a chain that became dear several times
+REFUND_COSTS_MAX: Final = 10**16  # of one refund on a chain after several rises of its fees
 UNKNOWN_SWAP: Final = 9999
 DUE: Final = """
 SELECT 'intent', id::text, state FROM intent WHERE state NOT IN ('confirmed', 'dead')
@@ -329,7 +329,7 @@ class Model:
                     await connection.execute(COUNTED, {**own, "since": NOW, "time": self.now})
 
     async def sweep(self) -> None:
-        self.now += timedelta(microseconds=1)  # a sweep's id has its time
+        self.now += timedelta(microseconds=1)  # a sweep's id contains its time
         await self.here.order_sweeps()
         with suppress(ChainError):
             await self.here.new_sweeper()(epoch=self.here.epoch)
@@ -357,7 +357,7 @@ class Model:
         """Send a transfer with the signer's key, outside the lane."""
         world = self.sides[network].world
         nonce = world.chain.world.nonces.get(world.signer, 0)
-        # The fake chain's transactions carry no chain id: another value makes another hash.
+        # The fake chain's transactions contain no chain id, so another value gives another hash.
         value = 10**15 + sum(map(len, self.external.values()))
         call = Call(to=a_recipient(666), value=value, data=b"", gas_limit=21_000)
         fees = Fees(10**14, 10**14)
@@ -384,7 +384,7 @@ class Model:
         facts, self.waiting = self.waiting, []
         for fact in facts:
             await self.deliver([fact])
-        # A part of what a quote is for waits for the rest until the deadline.
+        # A partial deposit waits for the rest until the deadline.
         await self.pass_deadline()
 
     async def come_to_rest(self) -> None:

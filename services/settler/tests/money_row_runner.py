@@ -72,7 +72,7 @@ class MoneyRowRunner:
         if row.share_ppm is not None:
             settler.quoter.share_ppm = row.share_ppm
         await settler.deposits(funding(units=row.liquidity))
-        # What has come to a deposit address is not swept yet; refunds are sent out of the Treasury.
+        # Deposits at addresses are not swept yet; refunds are paid by the Treasury.
         await settler.deposits(funding(ETHEREUM))
         funding_method: FundingMethod = "direct" if self._method == "attached" else self._method
         await settler.requests(a_request(NUMBER, method=funding_method))
@@ -195,7 +195,7 @@ async def _check_what_is_owed(
     waiting = swap.credited_base_units if swap.status is Status.DEPOSIT_PENDING else 0
     assert sum([await books.balance(AccountKind.SWAP_LIABILITY, leg) for leg in legs]) == waiting
     assert sum([await books.balance(AccountKind.LOSS, leg) for leg in legs]) == -row.loss
-    # What came is what was swapped, what goes back, and what waits.
+    # All deposits are swapped, refunded or waiting.
     came = sum(d.base_units for d in swap.deposits.values() if d.is_booked)
     charged = sum(i.charged_base_units for i in swap.intents.values())
     assert came == charged + sum(claimable) + waiting

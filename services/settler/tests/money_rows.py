@@ -38,22 +38,22 @@ ADDRESS: Final = deposit_address(
     DEPOSIT_ADDRESSES["factory"], DEPOSIT_ADDRESSES["init_code_hash"], NUMBER
 )
 BY_ADDRESS: Final = {"sequence_number": None, "to_address": ADDRESS}
-# How each method's deposits are published. A new method is one more line.
+# The form in which each method's deposits are published. A new method is one more line.
 Way = FundingMethod | Literal["attached"]
 METHODS: Final[Mapping[Way, Mapping[str, Any]]] = {
     "depository": BY_NUMBER,
     "direct": {**BY_MEMO, "kind": "token_transfer"},
     "deposit_address": {**BY_ADDRESS, "kind": "token_transfer"},
     "gasless": BY_NUMBER,
-    # Without a memo, and attached by its sender as soon as it is published.
+    # Without a memo, and attached by its sender right after its publication.
     "attached": {"kind": "token_transfer", "sequence_number": None},
 }
 HALF: Final = REQUESTED // 2
-WORST_PPM: Final = 900_000  # below what any of these users agreed to
+WORST_PPM: Final = 900_000  # below the slippage of any of these users
 AFTER: Final = DEADLINE + HOUR
 COST: Final = 190  # of a refund, at the fee of the chain in memory
 OTHER_RECEIVER: Final = "0x" + "77" * 20
-# Why what is not the swap's cannot come by a method.
+# Why a deposit that is not the swap's cannot occur with a method.
 BY_SIGNATURE: Final = "its signature names the token, the Paymaster and the swap; nothing else fits"
 BY_ATTACHING: Final = "only what the Treasury got of the swap's own token is ever attached"
 NOT_FOLLOWED: Final = "of tokens that are in no catalogue only the Depository's log is looked at"
@@ -69,8 +69,8 @@ class Comes:
     at: datetime = NOON + MINUTE
     state: str = "confirmed"
     nth: int = 0
-    after: str | None = None  # what is due being "signed", or "paid"; what is out being "dead"
-    overrides: Mapping[str, Any] = field(default_factory=dict)  # otherwise than the method has it
+    after: str | None = None  # due ones "signed" or "paid", broadcast ones "dead"
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # differences from the method's form
 
 
 @dataclass(frozen=True)
@@ -80,20 +80,20 @@ class Row:
     name: str
     comes: tuple[Comes, ...]
     paid: int = 0  # to the recipient, of the destination token
-    main: int = 0  # what goes back from the main leg, its refund's cost included
-    own: tuple[int, ...] = ()  # what goes back on legs of their own, likewise
+    main: int = 0  # refunded from the main leg, including the refund's cost
+    own: tuple[int, ...] = ()  # refunded from separate legs, likewise
     reason: FailReason | None = None
-    status: Status | None = None  # where neither payment nor refund ends it
-    share_ppm: int | None = None  # what the quoter offers, where not what it did before
+    status: Status | None = None  # if neither payment nor refund ends it
+    share_ppm: int | None = None  # the quoter's offer, if it differs from the one before
     refused: Refused | None = None
-    dies: bool = False  # whether what is out is proven dead in the end
+    dies: bool = False  # whether the broadcast payment is proven dead in the end
     is_over: bool = False  # whether the deadline passes in the end
-    waits: bool = False  # whether a quoter that is away is waited for as long as it takes
+    waits: bool = False  # whether it waits for an absent quoter without a limit
     revision: int = 0
-    loss: int = 0  # ours
-    suspended: int = 0  # of nobody's, for whoever shows that it is his
+    loss: int = 0  # the service's
+    suspended: int = 0  # without an owner, until one is proven
     liquidity: int = PLENTY
-    not_by: Mapping[Way, str] = field(default_factory=dict)  # why it cannot happen to a method
+    not_by: Mapping[Way, str] = field(default_factory=dict)  # why it cannot occur with a method
 
 
 def at_once(*units: int, **more: Any) -> tuple[Comes, ...]:

@@ -1,4 +1,4 @@
-"""The command: a stack of its own from nothing, the service beside bare frameworks, the end."""
+"""The command: starts a new stack, measures the service and bare frameworks, and stops it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def main() -> None:
 async def _bench(places: Places, settings: Settings, console: Console) -> Outcome:
     options = replace(Options.from_environment(), fresh=True)
     report = Report(console)
-    raise_file_limit(max(settings.pollers) + SPARE_FILES)  # what it starts may too
+    raise_file_limit(max(settings.pollers) + SPARE_FILES)  # child processes inherit the limit
     stack = await up(places, options, report)
     try:
         return await Run(stack, places, settings, Progress(console))()

@@ -1,9 +1,9 @@
-"""What a framework, a plain application and a database do with the same bytes, in one process.
+"""A framework, a plain application and a database that answer with the same bytes, in one process.
 
     python -m tests.bench.api.bare PORT DATABASE_URL FOLDER
 
-FOLDER holds `swap.json` and `quote.json`, answers of the service as it gave them. It also takes
-webhooks, at three addresses: one answers, one does after ten seconds, one never does.
+FOLDER holds `swap.json` and `quote.json`, recorded answers of the service. The process also
+receives webhooks at three addresses: one answers at once, one after ten seconds, one never.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def open_sessions(database_url: str) -> async_sessionmaker[AsyncSession]:
 def framework(
     sessions: async_sessionmaker[AsyncSession], pattern: Pattern, swap: bytes, quote: bytes
 ) -> FastAPI:
-    """Return what the tutorials show: models in and out, a session for each request."""
+    """Return the application as in the framework's tutorials: models, and a session per request."""
     app = FastAPI()
     quoted = orjson.loads(quote)
     add_framework_create(app, sessions, pattern, swap)
@@ -93,7 +93,7 @@ def framework(
 
 
 class Bare:
-    """Plain ASGI; whatever begins with `/framework` goes on to the framework."""
+    """Plain ASGI; paths that begin with `/framework` are passed on to the framework."""
 
     def __init__(self, database_url: str, folder: Path) -> None:
         self._swap = (folder / "swap.json").read_bytes()
@@ -135,7 +135,7 @@ class Bare:
         return cast(bytes, row[0])
 
     async def _add_row(self, receive: Receive) -> bytes:
-        """The floor: one row of two columns, and nothing looked up."""
+        """The floor: one row of two columns, without a lookup."""
         orjson.loads((await receive())["body"])
         query = "INSERT INTO bench_document (id, document) VALUES (%s, %s)"
         async with self._pool.connection() as connection:
@@ -158,7 +158,7 @@ class Bare:
             min_size=CONNECTIONS,
             max_size=CONNECTIONS,
             open=False,
-            # One trip to the server for each statement outside of a transaction.
+            # One round trip for each statement outside of a transaction.
             kwargs={"autocommit": True, "options": SEARCH_PATH},
         )
         await self._pool.open(wait=True)

@@ -1,4 +1,4 @@
-"""So many clients, each asking again as soon as it was answered, for so long."""
+"""A number of clients for a duration; each sends the next request as soon as it has an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tests.bench.numbers import Spread, median
 
 Ask = Callable[[], Awaitable[None]]
-ROUNDS = 3  # forth, back and forth: A B, B A, A B; the middle rate counts
+ROUNDS = 3  # alternating: A B, B A, A B; the median rate counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Measured:
 async def side_by_side(
     asks: Mapping[str, Ask], *, clients: int, seconds: float
 ) -> dict[str, Measured]:
-    """Measure one after the other, again in the other order, and once more."""
+    """Measure the targets in turn: in order, in reverse order, and in order again."""
     rates: dict[str, list[float]] = {name: [] for name in asks}
     took: dict[str, list[float]] = {name: [] for name in asks}
     for turn in range(ROUNDS):
         for name in asks if turn % 2 == 0 else reversed(list(asks)):
-            await asks[name]()  # the connection, and whatever is made on first use
+            await asks[name]()  # opens the connection and what is created on first use
             samples, elapsed = await _drive(asks[name], clients, seconds)
             rates[name].append(len(samples) / elapsed)
             took[name] += samples

@@ -1,16 +1,16 @@
-"""A durable create built the plain way: what the service's own create leaves behind, one by one.
+"""A durable create in plain code that stores the same rows as the service's create, one by one.
 
-A create of the service (without an idempotency key) looks the API key up by its hash, looks whether
-an address is a deposit address of its own, prices the swap, and writes two rows in one transaction:
-the swap with its rendered document, and the message to the settler. So do these two, in tables that
-have the columns and the indexes of the service's:
+A create of the service (without an idempotency key) finds the API key by its hash. It checks
+whether an address is one of its deposit addresses, prices the swap and writes two rows in one
+transaction: the swap with its rendered document, and the message to the settler. These two
+baselines do the same, in tables with the columns and the indexes of the service:
 
 - with a framework and an ORM: a dependency that finds the key, models in and out, a session for
   each request, objects that are added and committed;
 - with plain ASGI and psycopg: the same statements by hand, one transaction for each request.
 
-Neither requests a price nor renders anything: document and message are ready bytes of the service.
-Their messages are not published. The service does all of that in its turn.
+Neither requests a price nor renders anything: document and message are stored bytes of the service.
+Their messages are not published. The service does all of this.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -36,7 +36,7 @@ from swap_contracts.public.models import PreparedSwapModel
 from tests.bench.api.plain_tables import SwapTable
 
 SCHEMA = "bench"
-# With every index, default and constraint; and one row of each to go by.
+# Copies with every index, default and constraint, and one row of each as the pattern.
 TABLES = f"""
 DROP SCHEMA IF EXISTS {SCHEMA} CASCADE;
 CREATE SCHEMA {SCHEMA};
@@ -50,7 +50,7 @@ INSERT INTO {SCHEMA}.swap SELECT * FROM api.swap LIMIT 1;
 INSERT INTO {SCHEMA}.outbox (message_id, topic, key, payload, published_at)
 SELECT message_id, topic, key, payload, now() FROM api.outbox LIMIT 1
 """
-# Which pepper the service hashes keys with is its own business.
+# The pepper of the service's hashes is not known here, so the hash is replaced.
 OPEN_BY = f"UPDATE {SCHEMA}.api_key SET hash = sha256(%s) WHERE id = %s"
 KEY_HEADER = b"x-svc-apikey"
 LIFETIME = timedelta(hours=1)
@@ -110,7 +110,7 @@ class Envelope(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A swap and a message of the service's: new ones differ in who, when and where to."""
+    """A swap and a message of the service; new ones differ in ids, times and addresses."""
 
     swap: Mapping[str, Any]
     message: Mapping[str, Any]
@@ -149,7 +149,7 @@ class Pattern:
 def add_framework_create(
     app: FastAPI, sessions: async_sessionmaker[AsyncSession], pattern: Pattern, answer: bytes
 ) -> None:
-    """Create a swap as the tutorials of the framework and of the ORM show it."""
+    """Add a create as the tutorials of the framework and of the ORM show it."""
 
     async def open_session() -> AsyncIterator[AsyncSession]:
         async with sessions() as session:
@@ -189,7 +189,7 @@ def add_framework_create(
 
 
 class CommitPerRequest:
-    """The same by hand: two lookups, and one transaction with two rows."""
+    """The same in plain code: two lookups, and one transaction with two rows."""
 
     def __init__(self, pool: AsyncConnectionPool[Any], pattern: Pattern) -> None:
         self._pool = pool

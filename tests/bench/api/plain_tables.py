@@ -1,4 +1,4 @@
-"""The api's table of swaps as an ORM sees it, for the service that is built the plain way."""
+"""The api's table of swaps as an ORM model, for the plain baseline."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _column(kind: TypeEngine[Any], *, null: bool = False, key: bool = False) -> 
 
 
 class Table(SQLModel):
-    """Base of this table: that of the api holds the tables whose schema it is the source of."""
+    """Base of this table; the api's base holds the tables with their schema."""
 
     metadata = MetaData()
 

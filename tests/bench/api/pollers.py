@@ -1,4 +1,4 @@
-"""Clients that keep a connection each and ask, a few times a second, what became of their swap."""
+"""Clients that keep one connection each and poll their swap a few times a second."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from tests.bench.clients import Client, Connection
 from tests.bench.numbers import Spread
 
 INTERVAL_SECONDS = 0.3
-# Of the load's own files: what it has open beside its connections.
+# Files that the load has open besides its connections.
 SPARE_FILES = 200
 SETTING_UP = 32
 UNCHANGED = 304
 PATIENCE_SECONDS = 10.0
-# Never reached, and counted all the same, as for every partner.
+# These limits are never reached, but requests are counted, as for every partner.
 COUNTED = ("--reads", "100000", "--creates", "100000", "--pending", "1000000")
 PARTS = ("api", "postgres", "valkey", "load")
 
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """The cost of answering so many clients that nothing has changed."""
+    """The cost of answering these clients that nothing has changed."""
 
     clients: int
-    wanted: int  # clients; fewer where a process may not open so many files
+    wanted: int  # clients; fewer if the process may not open enough files
     seconds: float
     spread: Spread
-    fewest: int  # polls of the client that was answered least often
+    fewest: int  # polls of the client with the fewest answers
     errors: Mapping[str, int]
-    processor: Mapping[str, float]  # seconds a poll, by who used them
+    processor: Mapping[str, float]  # seconds per poll, by process
     bytes_per_connection: float  # of the api
 
     @property
@@ -53,7 +53,7 @@ class Polled:
 
 
 class _Poller:
-    """One client: one connection, one swap, one tag."""
+    """One client with one connection, one swap and one entity tag."""
 
     def __init__(self, connection: Connection, path: str, headers: str) -> None:
         self._connection = connection
@@ -63,14 +63,14 @@ class _Poller:
         self.errors: Counter[str] = Counter()
 
     async def read(self) -> None:
-        """Ask as who knows nothing yet, and keep the tag."""
+        """Read without a tag, and store the tag of the answer."""
         status, body = await self._connection.ask(f"{self._head}\r\n".encode())
         if status != 200:
             raise RuntimeError(f"read: {status} {body[:300]!r}")
         self._request = f"{self._head}if-none-match: {self._connection.tag()}\r\n\r\n".encode()
 
     async def poll(self, *, begin: float, end: float) -> None:
-        """Ask again at every turn; one that came too late is not made up for."""
+        """Poll at each interval; a late poll is not made up for."""
         due = begin
         while (now := time.perf_counter()) < end:
             if now < due:
@@ -98,9 +98,7 @@ class _Poller:
 
 
 class PollBench:
-    """Opens the connections, lets all clients poll, and reads the processor time of each
-    process.
-    """
+    """Opens the connections, runs all clients, and reads the processor time of each process."""
 
     def __init__(
         self, gateway_url: str, operator: Operator, registry: Registry, *, wanted: int
@@ -113,7 +111,7 @@ class PollBench:
 
     async def __call__(self, body: bytes, *, seconds: float) -> Polled:
         """
-        :param body: what creates a swap; every client polls one of its own.
+        :param body: the request that creates a swap; every client polls a different swap.
         """
         headers = f"x-svc-apikey: {self._a_key()}"
         swaps = await self._swaps(headers, body)
@@ -153,7 +151,7 @@ class PollBench:
         )
 
     def _a_key(self) -> str:
-        """Return a key whose requests are counted, which those of other phases are not."""
+        """Return a key with counted requests; the keys of other phases are not counted."""
         run = self._operator.run
         partner = run("partner", "create", f"pollers of {self._clients}")
         app = run("app", "create", "--partner", partner["id"], "--name", "pollers")

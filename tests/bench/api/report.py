@@ -1,4 +1,4 @@
-"""The ratios of a run, and the first mark for them. Absolute times are only reported."""
+"""The ratios of a run and their targets. Absolute times are only reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Mark:
 
 
 def marks(outcome: Outcome) -> list[Mark]:
-    """Return the first mark: of the goals, every "at least" halved, every "at most" doubled."""
+    """Return the targets: half of every "at least" goal, twice every "at most" goal."""
     quote, read, create = (outcome.rates[what] for what in ("quote", "read", "create"))
     hooks = outcome.webhooks
     cost = 1 - hooks.beside_trouble
@@ -56,7 +56,7 @@ def marks(outcome: Outcome) -> list[Mark]:
         _most("by hash, x the time of by id", _times(read["service"], read["by hash"]), 2.4),
         _least("webhooks, x an httpx sender", hooks.notifier / hooks.httpx, 5),
         _least("webhooks, of an aiohttp sender", hooks.notifier / hooks.aiohttp, 0.3),
-        _most("what a dead and a slow endpoint cost the others", cost, 0.06),
+        _most("slowdown of other endpoints by a dead and a slow one", cost, 0.06),
     ]
 
 
@@ -73,7 +73,7 @@ def _times(one: Measured, other: Measured) -> float:
 
 
 def show(outcome: Outcome, console: Console) -> list[Mark]:
-    """Print everything, and return the marks that were missed."""
+    """Print everything, and return the missed targets."""
     table = Table("", "", "per second", "p50 ms", "p99 ms", "x framework")
     for what, by_answerer in outcome.rates.items():
         for name, measured in by_answerer.items():
@@ -103,7 +103,7 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
         f"used {100 * used.other / whole:.1f} %, stolen {100 * used.stolen / whole:.1f} %"
         + ("  [red]VOID: the machine was not ours[/]" if used.is_void else "")
     )
-    first_mark = Table("first mark", "measured", "bound", "")
+    first_mark = Table("target", "measured", "bound", "")
     for mark in marks(outcome):
         sign = "at least" if mark.is_least else "at most"
         first_mark.add_row(

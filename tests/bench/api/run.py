@@ -1,4 +1,4 @@
-"""One run: the same request to the service and to what does nothing but answer it."""
+"""One run: the same request to the service and to programs that only answer it."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ ADD = "INSERT INTO bench_document VALUES (%s, %s)"
 OK, UNCHANGED = 200, 304
 FEW, MANY = 16, 64
 LISTED = 20
-AT_REST = 0.3  # of the machine: idle, all of the stack uses a fifth
+AT_REST = 0.3  # of the machine: an idle stack uses a fifth
 REST_SECONDS_MAX = 60
 POLLED_SECONDS_MIN = 5.0
 
 
 class BenchFailed(RuntimeError):
-    """An answer was not the one that is measured."""
+    """An answer differs from the one that is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Everything that was measured: by what was asked for, and by who answered."""
+    """All measurements, by request and by responder."""
 
     rates: Mapping[str, Mapping[str, Measured]]
     polled: Sequence[Polled]
@@ -96,7 +96,8 @@ class Run:
                 "read": await self._reads(swap_id, transaction_hash),
                 "poll": await self._polls(swap_id),
                 "list": await self._lists(),
-                # After start-up's last echoes: nothing else here takes so little time.
+                # After the last work of start-up, because no other measurement takes so little
+                # time.
                 "quote": await self._quotes(quoter, question),
                 "create": await self._creates(),
             }
@@ -113,7 +114,7 @@ class Run:
         return Outcome(rates, polled, webhooks, len(swap), str(self._stack["broker"]), used)
 
     async def _at_rest(self) -> None:
-        """Wait until start-up, or what was created, has run its course, and is not measured."""
+        """Wait until the work of start-up or of creates is done, so that it is not measured."""
         with self._progress.step("at rest"):
             for _ in range(REST_SECONDS_MAX):
                 before = self._read()
@@ -157,7 +158,7 @@ class Run:
         return await self._side_by_side("read", asks, MANY)
 
     async def _polls(self, swap_id: str) -> Mapping[str, Measured]:
-        # The tag stands in the head, which these clients do not keep: any tag is one.
+        # These clients do not store the tag, which is in the head; any tag serves.
         known = Client(
             self._stack["gateway"]["url"], headers=(self._key_header, "if-none-match: *")
         )
@@ -200,8 +201,8 @@ class Run:
 
     @contextmanager
     def _without_settler(self) -> Iterator[None]:
-        """Let nothing become of swaps meanwhile: `make bench` measures their way from there."""
-        # As they are now: one that stood still for long was started anew.
+        """Stop the settler, so that swaps are not processed: `make bench` measures that part."""
+        # The current processes: one that was stopped for long was restarted.
         alive = Registry(self._processes_file).list_alive()
         pids = [record.pid for record in alive if record.name.startswith("settler-")]
         for pid in pids:
@@ -229,7 +230,7 @@ class Run:
         return services
 
     async def _a_swap(self) -> tuple[str, bytes, str]:
-        """Create what is read and listed; the last is found by a hash too."""
+        """Create the swaps that are read and listed; the last is also found by a hash."""
         body = orjson.dumps(self._body())
         for _ in range(LISTED):
             made = await _body_of(self._gateway.post("/api/v2/swaps", body))
@@ -286,7 +287,7 @@ class Run:
 
 async def _body_of(asking: Any, status: int = OK) -> bytes:
     """
-    :raises BenchFailed: when the answer is another one.
+    :raises BenchFailed: when the answer is a different one.
     """
     got, body = await asking
     if got != status:
@@ -299,7 +300,7 @@ async def _expect(asking: Any, status: int = OK) -> None:
 
 
 def _quoter_url(stack: Mapping[str, Any]) -> str:
-    """Return the quoter's URL from the api's environment: stack.json does not name that port."""
+    """Return the quoter's URL from the api's environment; stack.json does not contain it."""
     [pid] = [service["pid"] for service in stack["services"] if service["name"] == "api"]
     variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     environment = dict(one.split(b"=", 1) for one in variables if b"=" in one)

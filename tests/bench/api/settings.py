@@ -1,4 +1,4 @@
-"""What may be chosen about a run, read from the environment."""
+"""The settings of a run, read from the environment."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)  # slots would hide the defaults from the class
+@dataclass(frozen=True)  # with slots the class would not have the defaults
 class Settings:
     """`BENCH_SECONDS=5 BENCH_WEBHOOKS=5000 BENCH_POLLERS=1000,4000 make bench-api`."""
 
-    seconds: float = 3.0  # for each measurement, twice
-    webhooks: int = 2000  # for each measurement, twice
+    seconds: float = 3.0  # per measurement, twice
+    webhooks: int = 2000  # per measurement, twice
     pollers: tuple[int, ...] = (500, 2000)  # clients that poll at the same time
 
     @classmethod

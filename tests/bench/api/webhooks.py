@@ -1,4 +1,4 @@
-"""Webhooks: what the notifier sends in a second, beside senders that do nothing else."""
+"""Webhooks that the notifier sends per second, compared with senders that do nothing else."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from tests.bench.numbers import median
 SENDERS = 32
 PATIENCE_SECONDS = 120
 SINGLES = 15
-# A second of deliveries differs by a fifth from the next: what trouble costs is a middle of pairs.
+# Seconds of deliveries differ by a fifth, so the slowdown is a median of pairs.
 PAIRS = 9
-TROUBLE = 300  # messages for each endpoint that does not answer as it should
+TROUBLE = 300  # messages for each faulty endpoint
 DUE = """
 INSERT INTO notifier.webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body,
                                       state, attempts, due_at, created_at)
@@ -40,10 +40,10 @@ Send = Callable[[dict[str, str]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Webhooks:
-    """Deliveries a second, and how long a single one takes while nothing else is to do."""
+    """Deliveries per second, and the latency of a single one on an idle system."""
 
     notifier: float
-    beside_trouble: float  # of the same endpoint's rate without it, the middle of pairs
+    beside_trouble: float  # share of the same endpoint's rate without faulty ones, median of pairs
     aiohttp: float
     httpx: float
     idle_p50: float
@@ -69,7 +69,7 @@ class WebhookBench:
     async def __call__(self) -> Webhooks:
         good = self._endpoint("/hooks")
         single = [await self._deliver(good, 1) for _ in range(SINGLES)]
-        await self._deliver(good, self._number)  # its window opens
+        await self._deliver(good, self._number)  # opens its window
         steps: list[Callable[[], Awaitable[float]]] = [
             lambda: self._rate_of(good),
             lambda: self._with_aiohttp(good),
@@ -93,7 +93,7 @@ class WebhookBench:
         return self._number / await self._deliver(endpoint, self._number)
 
     async def _share_beside_trouble(self, good: _Endpoint, turn: int) -> float:
-        """Measure without trouble and beside it, the other way round every other time."""
+        """Measure without and with faulty endpoints, in alternating order."""
         steps = [self._rate_of, self._beside_trouble]
         rates = [await step(good) for step in (steps if turn % 2 == 0 else reversed(steps))]
         alone, beside = rates if turn % 2 == 0 else reversed(rates)
@@ -110,7 +110,7 @@ class WebhookBench:
         return rate
 
     async def _deliver(self, endpoint: _Endpoint, number: int) -> float:
-        """Return how long it takes until so many more have come."""
+        """Return the seconds until this many more deliveries arrived."""
         before = await self._count_received()
         began = time.perf_counter()
         await self._make_due(endpoint, number)
@@ -149,7 +149,7 @@ class WebhookBench:
             return await self._sent(endpoint, send, self._number // 4)
 
     async def _sent(self, endpoint: _Endpoint, send: Send, number: int) -> float:
-        """Sign and send, so many at a time, and write nothing down."""
+        """Sign and send, with this many in flight, and store nothing."""
         webhook, numbers = Webhook(endpoint.secret), iter(range(number))
 
         async def sender() -> None:

@@ -1,4 +1,4 @@
-"""The command: a stack of its own from nothing, each arrangement, the numbers, the end."""
+"""The command: starts a new stack, measures each arrangement, prints the numbers, and stops it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.bench.scale.report import show, write
 from tests.bench.scale.run import Outcome, run
 from tests.bench.settings import Settings
 
-# Shorter phases than those of `make bench`: there are eight arrangements.
+# Shorter phases than in `make bench`, because there are eight arrangements.
 SWAPS = 600
 RATE = 30
 SECONDS = 15

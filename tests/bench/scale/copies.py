@@ -1,4 +1,4 @@
-"""Second processes of services, beside the ones that the supervisor runs."""
+"""Second processes of services, beside those that the supervisor runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Copy:
 
 @asynccontextmanager
 async def started_copies(places: Places, names: Collection[str]) -> AsyncIterator[Sequence[Copy]]:
-    """Run a second process of each service, ready when the block begins, stopped at its end.
+    """Run a second process of each service: ready at the start of the block, stopped at its end.
 
     :raises CopyFailed: when one is not ready in two minutes.
     """

@@ -53,7 +53,7 @@ def show(outcome: Outcome, console: Console) -> None:
 
 
 def per_swap(phase: Phase) -> Mapping[str, float]:
-    """Return the milliseconds of processor time of each service, all its processes together."""
+    """Return the milliseconds of processor time of each service, summed over its processes."""
     spent = dict.fromkeys(SERVICES, 0.0)
     for process, seconds in phase.used.by_process.items():
         name = process.rpartition("-")[0]
@@ -63,7 +63,7 @@ def per_swap(phase: Phase) -> Mapping[str, float]:
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
-    """Write the run beside those of the other benchmarks."""
+    """Store the run in the folder of the other benchmarks."""
     moment = datetime.now(UTC)
     path = folder / f"scale-{moment:%Y%m%d-%H%M%S}.json"
     document = {

@@ -1,4 +1,4 @@
-"""One process of each service, then two of one after the other, then two of all, then one again."""
+"""One process of each service, then two of each in turn, then two of all, then one again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE = "one of each"
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """What was measured with second processes of some services."""
+    """The measurements with second processes of some services."""
 
     name: str
     doubled: Collection[str]
@@ -28,7 +28,7 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All arrangements of one stack, in the order in which they were measured."""
+    """All arrangements of one stack, in the order of their measurement."""
 
     settings: Settings
     broker: str
@@ -39,7 +39,7 @@ class Outcome:
 def arrangements() -> Mapping[str, Collection[str]]:
     """Return the services with a second process, by the arrangement's name.
 
-    The last repeats the first: their difference is what the machine changed meanwhile.
+    The last repeats the first: their difference is the change of the machine's speed.
     """
     two = {f"two of {name}": (name,) for name in SERVICES}
     return {ONE: (), **two, "two of all": SERVICES, f"{ONE}, again": ()}

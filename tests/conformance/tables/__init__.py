@@ -1,4 +1,4 @@
-"""The specification as data, and how it is read."""
+"""The specification as data, and its reader."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Model:
 class Endpoint:
     section: str
     method: str
-    path: str  # with its query, and {…} for what the suite fills in
-    key: str  # the least that opens it: none, publishable, secret
-    data: str  # a type, or - where nothing is told
+    path: str  # with its query, and {…} for values that the suite fills in
+    key: str  # the weakest key with access: none, publishable, secret
+    data: str  # a type, or - where there is no data
     purpose: str
 
     @property
@@ -45,7 +45,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One situation that is refused, and how."""
+    """One refused situation, with the expected error."""
 
     section: str
     situation: str
@@ -53,14 +53,14 @@ class Refusal:
     code: str
     status: int
     key: str = "secret"
-    order: bool = False  # the body is a good order with these changes
+    order: bool = False  # the body is a valid order with these changes
     body: Mapping[str, Any] | None = None
     without: Sequence[str] = ()
     raw: str | None = None
     headers: Mapping[str, str] | None = None
-    says: str = ""  # words of the message
+    says: str = ""  # text of the message
     names: str = ""  # a member of the metadata
-    needs: str = ""  # what the deployment must offer for it to be asked
+    needs: str = ""  # what the deployment must offer for the test
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def endpoints() -> Sequence[Endpoint]:
 
 @cache
 def beyond() -> frozenset[tuple[str, str]]:
-    """Return method and path of what may be there beside the endpoints of the specification."""
+    """Return method and path of endpoints that are allowed beyond the specification."""
     return frozenset((method, path) for method, path, _ in _rows("beyond", 3))
 
 

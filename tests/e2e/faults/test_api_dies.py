@@ -1,4 +1,4 @@
-"""The api dies around making a swap durable: who asks again with the same key has one swap."""
+"""The api is killed while it stores a swap: a retry with the same key creates no second swap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.e2e.outside import Outside, Route
 from tests.plugins.stack import Stack
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.05")
-PATIENCE = 60.0  # a claim that nobody answers lasts fifteen seconds
+PATIENCE = 60.0  # a claim without an answer lasts fifteen seconds
 
 
 class TestCrash:

@@ -1,4 +1,4 @@
-"""Kafka is a fast path: without it swaps are slower and nothing else."""
+"""Kafka is only a fast path: without it swaps are slower, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def complete_all(stack: Stack) -> None:
 
 @asynccontextmanager
 async def without_kafka(stack: Stack) -> AsyncIterator[None]:
-    """Take away every topic; the embedded broker, which would forget them anyway, altogether."""
+    """Delete every topic; stop the embedded broker, which loses its topics anyway."""
     if stack.broker_kind == "embedded":
         stack.send_broker(signal.SIGKILL)
     else:

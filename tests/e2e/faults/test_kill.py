@@ -1,6 +1,7 @@
-"""Fifty swaps of every kind are under way while services are killed, whichever, every few seconds.
+"""Fifty swaps of every kind run while a random service is killed every few seconds.
 
-`KILL_SECONDS` says for how long (`make test-kill`: a minute), `KILL_SEED` which ones, again.
+`KILL_SECONDS` is the duration (`make test-kill`: a minute), `KILL_SEED` repeats a sequence of
+services.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SEED = int(os.environ.get("KILL_SEED") or secrets.randbelow(2**32))
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
 PAUSE_SECONDS = (0.5, 3.0)
 SWAPS = 50
-AT_ONCE = 30  # the others come one by one while services die
+AT_ONCE = 30  # the others start one by one while services are killed
 PATIENCE = 150.0
 DEPOSITORY, DIRECT = {"use_depository": True}, {"use_depository": False}
 ADDRESS = {"use_depository": False, "use_deposit_address": True}
@@ -46,7 +47,7 @@ WITH_REFUEL = {"use_depository": False, "refuel": True}
 class End(StrEnum):
     COMPLETED = "completed"
     REFUNDED = "refunded"
-    FAILED = "failed"  # what came is claimable, and an operator pays it
+    FAILED = "failed"  # the deposit is claimable, and an operator pays it
 
 
 STATUSES_UNTIL = {
@@ -54,18 +55,19 @@ STATUSES_UNTIL = {
     End.REFUNDED: [*STATUSES[:2], "pending_refund", "refunded"],
     End.FAILED: [*STATUSES[:2], "failed"],
 }
-# Of what comes another price is asked for, until patience ends while nobody is there to tell it.
+# For a different amount another price is requested. While no quoter is up, it is refunded in the
+# end.
 STATUSES_UNPRICED = [STATUSES[0], "pending_refund", "refunded"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One swap: how it is funded, and how it must end."""
+    """One swap: its funding and its expected end."""
 
     route: Route
     method: Mapping[str, bool]
     end: End = End.COMPLETED
-    part: int | None = None  # what comes of a coin; it needs another quote
+    part: int | None = None  # a partial deposit of a coin, which needs another quote
 
     def may_end(self, status: str) -> bool:
         is_unpriced = self.part is not None and status == End.REFUNDED
@@ -74,12 +76,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """One swap and how it did end."""
+    """One swap and its actual end."""
 
     plan: Plan
     swap_id: str
     status: str
-    owner: str  # to whom a refund goes
+    owner: str  # the recipient of a refund
 
     @property
     def refunded_to(self) -> tuple[str, str, str]:
@@ -116,7 +118,7 @@ PLANS = (
 
 
 async def kill(stack: Stack, chance: random.Random) -> list[str]:
-    """Kill services for as long as the test says, each once its predecessor is back."""
+    """Kill services for the test's duration, each when the one before is up again."""
     loop, killed = asyncio.get_running_loop(), []
     ends_at = loop.time() + KILL_SECONDS
     while loop.time() < ends_at:
@@ -135,7 +137,7 @@ def is_another(stack: Stack, service: str, pid: int | None) -> bool:
 
 
 async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
-    """Begin most swaps at once and the rest over the time of the killing; wait for all."""
+    """Start most swaps at once and the rest over the time of the kills; wait for all."""
     refuses = await contract_that_refuses(outside, COIN.destination_network)
 
     async def one(number: int, plan: Plan) -> Ended:
@@ -161,7 +163,7 @@ async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
 
 
 async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
-    """Order that what a swap left is paid, again until nothing is left.
+    """Order the payment of a swap's claim until nothing is left.
 
     An order is repeated while the settler is down, and while it has no price: without one it would
     need a second operator.
@@ -177,13 +179,13 @@ async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
                 await stack.order("settler", path, {**order, **reason})
             return not claims
         except httpx.HTTPError:
-            return False  # it is away, or an earlier answer was lost and it is ordered
+            return False  # the service is down, or the order exists and its answer was lost
 
     await until(is_ordered, what=f"the claim of {swap_id} is ordered", within=PATIENCE, every=0.3)
 
 
 async def has_refuel(outside: Outside, stack: Stack, one: Ended) -> bool:
-    """Whether a swap that asked for a refuel has one, or says where its money is."""
+    """Return whether a swap with a refuel received it, or shows where its money is."""
     swap = (await outside.partner().read(one.swap_id))["swap"]
     is_sent = "refuel" in {each["type"] for each in swap["transactions"]}
     return is_sent != bool(await claims_of(stack, one.swap_id))
@@ -215,7 +217,7 @@ class TestKill:
         assert len(set(ids)) == SWAPS
         paid = await oracle.payments_of(stack.description, *ids)
         assert paid == [int(one.status == End.COMPLETED) for one in ended]
-        # A claim is paid to the owner as a refund is.
+        # A claim is paid to the owner in the same way as a refund.
         assert returned == [one.status in (End.REFUNDED, End.FAILED) for one in ended]
         for one in ended:
             assert one in refuels or await claims_of(stack, one.swap_id) == []

@@ -1,4 +1,4 @@
-"""A service dies around publishing: what it had to say is said again and counts once."""
+"""A service is killed while it publishes: its messages are published again and count once."""
 
 from __future__ import annotations
 

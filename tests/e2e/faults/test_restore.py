@@ -1,4 +1,4 @@
-"""The database goes back to a backup: nothing is paid twice, and newer swaps go on."""
+"""The database is restored from a backup: nothing is paid twice, and newer swaps continue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVICES = ("notifier", "api", "quoter", "settler", "chain_watcher")
 
 @pytest.mark.fault("P6")
 async def test_p6_nothing_is_paid_twice(stack: Stack, tmp_path: Path) -> None:
-    # What was forgotten is in no ledger any more: the next module gets a stack of its own.
+    # The lost rows are in no ledger, so the next module gets a new stack.
     stack.broken_by = "a database that has forgotten payments"
     output: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The settler dies between any two steps of a payment; the next one finishes it, once."""
+"""The settler is killed between any two steps of a payment; the next one pays exactly once."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SIGNED = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "25")
 
 
 async def sending_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
-    """Return what the settler keeps of a swap's payment."""
+    """Return the settler's rows of a swap's payment."""
     answer: Mapping[str, Any] = await stack.admin("settler", f"/swaps/{swap_id}")
     return answer
 
 
 async def paid_once(stack: Stack, swap_id: str) -> None:
-    """Find one payment on the chains, one intent and one nonce that carries it."""
+    """Return the payment of a swap: one on the chains, with one intent and one nonce."""
     assert await oracle.payments_of(stack.description, swap_id) == [1]
     sending = await sending_of(stack, swap_id)
     assert [intent["state"] for intent in sending["intents"]] == ["confirmed"]
@@ -97,7 +97,7 @@ class TestCrash:
 
 @asynccontextmanager
 async def no_nonces(stack: Stack, network: str) -> AsyncIterator[None]:
-    """Keep the row under which a network's nonces are handed out locked."""
+    """Lock the row that assigns a network's nonces."""
     async with await psycopg.AsyncConnection.connect(stack.superuser_url) as connection:
         lock = "SELECT FROM settler.signer WHERE network = %s FOR UPDATE"
         await connection.execute(lock, [network])

@@ -1,6 +1,4 @@
-"""The chain-watcher dies: no movement is lost or published twice, and a reorg meanwhile
-is found.
-"""
+"""The chain-watcher is killed: no movement is lost or published twice, and it finds a reorg."""
 
 from __future__ import annotations
 
@@ -32,11 +30,11 @@ class TestCrash:
             for network in outside.networks:
                 chain = Chain.of(stack.description, network)
                 await stopped.enter_async_context(chain.stopped())
-            await wait_until_idle(stack.description)  # a block that is left would be the first
+            await wait_until_idle(stack.description)  # a remaining block would be the first
             await stack.restart_to_crash("chain_watcher", crash)
             assert not stack.has_crashed("chain_watcher", crash)
 
-            # The first block that it takes up is the one with the deposit.
+            # The first block after its start is the one with the deposit.
             chain = Chain.of(stack.description, AT_ONCE.source_network)
             swap_id, sent = await deposit_in_a_block(outside, chain, AT_ONCE)
             await until_here(

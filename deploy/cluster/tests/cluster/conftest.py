@@ -1,4 +1,4 @@
-"""The cluster of this machine with `overlays/dev`; without one, its tests are skipped, loudly."""
+"""The cluster of this machine with `overlays/dev`; without one, its tests are skipped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from swap_stack.report import Report
 
 @pytest.fixture(scope="session")
 def cluster() -> None:
-    """Start the cluster where it does not run; nothing is built here."""
+    """Start the cluster if it is not running; nothing is built here."""
     reason = why_not() or why_no_images()
     if reason is None and not are_built():
         reason = "Kubernetes is not built here: `make cluster-up` does it once."
@@ -32,7 +32,7 @@ def cluster() -> None:
 
 @pytest.fixture(scope="session")
 def stack(cluster: None) -> dict[str, Any]:
-    """Deploy the overlay with this checkout's image, and describe it as a client sees it."""
+    """Deploy the overlay with this checkout's image, and return its description for a client."""
 
     async def deploy_and_describe() -> dict[str, Any]:
         report = Report()
@@ -45,8 +45,8 @@ def stack(cluster: None) -> dict[str, Any]:
 
 @pytest.fixture
 async def visitor(stack: dict[str, Any]) -> AsyncIterator[Visitor]:
-    """Return a member who is signed in to the dashboard."""
-    cookies = aiohttp.CookieJar(unsafe=True)  # its host is an address
+    """Return a member with a session of the dashboard."""
+    cookies = aiohttp.CookieJar(unsafe=True)  # its host is an IP address
     async with aiohttp.ClientSession(cookie_jar=cookies, timeout=TIMEOUT) as session:
         visitor = Visitor(stack, session)
         await visitor.sign_in()

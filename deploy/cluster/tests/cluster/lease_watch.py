@@ -1,4 +1,4 @@
-"""Who holds the leases of the services, sampled while they change hands."""
+"""The holders of the services' leases, sampled while they change."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ EVERY_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Who holds a lease, until when it would run out, and when this was seen."""
+    """The holder of a lease, its expiry, and the time of the sample."""
 
-    holder: str  # empty: released
+    holder: str  # empty after a release
     expires_at: datetime | None
     seen_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A lease that went from one pod to another."""
+    """A lease that passed from one pod to another."""
 
     lease: str
     before: Holding
@@ -48,7 +48,7 @@ class Handover:
 
     @property
     def was_released(self) -> bool:
-        """Whether the next one took it before it would have run out."""
+        """Return whether the next holder acquired it before its expiry."""
         expires_at = self.before.expires_at
         return self.seen_free or (expires_at is not None and self.after.seen_at < expires_at)
 
@@ -89,7 +89,7 @@ class LeaseWatch:
                 await asyncio.sleep(EVERY_SECONDS)
 
     def note(self, lease: str, now: Holding) -> None:
-        """Add what was seen of a lease; a change of its holder is a handover."""
+        """Add a sample of a lease; a change of its holder is a handover."""
         before = self._last.get(lease)
         if not now.holder:
             self._free.add(lease)

@@ -1,4 +1,4 @@
-"""What is wrong with a new version stops its rollout: the old pods go on, and so do swaps."""
+"""A faulty new version stops its rollout: the old pods and swaps continue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 120
 
 
 async def reasons(deployment: str) -> set[str]:
-    """Return why containers of a Deployment wait, or how they ended."""
+    """Return why containers of a Deployment are waiting, or how they ended."""
     label = f"--selector=app.kubernetes.io/name={deployment}"
     found = set()
     for pod in (await get("pods", "-n", NAMESPACE, label))["items"]:
@@ -93,7 +93,7 @@ async def names_of(deployment: str) -> set[str]:
 
 
 async def test_a_migration_that_fails(traffic: Traffic) -> None:
-    """The release stops there: its service's new pods wait, and the old ones go on."""
+    """The release stops there: the service's new pods wait, and the old ones continue."""
     await load_variant("broken", {FAILING: MIGRATION.format(last=last_revision("quoter"))})
     old = await names_of("quoter")
     await apply_overlay({**loaded_tags(), SERVICES_IMAGE: "broken"})
@@ -128,7 +128,7 @@ def last_revision(service: str) -> str:
 
 
 def is_migrating(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a pod's first step waits until its schema is migrated."""
+    """Return whether a pod's first step waits until its schema is migrated."""
     steps = {each["name"]: each for each in pod["status"].get("initContainerStatuses", ())}
     return "migrations" in steps and "running" in steps["migrations"]["state"]
 

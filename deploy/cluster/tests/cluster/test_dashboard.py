@@ -1,4 +1,4 @@
-"""The dashboard in its pod: a link signs in, and its pages have what the api knows."""
+"""The dashboard in its pod: a link signs in, and its pages show the api's data."""
 
 from __future__ import annotations
 

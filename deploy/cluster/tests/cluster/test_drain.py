@@ -1,6 +1,6 @@
-"""A drain of the node is held up by the budgets: one pod of a service goes, the other stays.
+"""The budgets block a drain of the node: one pod of a service is evicted, the other stays.
 
-There is one node, so a pod that was evicted has no place before the node is open again.
+There is one node, so an evicted pod cannot be scheduled before the node is uncordoned.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ REFUSED = "violate the pod's disruption budget"
 
 
 class Drain:
-    """`kubectl drain`, at work."""
+    """A running `kubectl drain`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -66,12 +66,12 @@ class Drain:
         return self._process.returncode is not None
 
     def was_refused(self, pods: set[str]) -> bool:
-        """Tell whether the eviction of one of these pods was refused."""
+        """Return whether the eviction of one of these pods was refused."""
         refusals = [line for line in self.lines if REFUSED in line]
         return any(name in line for name in pods for line in refusals)
 
     async def end(self) -> int:
-        """Return the status with which it ends."""
+        """Return its exit status."""
         status = await self._process.wait()
         await self._reading
         return status
@@ -112,7 +112,7 @@ async def ready_pods() -> dict[str, set[str]]:
 
 
 async def until_held_up(drain: Drain, first: dict[str, set[str]]) -> None:
-    """Return once one pod of each service is left, and its eviction was refused."""
+    """Return when one pod of each service is left, and its eviction was refused."""
 
     async def is_held_up() -> bool:
         ready = await ready_pods()
@@ -122,9 +122,9 @@ async def until_held_up(drain: Drain, first: dict[str, set[str]]) -> None:
 
 
 async def drain_under(traffic: Traffic, first: dict[str, set[str]]) -> tuple[float, float]:
-    """Drain the node, and open it again once the budgets hold the drain up.
+    """Drain the node, and uncordon it after the budgets blocked the drain.
 
-    Returns after how many seconds it was held up, and after how many it had ended.
+    Returns the seconds until it was blocked, and the seconds until it ended.
     """
     started = time.monotonic()
     drain = await Drain.begin()

@@ -1,4 +1,4 @@
-"""Each pod is killed while swaps are on their way: every swap ends, and is paid once."""
+"""Each pod is killed while swaps are in progress: every swap ends, and is paid once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITH_A_VOLUME = ("postgres", "kafka")
 
 
 async def restarts(name: str) -> int:
-    """Return how often the processes of the pods of this name have been started again."""
+    """Return how often the containers of the pods of this name were restarted."""
     return sum(
         each["restartCount"]
         for pod in await pods_of(name)
@@ -37,9 +37,9 @@ async def pods_of(name: str) -> list[dict[str, Any]]:
 
 
 async def kill(name: str) -> None:
-    """Kill what runs in the pod of this name, at once.
+    """Kill the processes in the pod of this name.
 
-    Then a pod of a service is deleted, and another one starts. A pod with a volume stays, and its
+    Then a pod of a service is deleted, and a new one starts. A pod with a volume stays, and its
     process starts again, as after a crash.
     """
     [pod] = await pods_of(name)
@@ -50,9 +50,9 @@ async def kill(name: str) -> None:
 
 
 async def is_back(name: str, restarts_before: int) -> bool:
-    """Tell whether one pod is ready, and no other is left.
+    """Return whether one pod is ready, and no other is left.
 
-    Of a pod with a volume, its own status says so: the StatefulSet's is behind for a moment.
+    For a pod with a volume its own status counts, because the StatefulSet's is late for a moment.
     """
     if name not in WITH_A_VOLUME:
         return await is_settled(name)

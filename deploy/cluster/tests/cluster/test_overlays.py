@@ -1,4 +1,4 @@
-"""Every overlay is accepted by a real API server that knows the operators' own definitions."""
+"""Every overlay is accepted by a real API server with the operators' own definitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deploy.k8s.tests.rendered import OVERLAYS, Rendered
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 FOLDERS = (*OVERLAYS, "staging/gateway", "production/gateway")
-# No registry of packages has its definition.
+# No package registry has its definition.
 WITHOUT_DEFINITION = {"ObjectStore"}
 DEFINITION = "CustomResourceDefinition"
 NAMESPACE = "overlay-tried"
@@ -43,7 +43,7 @@ async def _apply_definitions() -> None:
 
 
 def applicable(rendered: Rendered) -> Iterator[str]:
-    """Yield the objects in a namespace of their own: an existing Job cannot be changed."""
+    """Yield the objects in a separate namespace, because an existing Job cannot be changed."""
     for each in rendered.objects:
         if each["kind"] not in {*WITHOUT_DEFINITION, "Namespace"}:
             yield json.dumps({**each, "metadata": {**each["metadata"], "namespace": NAMESPACE}})
@@ -51,7 +51,7 @@ def applicable(rendered: Rendered) -> Iterator[str]:
 
 @pytest.fixture
 async def namespace(definitions: None) -> AsyncIterator[None]:
-    """Make the namespace: a dry run makes none for the objects in it."""
+    """Create the namespace: a dry run creates none for its objects."""
     labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in MODES}
     document = {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""Each service is replaced while swaps go on: no request fails, every swap is paid once."""
+"""Each service is replaced while swaps run: no request fails, every swap is paid once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def restart(service: str) -> None:
 
 
 async def all_settled() -> bool:
-    """Tell whether every service is rolled out, and no pod of an earlier version is left."""
+    """Return whether every service is rolled out, and no pod of an earlier version is left."""
     return all([await is_settled(service) for service in SERVICES])
 
 

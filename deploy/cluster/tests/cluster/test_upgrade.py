@@ -1,4 +1,4 @@
-"""Every service is upgraded at once, and rolled back, while swaps go on: nothing is lost."""
+"""All services are upgraded at once and rolled back while swaps run: nothing is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEXT = "next"
 
 
 async def roll_out(version: str) -> float:
-    """Apply a version as an operator does; return after how many seconds no other is left."""
+    """Apply a version as an operator does; return the seconds until no other version is left."""
     started = time.monotonic()
     await apply_overlay({**loaded_tags(), SERVICES_IMAGE: version})
     await until_deployed(Report())

@@ -1,4 +1,4 @@
-"""Swaps that go on while pods come and go, and what is known about each in the end."""
+"""Swaps that run while pods start and stop, and the result of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SentSwap:
-    """A swap that was created, and paid by its user."""
+    """A swap that was created and paid by its user."""
 
     id: str
     destination: str
@@ -43,7 +43,7 @@ class SentSwap:
 
 @dataclass(frozen=True, slots=True)
 class ClosedSwap:
-    """How a swap ended, and after which time by the database's clock."""
+    """How a swap ended, and its duration by the database's clock."""
 
     sent: SentSwap
     status: str
@@ -52,7 +52,7 @@ class ClosedSwap:
 
 
 class Traffic:
-    """One partner's users: a swap at a time, at a steady pace."""
+    """One partner's users: one swap after the other, at a steady pace."""
 
     def __init__(self, stack: Mapping[str, Any], session: aiohttp.ClientSession) -> None:
         self._networks = {network["name"]: network for network in stack["networks"]}
@@ -64,11 +64,11 @@ class Traffic:
 
     @property
     def sent_count(self) -> int:
-        """How many swaps were created and paid by their users, or failed."""
+        """Return the number of swaps that were created and paid by their users, or failed."""
         return sum(task.done() for task in self._sending)
 
     async def until_sent(self, more: int) -> None:
-        """Return once so many more swaps are on their way."""
+        """Return when this many more swaps are in progress."""
         enough = self.sent_count + more
 
         async def is_enough() -> bool:
@@ -78,7 +78,7 @@ class Traffic:
 
     @asynccontextmanager
     async def every(self, seconds: float) -> AsyncIterator[None]:
-        """Start a swap each so many seconds, while the body runs."""
+        """Start a swap at this interval, while the body runs."""
 
         async def start_swaps() -> None:
             while True:
@@ -92,7 +92,7 @@ class Traffic:
             pace.cancel()
 
     async def send(self) -> SentSwap:
-        """Create one swap, and deposit what it asks for."""
+        """Create one swap, and make its deposit."""
         source = self._networks["ETHEREUM_DEVNET"]
         user = source["users"][0]["address"]  # the chain has its key
         destination = str(Account.create().address)
@@ -120,11 +120,11 @@ class Traffic:
         return SentSwap(prepared["swap"]["id"], destination, quoted)
 
     def add(self, swaps: Iterable[SentSwap]) -> None:
-        """Wait for these swaps, too."""
+        """Wait for these swaps too."""
         self._sent += swaps
 
     async def close(self) -> list[ClosedSwap]:
-        """Wait until every swap that was sent has ended. A request that failed is a failure."""
+        """Wait until every sent swap has ended. A failed request is a failure."""
         results = await asyncio.gather(*self._sending, return_exceptions=True)
         self._sending.clear()
         self.failures += [repr(each) for each in results if isinstance(each, BaseException)]
@@ -148,7 +148,7 @@ class Traffic:
         return {name: count for name, count in found.items() if count}
 
     async def without_webhook(self, swaps: Iterable[ClosedSwap]) -> set[str]:
-        """Return the completed swaps whose last webhook the receiver did not get in time."""
+        """Return the completed swaps without a last webhook at the receiver in time."""
         missing = {swap.sent.id for swap in swaps}
         deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
         async with await psycopg.AsyncConnection.connect(

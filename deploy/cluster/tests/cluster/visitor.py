@@ -1,4 +1,4 @@
-"""A member who is signed in to the dashboard, and looks at the swaps again and again."""
+"""A member with a session of the dashboard, who reloads the list of swaps repeatedly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Visitor:
         self.failures: list[str] = []
 
     async def sign_in(self) -> None:
-        """Take a link for the account: its page has a form, which signs in."""
+        """Open a sign-in link of the account, and submit the form on its page."""
         link = await make_link(self._stack)
         assert link is not None
         assert link.startswith(f"{self._url}/")
@@ -52,7 +52,7 @@ class Visitor:
 
     @asynccontextmanager
     async def every(self, seconds: float) -> AsyncIterator[None]:
-        """Look at the list of swaps each so many seconds, while the body runs."""
+        """Load the list of swaps at this interval, while the body runs."""
         app_id = self._stack["partners"][0]["app_id"]
 
         async def look_again() -> None:

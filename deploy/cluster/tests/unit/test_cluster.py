@@ -1,4 +1,4 @@
-"""What the cluster of this machine is made of, without starting it."""
+"""The definition of this machine's cluster, without starting it."""
 
 from __future__ import annotations
 

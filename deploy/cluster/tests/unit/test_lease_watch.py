@@ -1,4 +1,4 @@
-"""A handover counts as a release only where the lease had not run out."""
+"""A handover counts as a release only if the lease had not expired."""
 
 from __future__ import annotations
 

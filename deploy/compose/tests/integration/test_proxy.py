@@ -1,4 +1,4 @@
-"""The Caddyfile in a real Caddy before a real server; skipped where there is no Caddy."""
+"""The Caddyfile in a real Caddy before a real server; skipped without Caddy."""
 
 from __future__ import annotations
 

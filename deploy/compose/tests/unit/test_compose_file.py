@@ -1,4 +1,4 @@
-"""docker-compose.yml, the image and the jobs agree with one another and with the services."""
+"""docker-compose.yml, the image and the jobs match each other and the services."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def image_environment() -> dict[str, str]:
 
 
 def interpolated(stated: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what Docker Compose makes of `${NAME}`, `${NAME:-default}` and `${NAME:?why}`."""
+    """Return Docker Compose's value of `${NAME}`, `${NAME:-default}` and `${NAME:?why}`."""
 
     def value(found: re.Match[str]) -> str:
         return environ.get(found["name"]) or found["default"] or ""
@@ -56,7 +56,7 @@ def interpolated(stated: Mapping[str, str], environ: Mapping[str, str]) -> dict[
 
 
 def environment_of(service: str, secrets: Secrets, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return a service's whole environment, the way `swap_compose.run` puts it together."""
+    """Return a service's whole environment, as `swap_compose.run` builds it."""
     stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
     job = interpolated(COMPOSE["services"]["secrets"]["environment"], environ)
     return {
@@ -98,7 +98,7 @@ def test_a_service_gets_all_required_settings(
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_gets_no_unknown_setting(service: str, secrets: Secrets) -> None:
-    """A setting of another name would be passed over in silence."""
+    """A setting with another name would be ignored without an error."""
     stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
     of_the_image = {
         name: value
@@ -112,7 +112,7 @@ def test_a_service_gets_no_unknown_setting(service: str, secrets: Secrets) -> No
 
 
 def is_setting(model: type[BaseModel], name: str) -> bool:
-    """Whether a variable is a member of the settings, or of a group of them."""
+    """Return whether a variable is a member of the settings, or of a group of them."""
     group: Any = model
     for part in name.removeprefix("SWAP_").lower().split("__"):
         field = group.model_fields.get(part) if hasattr(group, "model_fields") else None
@@ -134,7 +134,7 @@ def test_a_service_holds_no_operators_token(service: str, secrets: Secrets) -> N
 def test_the_dashboard_names_the_addresses_of_the_host(
     secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A form of another origin than the public address is refused."""
+    """A form from another origin than the public URL is refused."""
     for name, value in environment_of("dashboard", secrets, {"PORT_DASHBOARD": "28106"}).items():
         monkeypatch.setenv(name, value)
     settings = settings_of("dashboard")()  # type: ignore[call-arg]
@@ -154,7 +154,7 @@ def test_the_api_makes_links_to_the_dashboard_and_trusts_its_own_proxy_alone(
 
     assert api.pay_page_url == "http://127.0.0.1:28106/pay"
     assert [key.get_secret_value() for key in api.pay_link_keys] == [secrets.pay_link_key]
-    # Partners come from the dashboard's network, too: its address is not among them.
+    # Partners connect from the dashboard's network too, so its address is not among them.
     assert api.trusted_proxies == ("172.31.253.2",)
 
 
@@ -264,7 +264,7 @@ def test_ports_are_the_same_for_the_jobs_and_for_docker() -> None:
 
 
 def test_the_images_have_a_numeric_user_other_than_root() -> None:
-    """`runAsNonRoot` refuses a name: outside of the image its owner is unknown."""
+    """`runAsNonRoot` refuses a name, because the user id is unknown outside of the image."""
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
 
 
@@ -288,7 +288,7 @@ def test_the_image_builds_without_what_an_old_builder_lacks() -> None:
 
 
 class TestSecuredKafka:
-    """A Kafka elsewhere that asks for TLS and a login, named by the variables of the host."""
+    """An external Kafka with TLS and a login, configured by variables of the host."""
 
     @pytest.mark.parametrize("service", ON_KAFKA)
     def test_a_service_logs_in_as_its_postgres_role(

@@ -1,4 +1,4 @@
-"""What ends the job that prepares development chains."""
+"""The failures of the job that prepares development chains."""
 
 from __future__ import annotations
 

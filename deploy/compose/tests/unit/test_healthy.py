@@ -1,4 +1,4 @@
-"""The health check tells what is well from what is not."""
+"""The health check distinguishes healthy from unhealthy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Answering(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture(params=[200, 503])

@@ -1,4 +1,4 @@
-"""What each profile of docker-compose.yml adds, and that its files fit to one another."""
+"""The additions of each profile of docker-compose.yml, and the consistency of its files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def of_profile(profile: str) -> set[str]:
 
 
 def mounts(name: str) -> dict[str, Path]:
-    """Return the files and folders of the checkout that a container has, by their place in it."""
+    """Return the files and folders of the checkout in a container, by their mount path."""
     volumes = (volume.split(":") for volume in CONTAINERS[name].get("volumes", ()))
     return {inside: ROOT / host for host, inside, *_ in volumes if host.startswith("./")}
 
@@ -187,7 +187,7 @@ class TestTheCollector:
 
         assert COLLECTOR in of_profile("observability")
         assert opened.rpartition(":")[2] == str(COLLECTOR_PORT)
-        # Any name that is found stands for the container's.
+        # Any resolvable name replaces the container's.
         found = tracing("localhost")
         assert found == {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://localhost:{COLLECTOR_PORT}"}
 

@@ -1,4 +1,4 @@
-"""var/stack.json has one form, whatever the stack runs in."""
+"""var/stack.json has the same form for every kind of stack."""
 
 from __future__ import annotations
 

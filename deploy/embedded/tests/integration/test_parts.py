@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.connected, pytest.mark.timeout(90)]
 
 
 class Workshop:
-    """A stack's folder with nothing in it yet."""
+    """An empty folder of a stack."""
 
     def __init__(self, folder: Path) -> None:
         self.places = Places(folder, default_places().root)
@@ -43,7 +43,7 @@ class Workshop:
 
 
 def wait_until_written(state: Path) -> None:
-    """Return right after a chain has written its state: killed while it writes, it has none."""
+    """Return right after a chain has stored its state; a kill during that would leave none."""
     before, deadline = state.stat().st_mtime_ns, time.monotonic() + 30
     while state.stat().st_mtime_ns == before or not has_whole_state(state):
         assert time.monotonic() < deadline
@@ -185,12 +185,12 @@ async def test_a_recreated_chain_is_not_mistaken_for_the_former_one(workshop: Wo
     await deploy_and_fund(file, root, chain, Node(earlier.rpc_url), keys)
     await earlier.stop()
     (workshop.places.var / f"anvil/{chain.network}.json").unlink()
-    # Two chains that begin in the same second have the same blocks.
+    # Two chains that start in the same second have the same blocks.
     begin = ["--timestamp", "1700000000"]
     anvil = Anvil(chain, workshop.places, workshop.ports, workshop.registry, begin)
     await start(anvil)
     node = Node(anvil.rpc_url)
-    # The same key and the same nonce make the same addresses.
+    # The same key and the same nonce give the same addresses.
     elsewhere = workshop.places.var / "another.json"
     await deploy_and_fund(elsewhere, root, chain, node, keys)
 

@@ -1,4 +1,4 @@
-"""The services' own Kafka clients on Apache Kafka with TLS, SCRAM and the ACLs of deploy/kafka."""
+"""The services' Kafka clients on Apache Kafka with TLS, SCRAM and the ACLs of deploy/kafka."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NO_LOGIN = {"security_protocol": "PLAINTEXT", "username": "", "password": Secret
 
 
 def may_be_left_out() -> bool:
-    """Not in CI where Java and Maven are: a missing jar is then a failure of the fixture."""
+    """In CI with Java and Maven it may not: a missing jar is then a failure of the fixture."""
     is_expected = os.environ.get("CI") == "true" and all(map(shutil.which, ("java", "mvn")))
     return not is_expected and why_not(default_places()) is not None
 
@@ -78,7 +78,7 @@ async def send(kafka: KafkaSettings, *notes: Envelope[Note]) -> None:
 
 
 async def received(kafka: KafkaSettings, group: str, number: int) -> list[Envelope[Note]]:
-    """Return what a consumer of this group gets, once it is so much."""
+    """Return the messages of a consumer of this group, when it has this many."""
     notes: list[Envelope[Note]] = []
     has_all = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""The whole stack: it comes up from nothing, goes on where it was, and leaves nothing behind."""
+"""The whole stack: it starts from nothing, continues after a restart, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from swap_stack.processes import Registry, send
 from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
-# What a client of the stack may rely on over its restarts.
+# The data of the stack that must not change over its restarts.
 UNCHANGED = ("gateway", "partners", "networks")
 
 
 class Stack:
-    """The commands, on a folder of the test's own."""
+    """The commands, on the test's own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.places = Places(folder)
@@ -59,11 +59,11 @@ class Stack:
         return str(new)
 
     def statuses(self, swaps: Collection[str]) -> set[str]:
-        """Return what the api answers for each of the swaps."""
+        """Return the api's status of each swap."""
         return {self._get(f"/api/v2/swaps/{swap}")["swap"]["status"] for swap in swaps}
 
     def kill_everything(self) -> None:
-        """End every process at once, the supervisor first: it would restart the others."""
+        """Kill every process at once, the supervisor first, because it would restart the others."""
         records = Registry(self.places.processes_file).list_alive()
         for record in sorted(records, key=turn):
             send(record, signal.SIGKILL)
@@ -93,7 +93,7 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
 
 
 def wait_until_written(state: Path) -> None:
-    """Return right after a chain has written its state: killed while it writes, it has none."""
+    """Return right after a chain has stored its state; a kill during that would leave none."""
     before = state.stat().st_mtime_ns
     block_until(lambda: state.stat().st_mtime_ns != before and is_whole(state))
 

@@ -26,7 +26,7 @@ CRASH = "import sys; print('no luck', flush=True); sys.exit(3)"
 
 
 class Stage:
-    """A supervisor with services of our choice."""
+    """A supervisor with services that a test chooses."""
 
     def __init__(self, folder: Path) -> None:
         self.places = Places(folder / "var", default_places().root)

@@ -1,4 +1,4 @@
-"""A service that ends is restarted immediately; one that keeps dying waits longer and longer."""
+"""A service that ends is restarted at once; repeated ends have growing pauses."""
 
 from __future__ import annotations
 

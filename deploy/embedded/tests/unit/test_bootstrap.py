@@ -1,4 +1,4 @@
-"""What is missing is installed once; what is too old is told in a sentence."""
+"""Missing programs are installed once; an outdated one is reported in a sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from swap_stack.places import ROOT
 
 @pytest.fixture
 def bootstrap(tmp_path: Path) -> ModuleType:
-    """The script as a module, with stamps of its own."""
+    """The script as a module, with separate stamps."""
     loader = SourceFileLoader("bootstrap", str(ROOT / "tools/bootstrap"))
     spec = spec_from_loader("bootstrap", loader)
     assert spec is not None
@@ -26,7 +26,7 @@ def bootstrap(tmp_path: Path) -> ModuleType:
 
 
 def install(bootstrap: ModuleType, wanted: str, product: Path, *, works: bool = True) -> int:
-    """Bring one step up to date and return how often it installed."""
+    """Update one step and return the number of installations."""
     times: list[str] = []
 
     def step() -> tuple[str, Path, Callable[[], bool]]:

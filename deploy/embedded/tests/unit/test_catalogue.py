@@ -1,4 +1,4 @@
-"""The catalogue that the stack makes is one that the services accept."""
+"""The services accept the catalogue of the stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be chosen, and what is refused."""
+"""The accepted choices, and the refused ones."""
 
 from __future__ import annotations
 

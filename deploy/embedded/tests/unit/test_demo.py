@@ -1,4 +1,4 @@
-"""The demonstration: a swap of each method and of each ending, and what went differently."""
+"""The demonstration: a swap of each method and of each ending, and reports of differences."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ IN, OUT, BACK, REFUEL = (
 
 
 def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> Outcome:
-    """Return the end of a swap that went as its journey says, but for what is given."""
+    """Return the end of a swap as its journey expects it, except for the given values."""
     is_completed = journey.ending == "completed"
     swap = {
         "status": journey.ending,
@@ -100,8 +100,8 @@ def test_there_is_one_swap_of_each_ending() -> None:
     endings = [(j.ending, j.requotes, j.goes_back, j.pays) for j in JOURNEYS]
 
     assert {
-        ("refunded", 0, True, Pays.AT_ONCE),  # after a payout that cannot work
-        ("completed", 1, False, Pays.AT_ONCE),  # a part, and another quote
+        ("refunded", 0, True, Pays.AT_ONCE),  # after a payout that cannot succeed
+        ("completed", 1, False, Pays.AT_ONCE),  # a partial deposit, and another quote
         ("expired", 0, True, Pays.LATE),
         ("expired", 0, False, Pays.NEVER),
     } <= set(endings)
@@ -217,7 +217,7 @@ def test_methods_and_endings_stand_side_by_side(width: int) -> None:
     assert all(word in printed.getvalue() for word in ("unavailable", "webhooks", "received"))
     assert max(map(len, rows)) <= width
     for journey in JOURNEYS:
-        method, *_ = journey.method.split()  # a narrow terminal has the rest below it
+        method, *_ = journey.method.split()  # a narrow terminal shows the rest below it
         texts = [method, journey.ending, f" {1 + journey.requotes} "]
         assert any(all(text in row for text in texts) for row in rows), journey.title
 

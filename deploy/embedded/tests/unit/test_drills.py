@@ -1,4 +1,4 @@
-"""What the drills do without a stack."""
+"""The parts of the drills that need no stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that several processes change are whole, private and never lose a change."""
+"""Files that several processes change are complete and private, and no change is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stack's secrets are made once and stay, also when a later release needs one more."""
+"""A stack's secrets are created once and stay, also when a later release needs one more."""
 
 from __future__ import annotations
 

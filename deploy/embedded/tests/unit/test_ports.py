@@ -1,4 +1,4 @@
-"""Ports are free, differ, and come back after a restart."""
+"""Ports are free and different, and the same after a restart."""
 
 from __future__ import annotations
 

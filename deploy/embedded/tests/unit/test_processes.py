@@ -78,7 +78,7 @@ async def test_end_waits_until_the_process_is_gone(sleeper: subprocess.Popen[byt
 
 @pytest.fixture
 def stubborn() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not care for SIGTERM."""
+    """A process that ignores SIGTERM."""
     program = "import signal; signal.signal(15, signal.SIG_IGN); print(flush=True); signal.pause()"
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""The sample receiver keeps what it was sent, and says 2xx only to what is genuine."""
+"""The sample receiver stores messages, and answers 2xx only to genuine ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sandbox plays for test keys on development chains alone, and no service knows of it."""
+"""The sandbox acts only for test keys on development chains, and no service depends on it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 class Says(Node):
-    """A node that says it is such a chain and such a program."""
+    """A node that reports this chain and this program."""
 
     def __init__(self, chain_id: int, program: str) -> None:
         super().__init__("http://127.0.0.1:1")
@@ -58,7 +58,7 @@ class Says(Node):
 def test_no_service_no_library_and_no_contract_knows_of_it() -> None:
     for file in (f for source in REAL for f in source.rglob("*.*") if f.suffix in (".py", ".sol")):
         text = file.read_text().lower()
-        assert PREFIX not in text or file.name == "rehearsals.py", file  # what live refuses
+        assert PREFIX not in text or file.name == "rehearsals.py", file  # texts that live refuses
         assert "sandbox" not in text, file
         assert "swap_stack" not in text, file
 
@@ -167,7 +167,7 @@ async def test_what_goes_wrong_in_a_play_is_logged_whatever_it_is(
         swap_id, outcome = "one", Outcome("completed")
 
         async def run(self) -> None:
-            next(iter(()))  # in a coroutine it comes out as a RuntimeError
+            next(iter(()))  # a coroutine raises it as a RuntimeError
 
     await played(Broken(), {"one"}, pause=0)  # type: ignore[arg-type]
 
@@ -177,7 +177,7 @@ async def test_what_goes_wrong_in_a_play_is_logged_whatever_it_is(
 
 
 class Fails:
-    """A play whose first attempts come to nothing."""
+    """A play with first attempts that fail."""
 
     swap_id, outcome = "one", Outcome.COMPLETED
 

@@ -78,7 +78,7 @@ def deploy_with(
 
 
 async def deploy_verified(rehearsal: Rehearsal) -> str:
-    """Deploy and let the owner sign; return the catalogue's entry."""
+    """Deploy and sign as the owner; return the catalogue's entry."""
     rehearsal.send()
     await rehearsal.sign_as_owner()
     code, entry, shown = rehearsal.verify()
@@ -137,7 +137,7 @@ async def test_a_network_is_added_as_documented(
 
 
 async def check_running(deployment: Deployment, rehearsal: Rehearsal) -> None:
-    """Enter what an operator does once services run with the new catalogue."""
+    """Run an operator's commands on services with the new catalogue."""
     rehearsal.rpc("anvil_mine", "0x3")
     await until_here(lambda: deployment.swapctl("network", "list")[0]["lag_blocks"] == 0 or None)
     found = {row["part"]: row for row in deployment.swapctl("doctor")}
@@ -152,7 +152,7 @@ async def check_running(deployment: Deployment, rehearsal: Rehearsal) -> None:
 
 
 def last_of(database: Database, transaction_hash: str) -> dict[str, Any]:
-    """Return the newest message that the watcher published about a transaction."""
+    """Return the watcher's newest message about a transaction."""
     with psycopg.connect(database.superuser_url) as connection:
         rows = connection.execute("SELECT payload FROM chain_watcher.outbox ORDER BY id").fetchall()
     bodies: list[dict[str, Any]] = [json.loads(row[0])["body"] for row in rows]
@@ -262,7 +262,7 @@ class Changes:
         self.rehearsal.rpc("anvil_setCode", address, code)
 
 
-# What was changed; what the verification says; whether a release's comparison refuses it as well.
+# The change; the finding of the verification; whether a release's comparison refuses it as well.
 REFUSED = (
     (Changes.bytecode, "the code of the Treasury at {treasury} is not the build's", False),
     (Changes.constructor_argument, "the factory sweeps to", True),

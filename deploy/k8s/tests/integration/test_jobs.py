@@ -142,9 +142,9 @@ ADMIN_PASSWORD = "of/the@admin"
 
 @pytest.fixture(params=["superuser", "owner"])
 def admin_url(request: pytest.FixtureRequest, database: Database) -> str:
-    """Return the address of an administrator, without the password.
+    """Return the URL of an administrator, without the password.
 
-    A managed PostgreSQL has no superuser: its administrator owns the database and makes roles.
+    A managed PostgreSQL has no superuser: its administrator owns the database and creates roles.
     """
     name = f"admin_{request.param}"
     may = "SUPERUSER" if request.param == "superuser" else "CREATEROLE"
@@ -158,7 +158,7 @@ def admin_url(request: pytest.FixtureRequest, database: Database) -> str:
 
 
 def hand_roles_over(connection: psycopg.Connection[Any], admin: str) -> None:
-    """Make the administrator the one who made the services' roles: the server has them already."""
+    """Make the administrator the creator of the services' roles, which the server already has."""
     connection.execute("DROP SCHEMA IF EXISTS invariant CASCADE")
     for role in (*ROLES, "auditor", "outbox_reader"):
         connection.execute(f"GRANT {role} TO {admin} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE")

@@ -1,4 +1,4 @@
-"""What ends the Job that prepares development chains."""
+"""The failures of the Job that prepares development chains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIGNER_KEY = f"0x{'11' * 32}"
 
 
 class DeploymentsOfAnotherRelease:
-    """The ConfigMaps of a cluster whose chains were prepared by an older release."""
+    """The ConfigMaps of a cluster with chains that an older release prepared."""
 
     def __init__(self) -> None:
         self.applied: dict[str, Mapping[str, str]] = {}

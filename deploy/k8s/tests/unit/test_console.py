@@ -1,4 +1,4 @@
-"""The operators' console: no secret, no public way to it, and no way from it but internal ports."""
+"""The operators' console: no secret, no public access, and connections to internal ports only."""
 
 from __future__ import annotations
 

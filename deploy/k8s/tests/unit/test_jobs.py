@@ -1,4 +1,4 @@
-"""What the Jobs of a cluster do with addresses, errors and answers."""
+"""The Jobs of a cluster with addresses, errors and answers."""
 
 from __future__ import annotations
 

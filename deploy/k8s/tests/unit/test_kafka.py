@@ -1,4 +1,4 @@
-"""Topics, users and rights on Kafka are those of the code."""
+"""Topics, users and rights on Kafka match the code."""
 
 from __future__ import annotations
 

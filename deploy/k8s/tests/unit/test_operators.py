@@ -1,4 +1,4 @@
-"""What the overlays ask of operators: Strimzi, CloudNativePG, External Secrets and Gateway API."""
+"""The overlays' resources for Strimzi, CloudNativePG, External Secrets and Gateway API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPERATORS_SECRETS = {"postgres-ca", "kafka-cluster-ca-cert"}  # of CloudNativePG
 
 
 def secrets_named(one: object) -> Iterator[str]:
-    """Yield the Secrets that volumes, variables and custom resources name."""
+    """Yield the Secrets in volumes, variables and custom resources."""
     if isinstance(one, list):
         for each in one:
             yield from secrets_named(each)

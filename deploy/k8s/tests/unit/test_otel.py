@@ -1,4 +1,4 @@
-"""The collector of spans: who reaches it, what it asks for, and that its parts fit together."""
+"""The collector of spans: its access, its requests, and the consistency of its parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def collector_of(overlay: Rendered) -> Object:
 
 
 def configuration_of(overlay: Rendered) -> tuple[str, Mapping[str, Any]]:
-    """Return the text that the pod mounts, and what it says."""
+    """Return the text that the pod mounts, and its content."""
     [volume] = pod_of(overlay.get("Deployment", COLLECTOR))["volumes"]
     text = overlay.get_exactly("ConfigMap", volume["configMap"]["name"])["data"]["config.yaml"]
     return text, yaml.safe_load(text)
@@ -81,7 +81,7 @@ def test_it_limits_its_memory_before_anything_else(operated: Rendered) -> None:
     [pipeline] = config["service"]["pipelines"].values()
 
     assert pipeline["processors"][0] == "memory_limiter"
-    # A copy that decides by what it has received of a trace would need all spans of it.
+    # A copy that decides by received spans would need all spans of a trace.
     assert "probabilistic_sampler" in pipeline["processors"]
     assert pipeline["processors"][-1] == "batch"
 

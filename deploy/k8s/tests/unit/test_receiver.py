@@ -1,4 +1,4 @@
-"""The sample receiver of the notifier's pod starts without a secret, and follows a change of it."""
+"""The sample receiver of the notifier's pod starts without a secret, and reads a changed one."""
 
 from __future__ import annotations
 

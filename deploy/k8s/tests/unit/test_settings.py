@@ -1,4 +1,4 @@
-"""The environment of each service is one that its settings accept, with nothing unknown in it."""
+"""The environment of each service is accepted by its settings, without an unknown variable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLASSES = {
     "dashboard": "DashboardSettings",
 }
 OPERATOR = {"name": "operator", "role": "operator", "token_sha256": "0" * 64}
-# What an operator writes into the Secrets that a repository does not hold.
+# An operator's values in the Secrets that a repository does not contain.
 SAMPLES = {
     "database-url": "postgresql+psycopg://role:word@postgres-rw:5432/swap?sslmode=verify-full",
     "operators": json.dumps([OPERATOR]),
@@ -62,7 +62,7 @@ def environment_of(rendered: Rendered, service: Object) -> dict[str, str]:
 
 
 def mounted_keys(rendered: Rendered, service: Object) -> dict[str, tuple[str, str]]:
-    """Return the Secret and key behind each path below /run/secrets."""
+    """Return the Secret and key of each path below /run/secrets."""
     pod = pod_of(service)
     [container] = pod["containers"]
     mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
@@ -162,7 +162,7 @@ def test_the_catalogue_of_an_overlay_loads(name: str) -> None:
 
 
 def test_the_api_trusts_the_dashboard_and_knows_where_the_pay_pages_are(overlay: Rendered) -> None:
-    """Payers are counted one by one only where the dashboard's pods are trusted proxies."""
+    """Payers are counted separately only if the dashboard's pods are trusted proxies."""
     api = environment_of(overlay, overlay.get("Deployment", "api"))
     dashboard = environment_of(overlay, overlay.get("Deployment", "dashboard"))
     proxies = [ip_network(proxy) for proxy in json.loads(api["SWAP_API__TRUSTED_PROXIES"])]

@@ -1,4 +1,4 @@
-"""The sums of docs/production.md: what all pods of an overlay request, and what limits them."""
+"""The sums of docs/production.md: the requests and limits of all pods of an overlay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """Pods that are alike, with what one of them requests and may use."""
+    """Equal pods, with the requests and limits of one of them."""
 
     part: str
     fewest: int
@@ -51,7 +51,7 @@ class Pods:
 
 
 def pods_of(overlay: Rendered) -> Iterator[Pods]:
-    """Yield what runs all the time; Jobs, and operators of the cluster, are not in it."""
+    """Yield the pods that run permanently, without Jobs and operators of the cluster."""
     scaled = {
         each["spec"]["scaleTargetRef"]["name"]: each["spec"]
         for each in overlay.of_kind("ScaledObject")
@@ -80,7 +80,7 @@ def pods_of(overlay: Rendered) -> Iterator[Pods]:
 
 
 def of_pod(pod: Object, kind: str) -> Amounts:
-    """Return what the scheduler counts: all containers, or the largest that runs before them."""
+    """Return the scheduler's sum: all containers, or the largest init container."""
     total = sum((Amounts.of(each["resources"][kind]) for each in pod["containers"]), Amounts())
     for each in pod.get("initContainers", ()):
         total = total.at_least(Amounts.of(each["resources"][kind]))

@@ -28,7 +28,7 @@ from swap_notifier.domain.addresses import may_dial
 from swap_runtime.settings import ServiceGroup
 
 OWN_USER = 10001  # of the Dockerfile
-WRITES_ITS_ROOT = {"kafka"}  # the image writes its configuration when it starts; development only
+WRITES_ITS_ROOT = {"kafka"}  # the image writes its configuration at its start; development only
 INSIDE = ("10.1.2.3", "172.16.9.9", "192.168.1.1", "169.254.169.254", "100.64.0.1", "127.0.0.1")
 
 
@@ -344,14 +344,14 @@ def test_nothing_else_reaches_the_internet(overlay: Rendered) -> None:
 
 
 def test_all_connections_fit_into_postgres(operated: Rendered) -> None:
-    """No pooler shares them: services LISTEN, which needs a session."""
+    """No pooler shares them, because services use LISTEN, which needs a session."""
     scaled = {each["metadata"]["name"]: each["spec"] for each in operated.of_kind("ScaledObject")}
     pods = sum(
         scaled[name]["maxReplicaCount"] if name in scaled else service["spec"]["replicas"]
         for service in operated.services()
         for name in [service["metadata"]["name"]]
     )
-    each_pod = ServiceGroup.model_fields["database_pool_size"].default + 1  # and one that listens
+    each_pod = ServiceGroup.model_fields["database_pool_size"].default + 1  # and one for LISTEN
     parameters = operated.get("Cluster", "postgres")["spec"]["postgresql"]["parameters"]
 
     assert pods * each_pod < int(parameters["max_connections"])

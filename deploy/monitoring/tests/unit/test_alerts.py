@@ -1,4 +1,4 @@
-"""Every alert fires when it should, no earlier, and ends."""
+"""Every alert fires on time, not earlier, and ends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_alert_has_one_case() -> None:
 @pytest.mark.skipif(PROMTOOL is None, reason=MISSING)
 @pytest.mark.parametrize("group", GROUPS, ids=[group.name for group in GROUPS])
 def test_every_alert_fires_and_ends(group: Group, tmp_path: Path) -> None:
-    """A group alone: promtool evaluates all rules it is given, in every minute of a case."""
+    """One group at a time, because promtool evaluates all loaded rules in every minute."""
     assert PROMTOOL is not None
     names = {alert.name for alert in group.alerts}
     tests = [

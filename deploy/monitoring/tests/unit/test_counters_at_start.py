@@ -1,7 +1,7 @@
-"""Failures that a rule counts begin at 0: `increase` and `rate` never see a series' first sample.
+"""Failure counters in rules start at 0: `increase` and `rate` never count a series' first sample.
 
-Each service begins its counters at its start, with the networks, routes and sources that it has.
-`make test-observability` shows on a running stack that the wiring does so.
+Each service initialises its counters at its start, with its networks, routes and sources. `make
+test-observability` shows on a running stack that the wiring does so.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from swap_runtime.telemetry import span_export  # noqa: F401  # as above
 from swap_runtime.telemetry.metrics import REGISTRY
 from swap_settler.model.swap import FailReason
 
-NAME: Final = "zero"  # of a network, a route, a source, a task
+NAME: Final = "zero"  # of a network, a route, a source or a task
 TOPIC: Final = DEPOSIT_CHANGED.name
 OF_NETWORK: Final = {"network": [NAME]}
-# The values of each label of each counter of failures, at the start of the process that has it.
+# The label values of each failure counter, at the start of its process.
 AT_START: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "swap_api_answers": {"route": [NAME], "status": ["500", "503"]},
     "swap_console_service_away": {"name": [NAME]},
@@ -88,7 +88,7 @@ AT_START: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _started() -> None:
-    """Do what the wiring of each service does at its start."""
+    """Initialise the counters as the wiring of each service does at its start."""
     swap_api.observe.routes_listed([NAME])
     swap_chain_watcher.observe.networks_listed([NAME])
     swap_dashboard.console.observe.services_listed([NAME])

@@ -1,4 +1,4 @@
-"""Dashboards that Grafana reads, with queries of metrics that exist."""
+"""Dashboards that Grafana can read, with queries of existing metrics."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_query_names_what_exists(board: Dashboard, query: Query) -> None:
 
 @pytest.mark.parametrize("board", DASHBOARDS, ids=[board.uid for board in DASHBOARDS])
 def test_a_dashboard_is_what_grafanas_schema_knows(board: Dashboard) -> None:
-    """What the schema's classes read and write again is the same: nothing is unknown to them."""
+    """The schema's classes read and write it unchanged, so they know every member."""
     register_default_plugins()
     document = read(board)
 

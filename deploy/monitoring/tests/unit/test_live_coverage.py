@@ -1,4 +1,4 @@
-"""Which alerts `make test-observability` causes: none that fires soon is left out in silence."""
+"""The alerts that `make test-observability` causes: an omission needs a reason."""
 
 from __future__ import annotations
 

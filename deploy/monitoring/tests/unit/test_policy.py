@@ -1,4 +1,4 @@
-"""What holds for every alert: a runbook that is true, and metrics that exist."""
+"""Rules for every alert: a runbook that exists, and metrics that exist."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_every_alert_that_the_code_asks_for_has_a_rule() -> None:
 
 
 def test_every_summary_names_what_it_is_about() -> None:
-    """A label that the expression does not keep is empty in the message."""
+    """A label that the expression drops is empty in the message."""
     for _, alert in ALERTS:
         labels = labels_kept_by(alert.expr) | set(re.findall(r"absent\(\w+\{(\w+)=", alert.expr))
         assert set(re.findall(r"\$labels\.(\w+)", alert.summary)) <= labels, alert.name

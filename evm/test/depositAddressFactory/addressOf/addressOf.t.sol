@@ -22,7 +22,7 @@ contract AddressOfTest is DepositAddressFactoryTest {
         assertTrue(other.addressOf(salt) != factory.addressOf(salt), "bound to the factory");
     }
 
-    /// @dev The first contract of a fresh account is at the same address on every network.
+    /// @dev The first contract of a new account has the same address on every network.
     function test_GivenAFactoryAtAKnownAddress() external {
         vm.prank(0x1000000000000000000000000000000000000001);
         DepositAddressFactory known = new DepositAddressFactory(address(treasury));

@@ -92,7 +92,7 @@ contract DepositWithAuthorizationTest is PaymasterTest {
         usdc.receiveWithAuthorization(user, address(paymaster), 100, 0, FOR_EVER, nonce, signed.v, signed.r, signed.s);
     }
 
-    /// @dev Of the two messages of EIP-3009 only the other one may be used by anybody.
+    /// @dev EIP-3009 has two messages. Any account may use the other one.
     function test_RevertWhen_SomebodyUsesTheSignatureForAPlainTransfer() external {
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
         Signature memory signed = _authorize(deposit);

@@ -88,7 +88,7 @@ contract DepositWithPermitTest is PaymasterTest {
         _depositWithPermit(deposit, 0, Signature(27, 0, 0));
     }
 
-    /// @dev Somebody used the permit for one swap and nobody deposited it: it pays for no other swap.
+    /// @dev The permit was used for one swap and not deposited: it pays for no other swap.
     function test_RevertGiven_TheAllowanceOfAnEarlierPermitStands() external {
         IPaymaster.Deposit memory deposit = _deposit(address(dai), 100);
         _useBefore(deposit);
@@ -123,7 +123,7 @@ contract DepositWithPermitTest is PaymasterTest {
         _depositWithPermit(deposit, 0, Signature(27, 0, 0));
     }
 
-    /// @dev The user's wallet signs for the domain that the name suggests.
+    /// @dev The user's wallet signs for a domain with the token's `name`.
     function test_RevertGiven_TheTokenIsCalledOtherwiseThanItsDomain() external {
         MisnamedToken misnamed = new MisnamedToken();
         misnamed.mint(user, 100);
@@ -161,7 +161,7 @@ contract DepositWithPermitTest is PaymasterTest {
         _depositWithPermit(deposit, 0, signed);
     }
 
-    /// @dev The real USDC asks the code; the OpenZeppelin token looks at the key only.
+    /// @dev The real USDC calls the code; the OpenZeppelin token checks the key only.
     /// forge-config: default.evm_version = "prague"
     function test_RevertGiven_TheSignerDelegatesToCodeThatChecksNoSignatures() external {
         _delegate(address(new PlainWallet()));
@@ -189,7 +189,7 @@ contract DepositWithPermitTest is PaymasterTest {
         assertEq(sticky.balanceOf(receiver), 100);
     }
 
-    /// @dev A permit replaces what was allowed before.
+    /// @dev A permit replaces an earlier allowance.
     function testFuzz_GivenTheUserAllowedMoreBefore(uint256 allowance) external {
         _allow(between(allowance, 101, FOR_EVER));
         _deposits(_deposit(address(dai), 100));

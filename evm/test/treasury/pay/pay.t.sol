@@ -202,7 +202,7 @@ contract PayTest is TreasuryTest {
         assertTrue(treasury.isPaid(intentId), "paid");
     }
 
-    /// @dev The worst case: whoever is paid holds an operator's rights too.
+    /// @dev The worst case: the recipient is an operator.
     function _reentererAsOperator() private returns (Reenterer reenterer) {
         reenterer = new Reenterer();
         vm.prank(owner);

@@ -78,7 +78,7 @@ contract SetOutflowLimitTest is TreasuryTest {
         assertEq(treasury.outflowAvailable(stranger), limit);
     }
 
-    /// @dev A limit that refills by one per second, of which something is used now.
+    /// @dev A limit that refills by one per second and is partly used.
     function _use(uint256 amount, uint256 limit) private {
         _limit(address(token), limit, uint64(limit));
         _pay(INTENT, address(token), recipient, amount);

@@ -1,4 +1,4 @@
-"""One harness, two chains: the fake and anvil. Expectations in the tests are written by hand."""
+"""One harness for two chains: the fake and anvil. Expectations in the tests are written by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANVIL = EVM / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 ARTIFACTS = EVM / "artifacts"
 PATIENCE = 10.0
 GWEI = 10**9
-# The first development keys, known to everybody.
+# The first development keys, which are public.
 OWNER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 OPERATOR_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 USER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
@@ -56,7 +56,7 @@ def packed_call(call: Call) -> bytes:
 
 
 def encode_safe_order(*calls: Call) -> bytes:
-    """Encode what a Safe is called with: one call, or several by its MultiSend."""
+    """Encode the arguments of a Safe: one call, or several by its MultiSend."""
     order = (calls[0].to, calls[0].value, calls[0].data, 0)
     if len(calls) > 1:
         packed = b"".join(bytes(1) + packed_call(call) for call in calls)
@@ -68,7 +68,7 @@ def encode_safe_order(*calls: Call) -> bytes:
 
 @dataclass
 class ChainHarness:
-    """What the suite may do to a chain, whichever it is."""
+    """The actions of the suite on either chain."""
 
     reader: ChainReader
     operator: ChainSender
@@ -108,13 +108,13 @@ class ChainHarness:
         return Call(self.token, 0, codec.encode_approve(self.depository, base_units), 100_000)
 
     def through_wallet(self, *calls: Call) -> Call:
-        """Let a wallet with a Safe's interface make the calls, with the value that comes along."""
+        """Make the calls by a wallet with a Safe's interface, with their total value."""
         value = sum(call.value for call in calls)
         data = encode_safe_order(*calls)
         return Call(self.wallet, value, data, 600_000)
 
     def through_unlisted_form(self, *calls: Call) -> Call:
-        """Let the wallet make the calls in a form of its own, which no list of wallets has."""
+        """Make the calls by a wallet in a form that no list of wallets contains."""
         packed = b"".join(map(packed_call, calls))
         words = codec.uint_word(codec.WORD) + codec.uint_word(len(packed))
         data = codec.selector("execute(bytes)") + words + packed
@@ -149,7 +149,7 @@ class ChainHarness:
         return await sender.sign(call, nonce=nonce, fees=fees or self.fees)
 
     async def send(self, sender: ChainSender, *calls: Call) -> list[SignedTransaction]:
-        """Sign and broadcast calls in a row, and leave them waiting."""
+        """Sign and broadcast consecutive calls, and leave them pending."""
         sent = []
         for call in calls:
             sent.append(await self.sign(sender, call))
@@ -169,7 +169,7 @@ class ChainHarness:
         after: Block,
         recent: Sequence[Block] = (),
     ) -> list[ChainEvent]:
-        """Follow from a block until the facts so far are enough."""
+        """Follow from a block until the facts so far meet the condition."""
         seen: list[ChainEvent] = []
         async with (
             asyncio.timeout(PATIENCE),
@@ -247,7 +247,7 @@ def make_fake() -> ChainHarness:
 
 @pytest.fixture(scope="session")
 def anvil_url() -> Iterator[str]:
-    """Start anvil itself, not its wrapper, and end exactly this child."""
+    """Start anvil itself, not its wrapper, and stop only this child."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -312,7 +312,7 @@ async def _copy_code(url: str, from_address: str, to_address: str) -> None:
 
 @pytest.fixture(scope="session")
 def copied_depository(anvil_url: str, contracts: Addresses) -> str:
-    """A foreign Depository that pays our Treasury."""
+    """A Depository outside the catalogue that pays our Treasury."""
     return asyncio.run(_deploy_copy(anvil_url, contracts[1]))
 
 
@@ -338,7 +338,7 @@ async def anvil(anvil_url: str, contracts: Addresses) -> AsyncIterator[ChainHarn
             pace=Pace(poll_seconds=0.02),
             has_blooms=True,
         )
-        # What changes the chain is asked once: a retry would mine twice.
+        # Calls that change the chain are not retried, because a retry would mine twice.
         ask = rpc.nodes[0].call
         await ask("evm_setAutomine", False)
 

@@ -1,6 +1,6 @@
-"""Deposits in bundles of user operations (ERC-4337) on a real node: whose memo is whose.
+"""Deposits in bundles of user operations (ERC-4337) on a real node, with the owner of each memo.
 
-W20: a transfer that a wallet with code makes. W21: one that fails, or only stands in call data.
+W20: a transfer by a wallet with code. W21: one that fails, or is only in call data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GAS = 1_500_000
 
 
 def bundle(*operations: tuple[str, Call]) -> bytes:
-    """Encode the operations as an EntryPoint is called with them: bytes within bytes."""
+    """Encode the operations as the call data of an EntryPoint: bytes within bytes."""
     packed_operations = [
         (wallet, 0, b"", call.data, bytes(32), 0, bytes(32), b"", b"s" * 65)
         for wallet, call in operations
@@ -50,7 +50,7 @@ def to_entry_point(*operations: tuple[str, Call]) -> Call:
 
 @pytest.fixture(scope="session")
 def wallets(anvil_url: str, contracts: Addresses) -> tuple[str, str]:
-    """Return two wallets with tokens; put an EntryPoint where wallets expect it."""
+    """Return two wallets with tokens; install an EntryPoint at its usual address."""
     return asyncio.run(_deploy_wallets(anvil_url, contracts))
 
 
@@ -74,7 +74,7 @@ async def ask(anvil_url: str) -> AsyncIterator[Any]:
 
 
 def through(wallet: str, *calls: Call) -> tuple[str, Call]:
-    """Return a wallet's operation that makes these calls, or none of them."""
+    """Return a wallet's operation that makes all of these calls or reverts."""
     batch = encode(["(address,uint256,bytes)[]"], [[(c.to, c.value, c.data) for c in calls]])
     data = codec.selector("executeBatch((address,uint256,bytes)[])") + batch
     return wallet, Call(wallet, 0, data, GAS)
@@ -133,7 +133,7 @@ async def test_w21_an_operation_that_fails_leaves_the_others_as_they_are(anvil, 
 async def test_w21_the_memo_of_an_operation_that_fails_takes_no_transfer_of_anothers(
     anvil, wallets
 ):
-    """The thief's operation reverts; the other wallet's moves the same amount in its own way."""
+    """The thief's operation reverts; the other wallet's moves the same amount in another form."""
     thief, owner = wallets
     allowed = Call(anvil.token, 0, codec.encode_approve(owner, 5), 100_000)
     fails = anvil.transfer(codec.ZERO_ADDRESS, 5)
@@ -146,7 +146,7 @@ async def test_w21_the_memo_of_an_operation_that_fails_takes_no_transfer_of_anot
 
 
 async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo(anvil, wallets):
-    """Memos in a foreign contract's call data prove nothing about the tokens that it pulls."""
+    """Memos in another contract's call data prove nothing about the tokens that it pulls."""
     wallet, _ = wallets
     allowed = Call(anvil.token, 0, codec.encode_approve(wallet, 5), 100_000)
     await anvil.send_and_mine(anvil.user, allowed)
@@ -158,7 +158,7 @@ async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo
 
 
 async def test_a_bundle_within_an_unknown_contract_has_no_sender(anvil, wallets, ask):
-    """It could hide a wallet's real operation elsewhere, and have another one's memo here."""
+    """It could hide a wallet's real operation elsewhere, and present another one's memo here."""
     _, owner = wallets
     real = bundle(through(owner, anvil.transfer(anvil.treasury, 5, THEIRS)))
     unexecuted_bundle = bundle(through(owner, anvil.transfer(anvil.treasury, 5, MINE)))
@@ -170,7 +170,7 @@ async def test_a_bundle_within_an_unknown_contract_has_no_sender(anvil, wallets,
 
 
 def replaying(data: bytes) -> bytes:
-    """Return code that calls the EntryPoint with what it keeps, whatever it is called with."""
+    """Return code that calls the EntryPoint with stored call data, for any call."""
     size, start, success = len(data).to_bytes(2).hex(), "002c", "2a"
     copies = f"61{size}61{start}5f39"
     calls = f"5f5f61{size}5f5f73{ENTRY_POINT[2:]}5af1"

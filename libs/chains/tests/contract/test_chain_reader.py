@@ -1,4 +1,4 @@
-"""What every ChainReader does: the fake and a real node give the same answers."""
+"""The behaviour of every ChainReader: the fake and a real node give the same answers."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class TestFollow:
             assert event.block.parent_hash == parent.hash
 
     async def test_yields_the_revert_before_the_replacing_blocks(self, chain):
-        """The head's number is the same before and after: only its hash tells."""
+        """The head's number is the same before and after; only its hash differs."""
         start = await chain.reader.head()
         await chain.send_and_mine(chain.user, chain.deposit_token(31, 1))
         reorged = False
@@ -230,7 +230,7 @@ class TestFollow:
 
     async def test_raises_when_the_reorg_reaches_below_finality(self, chain):
         start = await chain.reader.head()
-        # Empty blocks of the same second may be the same blocks after a reorg too.
+        # Empty blocks of the same second may have the same hash after a reorg.
         await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 9))
         await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 9))
         await chain.mine(4)
@@ -335,7 +335,7 @@ class TestState:
         assert await chain.reader.balances_of_each_provider(holdings, at=unknown) == {}
 
     async def test_every_provider_reports_the_movements_of_a_block(self, chain):
-        """And none of a block that it does not have: there it denies nothing."""
+        """A provider without a block reports nothing about it, which is no denial."""
         [sent] = await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 5))
         block = await chain.reader.head()
         hashes = [sent.transaction_hash, "0x" + "ab" * 32]
@@ -352,7 +352,7 @@ class TestState:
         assert nothing.failure
 
     async def test_balances_of_many_accounts_are_those_of_each(self, chain):
-        """A coin's are read by few calls, beyond what one returns; accounts may be repeated."""
+        """Coins are read in several calls, as one returns a limited number; accounts may repeat."""
         accounts = [codec.checksum_address(f"0x{n + 1:040x}") for n in range(1003)]
         mine = [chain.user.address, chain.treasury, chain.token]
         holdings = [Holding(a, ZERO_ADDRESS) for a in (*accounts[:700], *mine, *accounts[700:])]

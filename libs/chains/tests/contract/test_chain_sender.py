@@ -1,4 +1,4 @@
-"""What every ChainSender does: the fake and a real node take the same steps."""
+"""The behaviour of every ChainSender: the fake and a real node do the same steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deposit addresses: computed as the factory does it, followed, and swept once."""
+"""Deposit addresses: computed as the factory does, followed, and swept once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def test_w17_w24_a_sweep_is_published_once_and_claims_the_treasurys_gain(c
     await chain.send_and_mine(
         chain.user, chain.transfer(address, 70), Call(address, 900, b"", 30_000)
     )
-    # By anybody: the user has it swept before we do.
+    # The user sweeps it before the service does, because any account may.
     both = chain.sweep(Sweep(501, chain.token), Sweep(501, ZERO_ADDRESS))
     await chain.send_and_mine(chain.user, both)
 

@@ -27,7 +27,7 @@ UNREACHABLE_URL = "http://127.0.0.1:1"
 
 @dataclass
 class World:
-    """A separate Depository; its owner sends what a test requires."""
+    """A separate Depository; its owner sends the transactions of a test."""
 
     rpc: Rpc
     ask: Any
@@ -35,7 +35,7 @@ class World:
     treasury: str
 
     async def do(self, call: bytes) -> None:
-        """Have the owner call the Depository, and wait until a block has it."""
+        """Make the owner's call of the Depository, and wait until a block has it."""
         fields = {"from": OWNER, "to": self.depository, "data": "0x" + call.hex()}
         sent = await self.ask("eth_sendTransaction", fields)
         while (receipt := await self.ask("eth_getTransactionReceipt", sent)) is None:

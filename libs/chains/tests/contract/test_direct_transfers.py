@@ -1,4 +1,4 @@
-"""What every ChainReader tells of transfers straight to the Treasury: the fake and a real node."""
+"""Transfers to the Treasury, as every ChainReader reports them: the fake and a real node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MEMO, OTHER_MEMO = encode_memo(2**53 - 1), encode_memo(7)
 
 
 async def sent(chain, *calls):
-    """Mine the calls; return what they moved."""
+    """Mine the calls; return their movements."""
     start = await chain.reader.head()
     await chain.send_and_mine(chain.user, *calls)
     return await chain.movements_after(start)
@@ -92,7 +92,7 @@ class TestThroughAWallet:
 
     @pytest.mark.fault("W20")
     async def test_w20_in_a_form_that_is_not_listed_prove_nothing(self, chain):
-        """Its arguments may be the carrier's, for all that a stranger to the wallet can say."""
+        """Its arguments may be those of another party, because the wallet's form is unknown."""
         calls = (chain.transfer(chain.treasury, 5, MEMO), chain.send_native(9, MEMO))
 
         transfer, received = await sent(chain, chain.through_unlisted_form(*calls))
@@ -127,7 +127,7 @@ class TestThroughAWallet:
 
     @pytest.mark.fault("W16")
     async def test_w16_a_deposit_beside_them_claims_only_what_it_caused(self, chain):
-        """The amounts are equal, and each movement is published for one of the two only."""
+        """The amounts are equal, and each movement is published for only one of the two."""
         calls = (
             chain.transfer(chain.treasury, 5, MEMO),
             chain.approve_depository(5),

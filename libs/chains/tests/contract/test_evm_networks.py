@@ -1,4 +1,4 @@
-"""What only a real node can show: other people's contracts, the startup check, catching up."""
+"""Cases of real nodes only: other contracts, the startup check, catching up."""
 
 from __future__ import annotations
 

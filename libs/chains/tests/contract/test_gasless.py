@@ -1,6 +1,7 @@
 """Deposits by signature on a real node: Circle's USDC and an OpenZeppelin token with permits.
 
-Rows G16 and G20 are Foundry's (evm/test/paymaster, evm/test/invariant); G19 is about forwarders.
+Rows G16 and G20 are tested by Foundry (evm/test/paymaster, evm/test/invariant); G19 is about
+forwarders.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class World:
         return answer
 
     async def sent(self, data: bytes, *, to: str | None = None, sender: str) -> bool:
-        """Send it in a transaction of its own; tell whether it succeeded."""
+        """Send it in a separate transaction; return whether it succeeded."""
         fields = {"from": sender, "to": to or self.paymaster, "data": "0x" + data.hex()}
         await self.ask("anvil_impersonateAccount", sender)
         await self.ask("anvil_setBalance", sender, hex(10**20))
@@ -119,7 +120,7 @@ class Deployed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def deployed(anvil_url: str) -> Deployed:
-    """Deploy once; each test takes back what it did to the chain."""
+    """Deploy once; each test reverts its changes of the chain."""
     return asyncio.run(_deploy(anvil_url))
 
 
@@ -256,7 +257,7 @@ async def test_g1_a_copied_authorization_is_worth_nothing_at_the_token(world):
 
 @pytest.mark.fault("G3")
 async def test_g3_a_mistaken_operator_cannot_use_an_authorization_for_another_swap(world):
-    """The nonce is derived from the swap on chain: not even an operator can bend it."""
+    """The nonce is derived from the swap on chain, so an operator cannot change it."""
     relay = await world.relayed(EIP3009)
     bent = replace(relay, key=codec.depository_id(ANOTHER_SWAP))
 
@@ -320,7 +321,7 @@ async def test_g11_a_cancelled_authorization_is_refused(world):
 
 @pytest.mark.fault("G8")
 async def test_g8_the_token_decides_about_an_account_that_delegates(world):
-    """A key that signed a delegation (EIP-7702) is recovered here, and refused by the token."""
+    """A key with a delegation (EIP-7702) is recovered here, and refused by the token."""
     relay = await world.relayed(EIP3009)
     data = relay.call_data(signed(relay))
     assert (await world.tried(data, sender=OPERATOR)).succeeded
@@ -330,11 +331,11 @@ async def test_g8_the_token_decides_about_an_account_that_delegates(world):
     assert (await world.tried(data, sender=OPERATOR)).is_revert
 
 
-SWALLOWS = "0x00"  # a contract that takes every call and answers nothing
+SWALLOWS = "0x00"  # a contract that accepts every call and returns nothing
 KNOWS_EVERYTHING = (
-    "0x631626ba7e60e01b60005260206000f3"  # answers every signature with EIP-1271's yes
+    "0x631626ba7e60e01b60005260206000f3"  # returns EIP-1271's magic value for every signature
 )
-BURNS_GAS = "0x5b600056"  # never ends
+BURNS_GAS = "0x5b600056"  # loops forever
 
 
 def a_deployment(world: World, **tokens: Gasless) -> GaslessDeployment:
@@ -456,7 +457,7 @@ class TestWallets:
     async def test_a_wallet_that_asks_its_key_deposits_what_that_key_signed(
         self, world, gasless_reader, anvil_url, names_its_key
     ):
-        """Circle's token asks the wallet (EIP-1271), and the wallet its key."""
+        """Circle's token calls the wallet (EIP-1271), which checks its key's signature."""
         async with Deployer(anvil_url, OWNER_KEY) as deployer:
             wallet = await deployer.deploy(ARTIFACTS / "DevSignerWallet.json", USER)
         relay = replace(await world.relayed(EIP3009), signer=wallet)
@@ -504,7 +505,7 @@ class TestWallets:
 
 
 class TestABridgedToken:
-    """Its domain says by a salt, and not by a chain id, where a signature counts."""
+    """Its domain contains a salt in place of a chain id."""
 
     SALT = "0x" + f"{CHAIN_ID:064x}"
     DOMAIN = TokenDomain("Bridged Dollar", "1", SALT)

@@ -1,4 +1,4 @@
-"""What a wallet with code takes for its own signature (EIP-1271), asked on a real node."""
+"""Signatures that a wallet with code accepts (EIP-1271), on a real node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REVERTS_WITH_YES = f"0x63{YES}60e01b5f5260205ffd"
 NO = "0x63ffffffff60e01b5f5260205ff3"
 ONE = "0x60015f5260205ff3"
 YES_AND_MORE = f"0x63{YES}60e01b5f5260405ff3"  # two words
-YES_AND_DIRT = f"0x64{YES}0160d81b5f5260205ff3"  # one word, with a byte behind the four
+YES_AND_DIRT = f"0x64{YES}0160d81b5f5260205ff3"  # one word, with a byte after the four
 FOUR_BYTES = f"0x63{YES}60e01b5f5260045ff3"
 HALF_A_MEGABYTE = "0x6207a1205ff3"
 JUST_YES = f"0x63{YES}60e01b5f5260205ff3"
@@ -41,7 +41,7 @@ async def rpc(anvil_url: str) -> AsyncIterator[Rpc]:
 
 @pytest.fixture(scope="session")
 def wallet(anvil_url: str, contracts: Addresses) -> str:
-    """Return a wallet that signs as the user's key does."""
+    """Return a wallet that accepts the signatures of the user's key."""
 
     async def deployed() -> str:
         async with Deployer(anvil_url, OWNER_KEY) as deployer:

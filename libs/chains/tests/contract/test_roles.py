@@ -26,7 +26,7 @@ OWNER, OPERATOR = (Account.from_key(key).address for key in (OWNER_KEY, OPERATOR
 
 @dataclass
 class Deployed:
-    """Contracts of one test, which it may change."""
+    """Contracts of one test, which may change them."""
 
     rpc: Rpc
     deployer: Deployer

@@ -1,4 +1,4 @@
-"""Where a real node reports a transaction to be, from the mempool to a reorg."""
+"""A real node's report of a transaction's place, from the mempool to a reorg."""
 
 from __future__ import annotations
 

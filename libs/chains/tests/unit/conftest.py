@@ -1,4 +1,4 @@
-"""A node that answers from a script: a small chain, and whatever a test makes of its answers."""
+"""A node with scripted answers: a small chain, and answers that a test can change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIXED = {
 
 @dataclass
 class ScriptedChain:
-    """Headers and logs, as a node would send them."""
+    """Headers and logs, in the form of a node."""
 
     blocks: list[dict[str, Any]] = field(default_factory=list)
     logs: list[dict[str, Any]] = field(default_factory=list)
@@ -146,7 +146,7 @@ class ScriptedChain:
 
 
 class ScriptedNode:
-    """A node of a ScriptedChain that a test may make lie, refuse or hang."""
+    """A node of a ScriptedChain that a test can make lie, refuse or hang."""
 
     def __init__(self, chain: ScriptedChain) -> None:
         self.chain = chain
@@ -155,9 +155,9 @@ class ScriptedNode:
         self.url = ""
         # Each may replace one answer, given the method and parameters.
         self.change: Callable[[str, list[Any], Any], Any] = lambda method, params, answer: answer
-        # Replaces the whole body that is sent back.
+        # Replaces the whole body of the answer.
         self.reply: Callable[[Any], Awaitable[web.Response]] | None = None
-        # Takes the whole exchange over.
+        # Handles the whole exchange.
         self.stream: Callable[[web.Request], Awaitable[web.StreamResponse]] | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -189,7 +189,7 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Callable[..., Awaitable[ScriptedNode]]]:
-    """Start nodes, each of its own chain or of a given one."""
+    """Start nodes, each with a new chain or with a given one."""
     servers: list[TestServer] = []
 
     async def start(chain: ScriptedChain | None = None) -> ScriptedNode:

@@ -1,4 +1,4 @@
-"""A price feed's answer counts when two providers report it alike at the same recent block."""
+"""A price counts when two providers report it for the same recent block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def feeds_of(session, *nodes):
 
 
 def saying(dollars, *, before=None):
-    """Return what gives the feed this price, and another one in the state of an earlier block."""
+    """Return answers with this price of the feed, and another price at an earlier block."""
 
     def change(method, params, answer):
         if method != "eth_call":

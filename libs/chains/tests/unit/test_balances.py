@@ -1,4 +1,4 @@
-"""Coins of many accounts, from nodes that take a call without a contract and from others."""
+"""Coins of many accounts, from nodes that execute undeployed code and from others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def coins(count: int) -> list[Holding]:
 
 @dataclass
 class Node:
-    """Each account holds as many units as its address says."""
+    """The balance of each account is the number in its address."""
 
     label: str = "0:node"
     refuses_calls: bool = False

@@ -1,4 +1,4 @@
-"""What each provider reports of a block: a denial counts only from a node that has all of it."""
+"""Each provider's report of a block: a denial counts only from a node with the complete block."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_w1_a_provider_without_the_transaction_denies_it(session, nodes):
 @pytest.mark.fault("W1")
 @pytest.mark.parametrize("hidden", ["eth_getLogs", "eth_getTransactionReceipt"])
 async def test_w1_a_lost_index_is_no_denial(session, nodes, hidden):
-    """Of logs, or of transactions: the block's own list, and the receipts, say otherwise."""
+    """Of logs or of transactions: the block's own list and the receipts contradict it."""
     nothing = {"eth_getLogs": [], "eth_getTransactionReceipt": None}[hidden]
     lost = {hidden, "eth_getLogs"}
     nodes[1].change = lambda method, params, answer: (

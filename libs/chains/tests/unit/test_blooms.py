@@ -1,6 +1,6 @@
-"""A log that its header's bloom excludes is believed of no node, where blooms can be trusted.
+"""A log that its header's bloom excludes is not accepted, where blooms can be trusted.
 
-That the bits are the right ones, the contract tests show: anvil's headers have true blooms.
+The contract tests show that the bits are right: anvil's headers have true blooms.
 """
 
 from __future__ import annotations

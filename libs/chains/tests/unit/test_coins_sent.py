@@ -1,4 +1,4 @@
-"""Who sends coins to an address, by the calls that a transaction's signers have signed."""
+"""The senders of coins to an address, by the calls that a transaction's signers have signed."""
 
 from __future__ import annotations
 

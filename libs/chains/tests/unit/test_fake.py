@@ -1,4 +1,4 @@
-"""What the fake chain can do beyond the suite it shares with a real node."""
+"""Features of the fake chain beyond the suite that it shares with a real node."""
 
 from __future__ import annotations
 

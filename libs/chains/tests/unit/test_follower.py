@@ -1,4 +1,4 @@
-"""Nodes that are behind, that lie and that refuse: what is believed of them."""
+"""Nodes that lag, lie or refuse, and which of their answers are accepted."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class TestHead:
 
         assert (await reader.head()).number == 0
         assert (await reader.head(at_least=4)).number == 4
-        assert (await reader.head()).number == 4  # and that node is kept
+        assert (await reader.head()).number == 4  # and that node stays in use
 
     async def test_is_the_furthest_where_none_has(self, session, serve):
         nodes = [await serve(), await serve(), await serve()]
@@ -419,7 +419,7 @@ class TestCatchingUp:
             node.chain.add_transfer(number, number)
         requests = Counter()
 
-        # As Geth does: it answers until the answers together are large, and refuses the others.
+        # As Geth does: it answers until the total size is large, and refuses the other requests.
         def refuse_many(this, params, answer):
             requests[node.requests, this] += 1
             if requests[node.requests, method] > 10:
@@ -437,7 +437,7 @@ class TestCatchingUp:
 
         async def reply(answers):
             if isinstance(answers, list) and len(answers) > 30:
-                await asyncio.Event().wait()  # the reader gives up
+                await asyncio.Event().wait()  # the reader times out
             return web.Response(body=orjson.dumps(answers))
 
         node.reply = reply

@@ -1,4 +1,4 @@
-"""What a follower calls final is what two providers call final, where two are configured."""
+"""A follower's final block is one that two providers report as final, where two are configured."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def block(node, number):
 
 
 async def events_for(reader, seconds, *, after):
-    """Return everything that is reported within the time."""
+    """Return every event that is reported within the time."""
     seen = []
     try:
         async with asyncio.timeout(seconds), aclosing(reader.follow(after=after)) as events:
@@ -63,7 +63,7 @@ def away(method, params, answer):
 
 @pytest.fixture
 async def two(serve):
-    """Return two nodes of two providers on chains that are alike, four blocks long."""
+    """Return two nodes of two providers on equal chains of four blocks."""
     nodes = [await serve() for _ in range(2)]
     for node in nodes:
         node.chain.grow(4)
@@ -180,7 +180,7 @@ class TestCatchingUp:
 
     @pytest.mark.fault("W27")
     async def test_the_end_of_a_range_is_compared_too(self, session, far):
-        """A chain that is forged below the height at which finality was compared."""
+        """A chain that is forged below the compared final height."""
         liar, honest = far
         end, forged = 35, "0x" + "ab" * 32
         requested = []

@@ -1,4 +1,4 @@
-"""What is signed, and in which form signatures are taken; eth_account is the second opinion."""
+"""The signed data, and the accepted forms of signatures; eth_account confirms both."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_key_is_recovered_from_what_it_signed(standard):
 
 
 class TestG7:
-    """High s, v of 0 and 1, and 64 bytes are brought into the form that tokens take."""
+    """High s, v of 0 and 1, and 64 bytes are converted to the form that tokens accept."""
 
     def forms(self) -> dict[str, bytes]:
         signed = Account.sign_typed_data(KEY, full_message=self.relay.typed_data())

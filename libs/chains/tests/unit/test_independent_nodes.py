@@ -1,4 +1,4 @@
-"""What one node reports is never confirmed by a node of the same provider."""
+"""A report of one node is never confirmed by a node of the same provider."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def block(node, number):
 class TestSecondLook:
     @pytest.mark.fault("W1")
     async def test_w1_the_node_that_lied_is_never_asked_to_confirm_its_lie(self, session, serve):
-        """The other node has no such block: that is the finding."""
+        """The other node has no such block, which is the finding."""
         liar, honest = await serve(), await serve()
         liar.chain.grow(3, salt="forged")
-        liar.chain.add_transfer(1, 10**9)  # a payment that was never made
+        liar.chain.add_transfer(1, 10**9)  # a payment that does not exist
         honest.chain.grow(3)
         failures = []
         last = block(liar, 3)

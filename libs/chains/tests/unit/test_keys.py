@@ -1,7 +1,7 @@
 """Keys in memory, in a file and in KMS: each signs the same transaction, and only for its account.
 
 The KMS here is a stub of its HTTP protocol, because the usual mock hashes the digest again. It
-gives s in either half, as the real one does.
+returns s in either half, as the real one does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 CALL = Call(checksum_address("0x" + "7e" * 20), 5, b"\x01", 100_000)
 FEES = Fees(30, 2)
 CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "session")
-# What a key of this curve begins with in DER.
+# The DER prefix of a key of this curve.
 SPKI = bytes.fromhex("3056301006072a8648ce3d020106052b8104000a034200")
 
 
@@ -49,7 +49,7 @@ def _integer(number: int) -> bytes:
     return bytes([0x02, len(content)]) + content
 
 
-LOADED_SECONDS = 60  # in which every machine builds the first connection
+LOADED_SECONDS = 60  # enough for the first connection on any machine
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Reading a chain must not cost what web3 costs, in memory and in start-up time."""
+"""Reading a chain must not need web3, which costs memory and start-up time."""
 
 from __future__ import annotations
 

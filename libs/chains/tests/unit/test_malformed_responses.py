@@ -1,4 +1,4 @@
-"""Answers that have not the form they should have: they are no answers, and nobody stumbles."""
+"""Malformed answers count as no answers, and cause no failure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reader_of(session, *nodes):
 
 
 def with_(method, **changes):
-    """Change every mapping among the answers of a method."""
+    """Change every mapping in the answers of a method."""
 
     def change(requested_method, params, answer):
         if requested_method != method:
@@ -132,7 +132,7 @@ async def test_a_token_that_no_node_asks_now_is_not_a_signer_without_money(sessi
 
 
 class TestRefusals:
-    """A refusal of a node does not report that there is nothing."""
+    """A refusal of a node is no report that something does not exist."""
 
     @pytest.fixture
     async def nodes(self, serve):

@@ -1,4 +1,4 @@
-"""The memo of a direct transfer, to the last byte, and who cannot claim with it."""
+"""The memo of a direct transfer, byte for byte, and parties that cannot claim by it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class TestOfTheTransactionsSender:
         assert memos(data, *transfers, to=TOKEN) == expected
 
     def test_ignores_bytes_behind_another_function_of_the_token(self):
-        """The carrier of a signed authorization can add them."""
+        """The sender of a signed authorization can append them."""
         signed = codec.selector("transferWithAuthorization(address)") + bytes(32)
         data = signed + call(5, encode_memo(1))
 

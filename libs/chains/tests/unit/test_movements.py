@@ -1,4 +1,4 @@
-"""Who claims what, for transactions that are harder than one deposit."""
+"""The claims of transactions with more than one deposit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def movements(*logs):
 
 
 def claims(*logs):
-    """Say which logs are claimed, by the place of the log that claims them."""
+    """Return which logs are claimed, by the index of the log that claims them."""
     found = movements(*logs)
     deposits = {m.id: place for place, m in enumerate(found) if isinstance(m, Deposited)}
     return [

@@ -1,4 +1,4 @@
-"""What decides for good is what two independent providers report alike."""
+"""Final decisions need the same report of two independent providers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def number(block):
 class TestFinality:
     @pytest.mark.fault("W27")
     async def test_w27_is_not_ahead_of_a_second_provider(self, session, nodes):
-        """A node that calls its head final is not believed: the second one is not there yet."""
+        """A node that calls its head final is not trusted before the second node reports it."""
         liar, honest, _ = nodes
         liar.chain.finality_depth = 0
 
@@ -128,7 +128,7 @@ class TestWhatIsPinned:
 
 
 def at_nonce(mined, waiting=None):
-    """Return a node's answers: the nonce in blocks, and with what waits in its pool."""
+    """Return a node's answers: the nonce in blocks, and the one with pending transactions."""
     by_tag = {"latest": mined, "pending": mined if waiting is None else waiting}
 
     def answer(method, params, found):

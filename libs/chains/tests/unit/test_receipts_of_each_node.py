@@ -12,7 +12,7 @@ HASH = "0x" + "ab" * 32
 
 
 def saying(node, status):
-    """Let a node answer with a receipt of its first block; nothing where there is no status."""
+    """Let a node answer with a receipt of its first block; without a status with none."""
 
     def change(method, params, answer):
         if method != "eth_getTransactionReceipt":

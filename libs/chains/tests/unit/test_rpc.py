@@ -171,7 +171,7 @@ class TestRequestCoalescing:
     async def test_a_cancelled_caller_does_not_cancel_others(self, session, serve):
         rpc = rpc_of(session, await serve(), coalesces_requests=True)
         one, other = (asyncio.create_task(rpc.call("eth_chainId")) for _ in range(2))
-        await asyncio.sleep(0)  # both have asked, and nothing has left
+        await asyncio.sleep(0)  # both have sent, and neither is done
 
         one.cancel()
 

@@ -1,4 +1,4 @@
-"""Answers that are larger than any can be, and what nodes say about too many questions."""
+"""Answers above every possible size, and refusals of too many requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def filled(size):
 
 
 def compressed(encoding, body):
-    sent = COMPRESSED[encoding](body)  # before anything is asked: it takes seconds
+    sent = COMPRESSED[encoding](body)  # before any request, because it takes seconds
 
     async def reply(_):
         return web.Response(body=sent, headers={"content-encoding": encoding})

@@ -1,4 +1,4 @@
-"""Where a node reports a transaction to be, and what does not count as a report."""
+"""A node's report of a transaction's place, and answers that do not count as a report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HASH, OTHER_HASH = "0x" + "ab" * 32, "0x" + "cd" * 32
 
 
 def reporting(node, *, receipt=None, transaction=None):
-    """Let a node answer for `HASH` with these two results, and know nothing else."""
+    """Let a node answer for `HASH` with these two results, and for others with none."""
 
     results = {"eth_getTransactionReceipt": receipt, "eth_getTransactionByHash": transaction}
 

@@ -88,7 +88,7 @@ async def test_a_node_is_asked_for_its_chain_once_in_a_while(session, serve, mon
     assert node.methods.count("eth_chainId") == 1
 
     monkeypatch.setattr(swap_chains.evm.rpc, "monotonic", lambda: monotonic() + VERIFIED_SECONDS)
-    node.change = of_chain(1)  # behind the same address, and nobody saw the other go
+    node.change = of_chain(1)  # at the same URL, without a noticed change
     with pytest.raises(ChainUnavailable, match="it serves chain 1"):
         await rpc.call(*HEAD)
 

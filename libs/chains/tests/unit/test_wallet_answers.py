@@ -30,7 +30,7 @@ def accepting(method, params, answer):
 
 
 def accepting_up_to(block):
-    """Return what accepts the signature in the state of blocks up to this one, and no later."""
+    """Return answers that accept the signature in the state of blocks up to this one."""
 
     def change(method, params, answer):
         if method not in ("eth_getCode", "eth_call"):
@@ -103,7 +103,7 @@ async def test_both_are_asked_about_one_block_that_both_have(session, nodes):
 
 @pytest.mark.parametrize("its_time", ["as it is", "forged"])
 async def test_an_old_block_is_not_passed_off_as_the_head(session, nodes, its_time):
-    """The owner of then has sold the wallet; both nodes report truly what it accepted then."""
+    """The owner at that block has sold the wallet; both nodes report its old state correctly."""
     liar, honest, _ = nodes
     for block in (*liar.chain.blocks[8:], *honest.chain.blocks[8:]):
         block["timestamp"] = hex(HEAD + MINUTE)
@@ -134,7 +134,7 @@ async def test_the_only_provider_is_asked_at_its_head(session, nodes):
 
 
 async def test_a_node_without_the_state_of_the_block_reports_nothing(session, nodes):
-    """Its refusal is none of the wallet's: else two of them would refuse for it."""
+    """Its refusal is not the wallet's; otherwise two of them would refuse for it."""
 
     def refuses(method, params, answer):
         is_state = method in ("eth_getCode", "eth_call")

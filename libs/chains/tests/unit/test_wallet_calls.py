@@ -1,4 +1,4 @@
-"""Whose memo counts where a contract wallet moved the tokens: only what its owner signed."""
+"""The memo that counts when a contract wallet moved the tokens: only one that its owner signed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def safe(data, to=TOKEN, operation=0, signatures=b"s" * 65):
 
 
 def laid_out(data, *, padding, gap, behind, signatures, is_reversed):
-    """Encode a Safe's order as its carrier likes: the wallet reads the same ten arguments."""
+    """Encode a Safe's order with another layout: the wallet reads the same ten arguments."""
     tails = [word(len(data)) + data + padding, word(len(signatures)) + signatures]
     at, place, body = {}, 10 * 32 + len(gap), gap
     for nth in reversed(range(2)) if is_reversed else range(2):
@@ -78,7 +78,7 @@ class TestASafe:
 
     @pytest.mark.fault("W16")
     def test_w16_has_no_memo_in_the_padding_of_another_party(self):
-        """The owners signed 68 bytes without a memo, and anybody may execute them."""
+        """The owners signed 68 bytes without a memo, and any account may execute them."""
         inner = call(5)
         carried = laid_out(
             inner,
@@ -111,7 +111,7 @@ class TestASafe:
         assert memos(data, transfer(5)) == [None]
 
     def test_proves_nothing_about_the_tokens_of_others(self):
-        """A contract with a Safe's interface may move what others approved to it."""
+        """A contract with a Safe's interface may move tokens that others approved to it."""
         theirs = transfer(5, by=OTHER_WALLET)
 
         assert memos(safe(call(5, MINE)), theirs, transfer(5, by=USER)) == [None, None]
@@ -170,7 +170,7 @@ class TestASafe:
 
 
 def bundle(*operations, form=PACKED, signature=b"s" * 65, beneficiary=USER):
-    """Encode what an EntryPoint is called with: for each wallet what its operation calls."""
+    """Encode the call data of an EntryPoint: for each wallet the call of its operation."""
     gas = [bytes(32), 0, bytes(32)] if form == PACKED else [0] * 5
     packed_operations = [(w, 0, b"", data, *gas, b"", signature) for w, data in operations]
     return codec.selector(f"handleOps({form}[],address)") + encode(
@@ -179,7 +179,7 @@ def bundle(*operations, form=PACKED, signature=b"s" * 65, beneficiary=USER):
 
 
 def laid_out_bundle(data, *, padding, gap, behind, signature, is_reversed):
-    """Encode one operation as its bundler likes: the EntryPoint reads the same arguments."""
+    """Encode one operation with another layout: the EntryPoint reads the same arguments."""
     tails = {2: b"", 3: data, 7: b"", 8: signature}
     places, body = {}, gap
     for nth in sorted(tails, reverse=is_reversed):
@@ -309,7 +309,7 @@ class TestInABundle:
         assert memos(data, transfer(5), to=ENTRY_POINT) == expected
 
     def test_another_contract_than_the_entry_point_is_not_believed(self):
-        """It need not ask the wallet for its signature."""
+        """It might not check the wallet's signature."""
         data = bundle((WALLET, batch(call(5, MINE))))
 
         assert memos(data, transfer(5), to=OTHER_WALLET) == [None]

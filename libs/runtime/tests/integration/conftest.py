@@ -12,7 +12,7 @@ from tests.plugins.postgres import Database
 
 @pytest.fixture(scope="module")
 def database(unmigrated_database: Database) -> Database:
-    """These tests make the runtime's tables themselves."""
+    """These tests create the runtime's tables themselves."""
     return unmigrated_database
 
 

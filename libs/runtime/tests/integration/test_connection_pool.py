@@ -39,7 +39,7 @@ async def a_pool(plain_url: str) -> AsyncIterator[MakePool]:
 
 
 async def end(url: str, *connections: Connection) -> None:
-    """Close connections at the server's side."""
+    """Close connections on the server's side."""
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as other:
         for connection in connections:
             pid = connection.info.backend_pid
@@ -47,7 +47,7 @@ async def end(url: str, *connections: Connection) -> None:
 
 
 async def turns(count: int) -> None:
-    """Let everything else run for some turns of the event loop."""
+    """Let other tasks run for some turns of the event loop."""
     for _ in range(count):
         await asyncio.sleep(0)
 
@@ -58,9 +58,9 @@ async def loses_a_cancellation(
     *,
     after: int,
 ) -> bool:
-    """Cancel a task that waits, some turns after the connection was given back for it.
+    """Cancel a task that waits, some turns after the connection was returned for it.
 
-    Whatever comes of it, the connection can be had again.
+    In any case the connection can be acquired again.
     """
     lent = await acquire()
     was_acquired = False
@@ -99,7 +99,7 @@ class TestCancellation:
         assert lost == []
 
     async def test_is_lost_by_psycopgs_pool_alone(self, plain_url: str) -> None:
-        """When it no longer is, `acquire` needs no look at the count of cancellations."""
+        """When psycopg fixes it, `acquire` need not compare the count of cancellations."""
         async with AsyncConnectionPool(
             plain_url, min_size=0, max_size=1, open=False, kwargs={"autocommit": True}
         ) as pool:
@@ -137,7 +137,7 @@ class TestCancellation:
 
 
 async def acquired(pool: ConnectionPool) -> Connection:
-    """Acquire as a caller does that repeats what was refused."""
+    """Acquire as a caller that retries after a refusal does."""
     while True:
         try:
             return await pool.acquire()
@@ -183,7 +183,7 @@ class TestConnectionPool:
         for connection in lent:
             await pool.release(connection)
         await end(plain_url, *lent)
-        await asyncio.sleep(0.1)  # until the news is on the sockets
+        await asyncio.sleep(0.1)  # until the sockets are closed
 
         async with asyncio.timeout(2):
             fresh = await pool.acquire()
@@ -205,7 +205,7 @@ class TestConnectionPool:
             for _ in range(2):
                 with pytest.raises(psycopg.OperationalError):
                     await pool.acquire()
-            pool._pool.conninfo = plain_url  # the server is back
+            pool._pool.conninfo = plain_url  # the server is up again
             async with asyncio.timeout(3):
                 await pool.release(await acquired(pool))
         finally:
@@ -223,13 +223,13 @@ class TestConnectionPool:
         )
         loop = asyncio.get_running_loop()
         try:
-            for seconds in (15, 5):  # the first ones find out
+            for seconds in (15, 5):  # the first ones detect it
                 began = loop.time()
                 requests = [pool.acquire() for _ in range(50)]
                 results = await asyncio.gather(*requests, return_exceptions=True)
                 assert {type(result) for result in results} == {PoolTimeout}
                 assert loop.time() - began < seconds
-            pool._pool.conninfo = plain_url  # the server is back
+            pool._pool.conninfo = plain_url  # the server is up again
             async with asyncio.timeout(5):
                 lent = await asyncio.gather(*(acquired(pool) for _ in range(4)))
             for connection in lent:

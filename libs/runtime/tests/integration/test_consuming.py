@@ -1,4 +1,4 @@
-"""Delivery on a broker that speaks Kafka, with FastStream as the services use it."""
+"""Delivery on a broker with Kafka's protocol, by FastStream as the services use it."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.connected
 WITHIN_SECONDS = 30
 OTHERS = 50
-TRIES_ALONE = 2  # of one that stands alone
-UNCOMMITTED_SECONDS = 1.0  # as long as a commit beside the handler would need, and longer
+TRIES_ALONE = 2  # of a single message
+UNCOMMITTED_SECONDS = 1.0  # longer than a commit beside the handler would need
 STOP_WITHIN_SECONDS = 20
 
 
 @pytest.fixture
 async def topic(broker: Broker) -> Topic[Note]:
-    """A topic of this test alone."""
+    """A topic of this test only."""
     name = f"notes.{uuid4().hex}"
     await ensure_topics(broker.settings, [name])
     return Topic(name, Envelope[Note], lambda note: note.thing)
@@ -73,7 +73,7 @@ async def publish(kafka: KafkaSettings, topic: Topic[Note], *values: bytes) -> N
 
 
 async def publish_to_every_partition(kafka: KafkaSettings, topic: Topic[Note]) -> list[str]:
-    """Publish notes of so many keys that every partition has some; return what they are about."""
+    """Publish notes of enough keys to fill every partition; return their things."""
     things = [f"{n}" for n in range(100)]
     notes = [(thing.encode(), in_bytes(a_note(thing))) for thing in things]
     await send(kafka, [Outbound(topic.name, key, value, ()) for key, value in notes])
@@ -218,7 +218,7 @@ class TestConsume:
     async def test_k8_what_fails_each_time_is_parked_and_not_delivered_again(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
-        """Its offset is committed: neither this consumer nor the next of its group gets it."""
+        """Its offset is committed, so no consumer of its group receives it again."""
         notes, parking = KeepNotes(engine), a_parking(engine, topic=topic)
         relay = Relay(engine, KafkaProducer(broker.settings), holder="a")
         notes.poison.add("poison")
@@ -230,7 +230,7 @@ class TestConsume:
             await notes(messages)
 
         async def publish_others(first: int) -> None:
-            """Let every partition have some behind it."""
+            """Publish more notes to every partition."""
             await decide(
                 engine, *(Outgoing.of(topic, a_note(f"{first + n}")) for n in range(OTHERS))
             )
@@ -367,7 +367,7 @@ class TestWatchdog:
     async def test_k17_notices_a_client_that_fetches_and_returns_nothing(
         self, broker: Broker, topic: Topic[Note]
     ) -> None:
-        """An unknown error ends aiokafka's heartbeat for good; its fetches go on."""
+        """An unknown error ends aiokafka's heartbeat permanently; its fetches continue."""
         handled: list[Envelope[Note]] = []
 
         async def usecase(messages: Sequence[Envelope[Note]]) -> None:
@@ -400,7 +400,7 @@ class TestTopics:
     ) -> None:
         await ensure_topics(broker.settings, [topic.name])
 
-        # Kafka answers with its metadata, which follow a moment later.
+        # Kafka answers before its metadata are complete.
         await until(lambda: has_leaders(broker.settings, topic.name))
 
     async def test_a_broker_that_is_away_has_none(self) -> None:
@@ -430,7 +430,7 @@ async def _has_committed(subscriptions: Subscriptions, number: int) -> bool:
 
 
 async def _has_leaders_again(kafka: KafkaSettings, topic: str) -> bool:
-    """Return whether a restarted broker creates topics; the embedded one does not store them."""
+    """Recreate the topic, which the embedded broker does not store; return if it has leaders."""
     try:
         await ensure_topics(kafka, [topic])
     except Exception:
@@ -439,7 +439,7 @@ async def _has_leaders_again(kafka: KafkaSettings, topic: str) -> bool:
 
 
 def _end(subscriptions: Subscriptions) -> int:
-    """Return how many messages the topic has, as its consumer knows."""
+    """Return the number of messages in the topic, as its consumer reports it."""
     client: Any = subscriptions.consumers[0][1].consumer
     return sum(client.highwater(partition) or 0 for partition in client.assignment())
 

@@ -1,4 +1,4 @@
-"""A handler makes no requests, and everything else that it does has a bound."""
+"""A handler makes no requests, and all of its other work is bounded."""
 
 from __future__ import annotations
 

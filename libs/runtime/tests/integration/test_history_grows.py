@@ -30,7 +30,7 @@ pytestmark = pytest.mark.connected
 SENT: Final = 5000
 READ: Final = SENT - 5
 TABLES: Final = "outbox, inbox, parked, watermark, lease"
-# All is published and read, but for the last five.
+# All messages are published and read, except for the last five.
 FILL: Final = (
     f"""
 INSERT INTO outbox (id, xid, message_id, topic, key, payload, published_at)
@@ -136,7 +136,7 @@ QUESTIONS: Final = {
     "leases.HOLD": Question(
         leases.HOLD, {"name": "name", "holder": "holder", "term": leases.TERM}
     ),
-    # Planning them looks at the indexes of every day.
+    # Planning reads the indexes of every day's partition.
     "maintenance.STATE": Question(maintenance.STATE, at_most=100),
     "maintenance.OLDEST_UNREAD": Question(
         of_source(maintenance.OLDEST_UNREAD),

@@ -27,14 +27,14 @@ JUMPS = pytest.mark.parametrize("jump", [HOUR_SECONDS, -HOUR_SECONDS], ids=["for
 
 
 def jump_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Let the clock of this host, which its operator sets, be another."""
+    """Change the clock of this host, as its operator could."""
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + seconds)
 
 
 @contextmanager
 def later_in_the_loop(seconds: float) -> Iterator[None]:
-    """Let only the clock of the running loop, which is monotonic and has no date, be ahead."""
+    """Advance only the clock of the running loop, which is monotonic."""
     loop = asyncio.get_running_loop()
     real = loop.time
     with pytest.MonkeyPatch.context() as patch:
@@ -85,7 +85,7 @@ class TestLease:
     async def test_m9_runs_out_for_its_holder_by_the_clock_of_the_loop_alone(
         self, engine: Engine
     ) -> None:
-        """So by no clock of the host, however it is read: those stand still meanwhile."""
+        """The host's clocks do not matter, because they stand still in this test."""
         lease = Lease(engine, "x", holder="a", term=timedelta(seconds=HOUR_SECONDS))
         await lease.acquire()
 
@@ -178,7 +178,7 @@ class TestHeld:
 
     async def test_keeps_it_for_as_long_as_the_work_takes(self, engine: Engine) -> None:
         async with hold_lease(engine, "x", holder="a", term=SHORT) as lease:
-            await asyncio.sleep(SHORT.total_seconds() * 2)  # two terms: only renewal bridges them
+            await asyncio.sleep(SHORT.total_seconds() * 2)  # two terms: only a renewal keeps it
             assert lease.is_held
             assert not await Lease(engine, "x", holder="b").acquire()
 

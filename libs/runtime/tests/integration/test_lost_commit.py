@@ -1,4 +1,4 @@
-"""The connection is lost after COMMIT was sent: Postgres committed, and the client cannot know."""
+"""The connection is lost after COMMIT was sent: Postgres committed, the client has no answer."""
 
 from __future__ import annotations
 

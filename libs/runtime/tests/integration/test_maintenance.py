@@ -20,7 +20,7 @@ DAYS = """
 SELECT count(*) FROM pg_inherits WHERE inhparent = 'outbox'::regclass
   AND inhrelid <> 'outbox_default'::regclass
 """
-# As if no time had been kept: yesterday's partition is old enough to go.
+# Without a retention time yesterday's partition may be dropped.
 NOTHING_RETAINED = timedelta(0)
 TO_YESTERDAY = "UPDATE outbox SET created_at = created_at - interval '1 day'"
 
@@ -35,7 +35,7 @@ SELECT gen_random_uuid(), topic, '', '' FROM topics, generate_series(1, 2000)
 
 
 def looked_at(plan: dict[str, Any]) -> int:
-    """Return how many rows of the outbox a plan visited, those it threw away included."""
+    """Return the number of outbox rows that a plan visited, including filtered ones."""
     here = 0
     if str(plan.get("Relation Name", "")).startswith("outbox"):
         per_loop = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
@@ -185,7 +185,7 @@ class TestPruneInbox:
         self, engine: Engine, reader: Engine, sweep: Sweep
     ) -> None:
         await decide(engine, outgoing())
-        await sweep()  # marked, and the watermark moves with the next round
+        await sweep()  # marked; the watermark moves in the next round
 
         await Maintenance(reader, consumers=["test"]).prune_inbox(retention=NOTHING_RETAINED)
 
@@ -229,7 +229,7 @@ class TestForgetForeignXids:
         await decide(engine, outgoing(version=1))
         await sweep()
         await sweep()
-        # A cluster that was much older than this one: all its numbers are still to come here.
+        # As from a much older cluster: its transaction ids are still in the future here.
         for owner, table in ((engine, "outbox"), (reader, "watermark")):
             await execute(owner, f"UPDATE {table} SET xid = '999999999'")
         await decide(engine, outgoing(version=2))

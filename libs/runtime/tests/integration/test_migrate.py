@@ -56,7 +56,7 @@ def upgrade() -> None:
 
 @pytest.fixture(autouse=True)
 def empty_schema(database: Database) -> None:
-    """Remove what an earlier test made: the database is the module's."""
+    """Remove the tables of earlier tests, which share the module's database."""
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("DROP SCHEMA chain_watcher CASCADE")
         connection.execute("CREATE SCHEMA chain_watcher AUTHORIZATION chain_watcher")
@@ -97,7 +97,7 @@ NEVER_COUNTED = -1
 
 
 def known_rows(database: Database, table: str) -> int:
-    """Return how many rows the planner was told of."""
+    """Return the number of rows in the planner's statistics."""
     with psycopg.connect(database.superuser_url) as connection:
         row = connection.execute(
             "SELECT reltuples FROM pg_class WHERE oid = CAST(%s AS regclass)",

@@ -1,4 +1,4 @@
-"""Orders on the internal port: who may, what is logged, and what a second operator approves."""
+"""Orders on the internal port: rights, logs, and approvals by a second operator."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ TOKENS = {
 
 
 class Notes:
-    """Orders that write notes; a large one needs a second operator."""
+    """Orders that store notes; a large one needs a second operator."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.ends_in: Exception | None = None
         self.limit: int | None = None
-        self.together = asyncio.Barrier(1)  # so many orders change something at the same time
+        self.together = asyncio.Barrier(1)  # orders that change something together
 
     async def write(self, order: Order) -> Response:
         size = int(order.target["size"])
@@ -96,7 +96,7 @@ class Port:
             return [tuple(row) for row in rows]
 
     async def log(self) -> list[tuple[str, str, str]]:
-        """Return who, what and the outcome of each row, oldest first."""
+        """Return actor, action and outcome of each row, oldest first."""
         status, answer = await self.ask("vic", "/audit", method="GET")
         assert status == 200
         self.rows = answer["orders"][::-1]
@@ -333,7 +333,7 @@ class TestApproval:
 
         assert (status, await port.written()) == (409, [])
         assert "different operator" in answer["error"]
-        # Not even past the service.
+        # Also refused without the service.
         with pytest.raises(psycopg.errors.CheckViolation):
             async with engine.begin() as connection:
                 await connection.execute(

@@ -51,7 +51,7 @@ async def until_it_waits(engine: Engine) -> None:
 
 
 def values_parked(record: Record) -> dict[str, object]:
-    """Return what `PARK` is given for it."""
+    """Return the parameters of `PARK` for it."""
     return {
         "consumer": "test",
         "topic": record.topic,
@@ -67,7 +67,7 @@ def values_parked(record: Record) -> dict[str, object]:
 
 @pytest.fixture
 async def consumption(engine: Engine) -> Consumption:
-    """Version 1 of a thing is parked; versions 2 and 3 wait behind it."""
+    """Version 1 of a thing is parked; versions 2 and 3 are held behind it."""
     consumption = Consumption(engine)
     consumption.notes.poison = {"a"}
     await consumption.consumer.receive([a_record(version=1), a_record("b")])
@@ -129,7 +129,7 @@ class TestGuarding:
     ) -> None:
         await Consumption(engine).consumer.receive([a_record()])
 
-        assert round_trips == [3, 1, 1]  # BEGIN with mark and look, the note, COMMIT
+        assert round_trips == [3, 1, 1]  # BEGIN with mark and look-up, the note, COMMIT
 
     async def test_of_what_is_behind_nothing_is_done_whatever_comes_with_it(
         self, consumption: Consumption

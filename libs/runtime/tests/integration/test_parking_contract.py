@@ -1,4 +1,4 @@
-"""What parking does: one suite for the fake and for the `parked` table."""
+"""The behaviour of parking: one suite for the fake and for the `parked` table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNREADABLE = replace(a_record(value=b"{"), message_id=None)
 
 
 class Subject:
-    """Parking, what was parked, and a use case that marks its messages."""
+    """Parking, parked messages, and a use case that marks its messages."""
 
     def __init__(self, parking: Parking, engine: Engine | None = None) -> None:
         self.parking = parking

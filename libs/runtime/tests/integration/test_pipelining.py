@@ -1,4 +1,4 @@
-"""What `exchange` does beyond what a transaction's tests see of it."""
+"""The behaviour of `exchange` beyond the tests of a transaction."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TestWhatIsPrepared:
                         assert await connection.scalar(find) == 1
                 migration.execute("ALTER TABLE settler.changing ALTER shape TYPE text")
 
-                with pytest.raises(Unavailable):  # so that it is tried again
+                with pytest.raises(Unavailable):  # so that it is retried
                     async with opens(engine) as connection:
                         await connection.scalar(find)
 
@@ -133,7 +133,7 @@ async def test_more_than_fits_into_a_socket_passes_both_ways(engine: Engine) -> 
 
 
 async def test_a_statement_that_is_not_run_reports_nothing(engine: Engine) -> None:
-    """The first failure is what is raised, and not that others were kept from running."""
+    """The first failure is raised, not that of statements that it prevented."""
     async with reading(engine) as connection:
         with pytest.raises(psycopg.Error) as caught:
             await connection.ask(

@@ -1,4 +1,4 @@
-"""What a producer does with messages: one suite for the fake and for the one of Kafka."""
+"""The behaviour of a producer: one suite for the fake and for Kafka's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.plugins.broker import Broker
 
 pytestmark = pytest.mark.connected
 HEADERS = (("message_id", b"1"), ("outbox", b"settler/7/1"))
-LIMIT_BYTES = 1_048_588  # Apache Kafka's, unless it is configured
+LIMIT_BYTES = 1_048_588  # Apache Kafka's default
 LARGE = b"large"  # a key of messages that are too large
 
 
@@ -29,7 +29,7 @@ LARGE = b"large"  # a key of messages that are too large
 class Subject:
     producer: Producer
     topic: str
-    delivered: Callable[[int], Awaitable[list[Outbound]]]  # so many, at least
+    delivered: Callable[[int], Awaitable[list[Outbound]]]  # at least this many
     fail: Callable[[], None]  # until it is recovered
     recover: Callable[[], None]
 
@@ -64,7 +64,7 @@ async def read(broker: Broker, topic: str, count: int) -> list[Outbound]:
 
 
 def limit_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse what Apache Kafka refuses: the embedded broker takes batches of any size."""
+    """Refuse what Apache Kafka refuses: the embedded broker accepts batches of any size."""
     send_batch = AIOKafkaProducer.send_batch
 
     async def limited(

@@ -98,7 +98,7 @@ class TestPublishBatch:
         relay = Relay(engine, producer, holder="a")
         async with engine.begin() as slow:
             add_to_outbox(slow, [outgoing("low")])
-            await slow.execute("SELECT 1")  # it has its id
+            await slow.execute("SELECT 1")  # it has its transaction id
             await decide(engine, outgoing("high"))
             assert await relay.publish_batch() == 1
 
@@ -165,7 +165,7 @@ class TestRelay:
         assert producer.delivered == [b"1", b"2"]
 
 
-# Appends every delivery to a file, as a broker would that outlives the relay.
+# Appends every delivery to a file, as a broker that outlives the relay.
 DYING_RELAY = """
 import asyncio, sys
 from pydantic import SecretStr

@@ -55,7 +55,7 @@ HINTED = Topic("deposit.hinted.v1", Envelope[Note], lambda note: note.thing)  # 
 WITHIN_SECONDS = 30
 STUCK_AFTER = timedelta(seconds=30)
 START_ANEW_WITHIN_SECONDS = 90
-JOIN_WITHIN_SECONDS = 35  # less than the 40 that aiokafka gives a request
+JOIN_WITHIN_SECONDS = 35  # less than the 40 of aiokafka's request timeout
 
 
 def a_service(
@@ -247,7 +247,7 @@ class TestWithKafka:
 
 
 class TestConsumersThatGetNoAnswers:
-    """Requests whose response is lost, and partitions without a leader, at the start."""
+    """Requests with a lost response, and partitions without a leader, at the start."""
 
     @pytest.mark.fault("K20")
     async def test_k20_wait_for_leaders_and_the_process_goes_on(
@@ -272,7 +272,7 @@ class TestConsumersThatGetNoAnswers:
     async def test_k20_restart_when_a_poll_has_no_response(
         self, url: str, broker: Broker, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # The client itself would ask again only after this time.
+        # The client itself would retry only after this time.
         monkeypatch.setattr("swap_runtime.messaging.consuming.REBALANCE_MS", 120_000)
         async with kafka_proxy(broker.settings) as (proxy, kafka):
             settler = a_service("settler", url, kafka, stuck_after=STUCK_AFTER)
@@ -426,7 +426,7 @@ run("notifier", settings, settings.notifier, build, schema_revision="0002")
 
 @pytest.fixture
 def apply_revision(database: Database) -> Iterator[Callable[[str | None], None]]:
-    """Have the notifier's schema at a revision; None: no migration has run."""
+    """Migrate the notifier's schema to a revision; with None no migration has run."""
     url = database.url("notifier")
     make_tables(url)
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
@@ -482,7 +482,7 @@ class TestProcess:
     async def test_k12_stops_on_sigterm_and_is_small(
         self, database: Database, apply_revision: Callable[[str | None], None]
     ) -> None:
-        apply_revision("0003")  # newer than it knows: a rollback
+        apply_revision("0003")  # newer than its own: a rollback
         process = await start_small(database)
         assert process.stdout is not None
         lines: list[bytes] = []

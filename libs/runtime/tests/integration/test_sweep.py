@@ -1,4 +1,4 @@
-"""Kafka deleted: every message still arrives, once, in order."""
+"""Kafka without its data: every message still arrives, once, in order."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class TestSweep:
     ) -> None:
         async with engine.begin() as slow:
             add_to_outbox(slow, [outgoing("low")])
-            await slow.execute("SELECT 1")  # it has its id
+            await slow.execute("SELECT 1")  # it has its transaction id
             await decide(engine, outgoing("high"))
             await consumption.sweep()
             assert await consumption.notes.stored() == [("high", 1)]

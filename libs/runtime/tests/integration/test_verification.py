@@ -1,4 +1,4 @@
-"""A message from Kafka acts only where its sender's outbox holds the same message."""
+"""A message from Kafka takes effect only if its sender's outbox has the same message."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Consumption:
         self.operator = ParkedRoutes(engine, sources=SOURCES)
 
     async def sent(self, *things: str) -> list[Record]:
-        """Commit notes to the outbox; return the records that the relay publishes for them."""
+        """Commit notes to the outbox; return the relay's records of them."""
         await decide(self.engine, *(outgoing(thing) for thing in things))
         async with reading(self.engine) as connection:
             rows = (await connection.execute(OUTBOX))[-len(things) :]
@@ -227,4 +227,4 @@ class TestVerification:
 
         await consumption.consumer.receive(records)
 
-        assert round_trips == [4, 1, 1]  # BEGIN with mark, look and check, the note, COMMIT
+        assert round_trips == [4, 1, 1]  # BEGIN with mark, look-up and check, the note, COMMIT

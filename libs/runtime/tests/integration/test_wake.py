@@ -1,4 +1,4 @@
-"""Who is woken by a commit: here at once, elsewhere by NOTIFY, which no commit carries."""
+"""Wakes after a commit: in this process at once, in others by NOTIFY, which no commit contains."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ NOTE = sql("INSERT INTO note (thing) VALUES ('x')")
 
 @asynccontextmanager
 async def process(engine: Engine, url: str) -> AsyncIterator[Wakes]:
-    """Yield the wakes of a process that listens and tells."""
+    """Yield the wakes of a process that listens and notifies."""
     wakes = Wakes(engine, SecretStr(url), service="settler")
     connected = wakes.on("connected")
     loops = [
         asyncio.create_task(run(lambda: None)) for run in (wakes.listen, wakes.notify_processes)
     ]
     try:
-        assert await woken(connected)  # something may have been missed
+        assert await woken(connected)  # a notification may have been missed
         yield wakes
     finally:
         for loop in loops:
@@ -54,7 +54,7 @@ class TestACommit:
     async def test_wakes_who_waits_in_the_same_process_without_a_server(
         self, engine: Engine, url: str
     ) -> None:
-        wakes = Wakes(engine, SecretStr(url), service="settler")  # nothing of it runs
+        wakes = Wakes(engine, SecretStr(url), service="settler")  # it is not started
         engine.wake_listener, wake, other = wakes.wake_all, wakes.on(OUTBOX), wakes.on("other")
 
         async with transaction(engine) as connection:

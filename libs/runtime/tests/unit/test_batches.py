@@ -15,7 +15,7 @@ POISON = "13"
 
 
 class UseCase:
-    """Commits a batch or nothing of it, as a use case does."""
+    """Commits a whole batch or nothing, as a use case does."""
 
     def __init__(self, poison: Iterable[str] = (POISON,)) -> None:
         self._poison = frozenset(poison)

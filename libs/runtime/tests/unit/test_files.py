@@ -1,4 +1,4 @@
-"""A process may have as many connections as the system lets it."""
+"""A process may have as many connections as the system allows."""
 
 from __future__ import annotations
 

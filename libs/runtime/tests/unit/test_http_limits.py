@@ -1,4 +1,4 @@
-"""How much may come before a body, and how long an exchange may take, over real sockets."""
+"""Limits of a request's head and of an exchange's time, over real sockets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOON = timedelta(seconds=0.3)
 
 
 async def count_body(scope: Any, receive: Any, send: Any) -> None:
-    """Answer with the number of bytes that came."""
+    """Answer with the number of received bytes."""
     if scope["type"] != "http":
         return
     size, has_more = 0, True
@@ -42,7 +42,7 @@ async def count_body(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def refuse(scope: Any, receive: Any, send: Any) -> None:
-    """Refuse POST before its body came, and all else late."""
+    """Refuse POST before its body, and everything else late."""
     if scope["type"] == "http":
         if scope["method"] != "POST":
             await asyncio.sleep(2 * SOON.total_seconds())
@@ -67,9 +67,9 @@ async def port() -> AsyncIterator[int]:
 async def ask(
     port: int, *parts: bytes, first: tuple[bytes, bytes] | None = None, until: bytes | None = None
 ) -> bytes:
-    """Send the parts, and return what comes back until then or until the end.
+    """Send the parts, and return the answer up to a text or to the end.
 
-    :param first: what is sent before, and what must have come back for it.
+    :param first: sent before, with the answer that must have arrived for it.
     """
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
@@ -84,7 +84,7 @@ async def ask(
 
 
 def filled(begin: bytes, size: int = HEAD_BYTES_MAX + 1) -> bytes:
-    """Return so many bytes with this beginning, and no end in sight."""
+    """Return this many bytes with this beginning, without an end of the head."""
     return begin + b"x" * (size - len(begin))
 
 
@@ -197,7 +197,7 @@ class TestEndsInTime:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(first + begin)
 
-        # A drop that arrives after the end resets the connection, which has ended then, too.
+        # Data that arrives after the close resets the connection, which has ended then too.
         async with asyncio.timeout(WITHIN_SECONDS):
             with suppress(ConnectionResetError):
                 while not reader.at_eof():

@@ -1,4 +1,4 @@
-"""The internal port by itself."""
+"""The internal port alone."""
 
 from __future__ import annotations
 

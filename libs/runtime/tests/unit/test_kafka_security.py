@@ -1,4 +1,4 @@
-"""Which ways to connect to Kafka are accepted, and what each client is given."""
+"""Accepted kinds of connections to Kafka, and the settings of each client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing waits for what collects logs."""
+"""Logging does not wait for the log collector."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from swap_runtime.telemetry.log_output import DROPPED, PATIENCE_MS, LogOutput
 
 pytestmark = pytest.mark.fault("M11")
-LINES = 2000  # more than a pipe of 64 KiB takes
-# Logs, then says in a file that it went on and how many lines were dropped.
+LINES = 2000  # more than the 64 KiB of a pipe
+# Logs, then writes to a file that it continued and the number of dropped lines.
 LOGS_AND_GOES_ON = f"""
 import logging, sys
 import structlog
@@ -40,7 +40,7 @@ def logging_to(stdout: int, done: Path, *, wrapper: Sequence[str] = ()) -> subpr
 
 
 def dropped(process: subprocess.Popen[bytes], done: Path) -> int:
-    """Wait for the end of a process and return how many lines it dropped."""
+    """Wait for the end of a process and return the number of dropped lines."""
     try:
         _, errors = process.communicate(timeout=60)
     finally:

@@ -11,7 +11,7 @@ from swap_runtime.loop_pacing import BATCH_WANTED, GATHER_SECONDS, PAUSE_SECONDS
 
 @pytest.fixture
 def rests(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What was slept, while the clock says that every piece of work took 40 ms."""
+    """The pauses, with a clock on which every piece of work took 40 ms."""
     slept: list[float] = []
     clock = iter(number * 0.04 for number in range(100))
 
@@ -43,7 +43,7 @@ class TestResting:
     async def test_one_that_worked_for_long_is_not_away_for_long(self, rests: list[float]) -> None:
         loop = LoopPacing()
 
-        for _ in range(4):  # without beginning anew
+        for _ in range(4):  # without a new start
             await loop.pause()
 
         assert rests[-1] == PAUSE_SECONDS_MAX
@@ -59,7 +59,7 @@ class TestResting:
     @pytest.mark.parametrize(
         ("received", "seconds"),
         [
-            (1, 0.04),  # 25 a second: as long as it worked
+            (1, 0.04),  # 25 a second: as long as the work
             (2, GATHER_SECONDS),  # 50 a second
             (10, BATCH_WANTED * 0.04 / 10),
             (100, 0.04),

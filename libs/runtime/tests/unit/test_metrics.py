@@ -1,4 +1,4 @@
-"""What a scrape of a process gets."""
+"""The answer to a scrape of a process."""
 
 from __future__ import annotations
 

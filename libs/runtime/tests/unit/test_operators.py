@@ -1,4 +1,4 @@
-"""Who a token is, and what may be logged of an order."""
+"""The operator of a token, and the logged part of an order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message that is rendered without a second look is the same message, byte for byte."""
+"""A message that is rendered without validation is the same message, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans, how they hang together, and that nothing waits for a collector."""
+"""Spans, their parents, and that no work waits for a collector."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from swap_runtime.telemetry.tracing import Span
 from tests.support.otlp import collecting
 from tests.support.waiting import until_here
 
-STOP_LIMIT_SECONDS = 60  # where it hangs, the test fails
+STOP_LIMIT_SECONDS = 60  # if it hangs, the test fails
 SWAP, DEPOSIT = UUID(int=7 << 64 | 9), UUID(int=8 << 64 | 10)
 
 
@@ -199,7 +199,7 @@ async def test_all_services_choose_the_same_share_of_traces() -> None:
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port that takes connections and never answers."""
+    """A port that accepts connections and never answers."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         one.listen()
@@ -207,7 +207,7 @@ def silent_port() -> Iterator[int]:
 
 
 async def test_a_collector_that_does_not_answer_delays_nothing(silent_port: int) -> None:
-    """A span that finds the queue full is dropped: nothing waits for the collector."""
+    """A span that finds the queue full is dropped: no work waits for the collector."""
     before = _dropped("queue full")
     export = export_spans("settler", f"http://127.0.0.1:{silent_port}", ratio=1.0)
     for number in range(1, 9001):

@@ -92,7 +92,7 @@ class TestWatchdog:
 
 
 class TestJoining:
-    """A client goes on fetching its former partitions while its group does not admit it again."""
+    """A client keeps fetching its former partitions until its group admits it again."""
 
     @staticmethod
     def watchdog(
@@ -229,7 +229,7 @@ class TestJoining:
 
 @dataclass(frozen=True)
 class Client:
-    """Stands for aiokafka's consumer: the partitions that it has, with their ends."""
+    """Replaces aiokafka's consumer: its partitions, with their ends."""
 
     ends: dict[int, int]
     polled_at: float | None = None
@@ -245,7 +245,7 @@ class Client:
 
 
 class TestLag:
-    """How many messages are behind the last handled one."""
+    """The number of messages after the last handled one."""
 
     @staticmethod
     async def measured(consumer: Consumer[Note], ends: dict[int, int]) -> float | None:

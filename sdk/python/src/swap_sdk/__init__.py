@@ -12,8 +12,8 @@
             amount="25.5",
         )
 
-`AsyncClient` has the same methods, to be awaited. `swap_sdk.webhooks` verifies what is pushed, and
-`swap_sdk.models` says what every answer holds.
+`AsyncClient` has the same methods as coroutines. `swap_sdk.webhooks` verifies webhooks, and
+`swap_sdk.models` defines every answer.
 """
 
 from swap_sdk.awaited import AsyncClient

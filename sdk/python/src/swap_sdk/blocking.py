@@ -1,4 +1,4 @@
-"""The client that blocks. Generated from `swap_sdk.awaited` by `make generate`."""
+"""The synchronous client. Generated from `swap_sdk.awaited` by `make generate`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Client:
         self._http.close()
 
     def networks(self, *types: str) -> list[NetworkWithTokens]:
-        """Return every network of these types (all, when none is named) with its tokens."""
+        """Return every network of these types (all by default) with its tokens."""
         return self._ask(calls.networks(types))
 
     def quote(
@@ -109,7 +109,7 @@ class Client:
         options: PriceOptions | None = None,
         **route: Unpack[Route],
     ) -> ExplainedQuote:
-        """Price a swap with an explanation: prices and their ages, every step, what is not offered.
+        """Price a swap with an explanation: prices, their ages, every step, missing offers.
 
         It needs a secret key.
         """
@@ -225,7 +225,7 @@ class Client:
         return self._ask(calls.authorization(swap_id))
 
     def speed_up_deposit(self, swap_id: str, transaction_id: str) -> None:
-        """Name the transaction that pays, so that it is looked up at once."""
+        """Name the transaction of the deposit, so that it is looked up at once."""
         return self._ask(calls.speed_up_deposit(swap_id, transaction_id))
 
     def lone_transfers(self, swap_id: str, transaction_id: str) -> list[LoneTransfer]:
@@ -285,10 +285,10 @@ class Client:
             yield answer.iter_lines()
 
     def pay_link(self, swap_id: str, *, may_set_refund_address: bool = False) -> PayLink:
-        """Return the link to the page where the payer of a swap sees and pays it.
+        """Return the link to the page on which the payer of a swap sees and pays it.
 
-        :param may_set_refund_address: whether its holder decides where a refund goes, while no
-            address is set; needs a secret key.
+        :param may_set_refund_address: whether its holder may set the refund address, while none is
+            set; needs a secret key.
         """
         return self._ask(calls.pay_link(swap_id, may_set_refund_address=may_set_refund_address))
 
@@ -313,7 +313,7 @@ class Client:
     def wait_until_closed(self, swap_id: str, *, within: float) -> PreparedSwap:
         """Read a swap until it is closed.
 
-        :raises TimeoutError: when it is not closed `within` as many seconds.
+        :raises TimeoutError: when it is not closed `within` this many seconds.
         """
         until = time.monotonic() + within
         while (read := self.swap(swap_id))["swap"]["status"] not in CLOSED:

@@ -37,14 +37,14 @@ KEY_HEADER: Final = "X-SVC-APIKEY"
 TIMEOUT_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 1.0
 CLOSED: Final = frozenset({"completed", "failed", "expired", "refunded"})
-# Exact: never a float. What is finer than the token's precision is cut off by the service.
+# Exact: never a float. The service cuts off digits beyond the token's precision.
 Amount = Decimal | str | int
 Answer = TypeVar("Answer")
 Value = str | bool | int
 
 
 class Route(TypedDict):
-    """From which token on which network to which."""
+    """The source token and network, and the destination's."""
 
     source_network: str
     source_token: str
@@ -125,7 +125,7 @@ class Call(Generic[Answer]):
         if answer.status_code != httpx.codes.OK:
             raise error_of(answer)
         try:
-            return cast(Answer, answer.json().get("data"))  # there is none where nothing is said
+            return cast(Answer, answer.json().get("data"))  # an answer without content has none
         except (ValueError, AttributeError):
             raise error_of(answer) from None
 
@@ -302,7 +302,7 @@ def _of(swap_id: str, what: str) -> str:
 
 def _ends(route: Route) -> dict[str, str]:
     """
-    :raises TypeError: for anything else: an option given here would be lost without an error.
+    :raises TypeError: for anything else, because an option here would be ignored without an error.
     """
     if others := sorted(set(route) - Route.__required_keys__):
         raise TypeError(f"{', '.join(others)}: give it in `options`")

@@ -1,4 +1,4 @@
-"""A cache of answers: what has not changed is not sent again."""
+"""A cache of answers: unchanged data is not sent again."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class ApiError(SwapError):
     """The service answered with an error.
 
     :ivar code: one of the codes of `GET /errors`.
-    :ivar request_id: what to name to the operator of the service.
+    :ivar request_id: the id to give to the operator of the service.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""When a failed call is repeated. POSTs have idempotency keys, so every call can be."""
+"""Retries of failed calls. POSTs have idempotency keys, so every call can be repeated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from swap_sdk.errors import ApiError, SwapError, Unreachable
 
 AWAY: Final = frozenset({429, 500, 502, 503, 504})
 IN_PROGRESS: Final = "IDEMPOTENCY_KEY_IN_PROGRESS"
-# A retry does not help before a swap is paid, or payouts go on.
+# A retry does not help before a swap is paid, or payouts are resumed.
 NOT_BY_WAITING: Final = frozenset({"TOO_MANY_PENDING_SWAPS", "PAYOUTS_PAUSED"})
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a call is made at most, and how long the pauses are, in seconds."""
+    """The maximum number of attempts of a call, and the pauses in seconds."""
 
     attempts_max: int = 4
     first_pause: float = 0.2
@@ -27,7 +27,7 @@ class Retries:
     ) -> float | None:
         """Return the pause in seconds; None when the call is not repeated.
 
-        :param random: between 0 and 1, so that many clients do not come back at once.
+        :param random: between 0 and 1, so that many clients do not retry at once.
         """
         if attempts >= self.attempts_max or not _may_pass(failure):
             return None

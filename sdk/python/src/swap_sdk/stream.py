@@ -10,7 +10,7 @@ import httpx
 from swap_sdk.models import SwapEvent
 
 ACCEPT: Final = "text/event-stream"
-# The service ends a stream after a while; a client connects again and names its last event.
+# The service ends a stream after some time; a client reconnects with its last event's id.
 COME_AGAIN_SECONDS: Final = 1.0
 # A stream carries a line at least every ten seconds.
 TIMEOUT: Final = httpx.Timeout(10.0, read=30.0)

@@ -27,9 +27,9 @@ class NotGenuine(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One genuine message. It may come again, and later than the one that follows it."""
+    """One genuine message. It may arrive again, and after the one that follows it."""
 
-    id: str  # the same in every attempt: what to deduplicate by
+    id: str  # the same in every attempt, for deduplication
     type: str  # `swap.<status>`, `swap.updated`, `webhook.test` or `endpoint.disabled`
     content: Mapping[str, Any]
 
@@ -52,7 +52,7 @@ class Event:
 
     @property
     def sequence(self) -> int:
-        """Return the swap's event number: the highest is the newest, whenever it came."""
+        """Return the swap's event number: the highest is the newest, in any order of arrival."""
         return self.payload["swap"]["metadata"]["sequence"]
 
 

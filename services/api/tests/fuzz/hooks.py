@@ -15,7 +15,7 @@ import schemathesis
 
 TENANTS = json.loads(Path(os.environ["FUZZ_TENANTS"]).read_text())
 KEY_HEADER = "X-SVC-APIKEY"
-# What a process says of itself where nobody caught what went wrong.
+# Internal details in the answer to an uncaught error.
 OF_ITSELF = ("Traceback", "psycopg", "SELECT ", "asyncio", 'File "', "127.0.0.1:")
 EVEN = 0.5
 SERVED = {
@@ -103,6 +103,6 @@ def is_in_the_envelope(context: Any, response: Any, case: Any) -> None:
         content = json.loads(response.text)
         assert "error" in content
         assert (content["error"] is None) == (response.status_code < 400)
-        # What is no HTTP reaches nobody who names requests.
+        # A request that is not valid HTTP is refused before request ids are assigned.
         was_understood = "not valid HTTP" not in response.text
         assert not was_understood or response.headers.get("x-request-id")

@@ -51,8 +51,8 @@ def catalogue_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def database_url(migrated: Callable[[str], str], database: Database) -> str:
     url = migrated("api")
-    migrated("chain-watcher")  # its published view tells how far the chains are
-    migrated("settler")  # and its ones what the settler has said of swaps, of stops and of the past
+    migrated("chain-watcher")  # its published view has the progress of the chains
+    migrated("settler")  # and its views have the settler's swaps, stops and history
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("SET search_path = api")
         connection.execute(emptying(f"{TABLES}, chain_watcher.watch_cursor").encode())

@@ -115,7 +115,7 @@ class TestEntries:
     ) -> None:
         app_id = await owner.an_app()
         fees = of_coin(database, app_id)
-        made = [fees.earn(FEE, at=after(n // 2)) for n in range(6)]  # two of each moment
+        made = [fees.earn(FEE, at=after(n // 2)) for n in range(6)]  # two for each time
         made.append(fees.pay(FEE, at=after(1), to_address=PARTNER))
         path: str | None = f"/apps/{app_id}/fees/entries?page_size=2"
         pages = []

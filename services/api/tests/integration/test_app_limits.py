@@ -43,7 +43,7 @@ async def test_are_those_of_the_deployment_where_the_app_has_none(api: Harness) 
     }
     assert set(rates) == {"read", "price", "create"}
     assert limits["burst_minutes"] == 2
-    unpaid = {"number": 0, "max": 10_000, "max_of_client": 100}  # as docs/managing.md says
+    unpaid = {"number": 0, "max": 10_000, "max_of_client": 100}  # as in docs/managing.md
     assert limits["unpaid_swaps"] == unpaid
     assert limits["is_lifted"] is False
 

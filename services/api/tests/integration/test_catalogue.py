@@ -23,7 +23,7 @@ RULE: dict[str, Any] = {
     "max_usd": "50000",
     "estimated_seconds": 10,
 }
-# Coins go to tokens on BASE_DEVNET; the way back is out of service; nothing else is named.
+# Coins go to tokens on BASE_DEVNET; the opposite route is closed; no other route is listed.
 ROUTES = [
     {**RULE, "source": "*/ETH", "destination": "BASE_DEVNET/USDC"},
     {**RULE, "source": "BASE_DEVNET/USDC", "destination": "*/ETH", "closed": True},

@@ -58,8 +58,8 @@ class Subject:
     addresses: DepositAddresses
     network: Network
     wallet: str
-    nodes: dict[str, tuple[str, ...]]  # which deposit addresses ask
-    away: Subject | None = None  # the same ports, whose nodes do not answer
+    nodes: dict[str, tuple[str, ...]]  # the nodes for deposit addresses
+    away: Subject | None = None  # the same ports, with nodes that do not answer
     url: str | None = None
 
     async def pause_deposits(self, *, is_paused: bool) -> None:

@@ -150,7 +150,7 @@ async def test_requests_that_come_together_are_counted_in_few_round_trips(
     counters = RedisCounters(SecretStr(f"redis://127.0.0.1:{valkey.port}/0"), fallback=NoFallback())
     quota = a_quota(1000)
     with Redis(host="127.0.0.1", port=valkey.port) as redis:
-        await one(counters, quota)  # the script is known from here on
+        await one(counters, quota)  # the script is loaded from here on
         before = redis.info("commandstats")["cmdstat_evalsha"]["calls"]
         await asyncio.gather(*(one(counters, quota) for _ in range(500)))
         trips = redis.info("commandstats")["cmdstat_evalsha"]["calls"] - before

@@ -47,13 +47,13 @@ class TestCreate:
 
     async def test_saves_row_zero_and_its_message_in_one_commit(self, api: Harness) -> None:
         app = await api.an_app()
-        await api.get(app, "/health")  # the key is known from here on
+        await api.get(app, "/health")  # the key is cached from here on
 
         with api.statements() as seen:
             answer = await api.create(app, a_body())
 
         assert seen.commits == 1
-        assert seen.texts == [CREATE_SWAPS.text]  # with BEGIN and COMMIT it were a round trip each
+        assert seen.texts == [CREATE_SWAPS.text]  # BEGIN and COMMIT would be round trips too
         swap_id = answer.json()["data"]["swap"]["id"]
         ((row,), (message,)) = (
             await api.rows("SELECT * FROM swap"),
@@ -350,7 +350,7 @@ class TestADepositAddress:
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
         assert await api.rows("SELECT 1 FROM idempotency") == []
-        assert (await api.create(app, a_body())).status_code == 200  # other methods go on
+        assert (await api.create(app, a_body())).status_code == 200  # other methods continue
 
     async def test_is_a_way_to_quote_where_the_network_has_some(self, api: Harness) -> None:
         app = await api.an_app()

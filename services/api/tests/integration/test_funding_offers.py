@@ -166,7 +166,7 @@ class TestDepository:
             assert {a.status_code for a in await self.requests_of_each_kind(api, app, **other)} == {
                 HTTPStatus.OK
             }
-        # A wallet may transfer directly, so that it stays a way.
+        # A wallet may transfer directly, so this method stays.
         assert await ways(api, app) == before
 
     @pytest.mark.fault("G18")
@@ -303,4 +303,4 @@ class TestFactory:
             with pytest.raises(ApiRefusal, match="cannot be given"):
                 await checked.verify(network)
             with pytest.raises(ChainMismatch):
-                await checked.verify_all()  # a process that is configured so does not start
+                await checked.verify_all()  # a process with this configuration does not start

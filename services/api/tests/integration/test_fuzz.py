@@ -31,7 +31,7 @@ FUZZ = Path(__file__).parents[1] / "fuzz"
 SHORT_SECONDS = 30
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "0"))
 SEED = os.environ.get("FUZZ_SEED", "1")
-# Swaps that wait for money: what is signed, and a transfer that is attached, is theirs alone.
+# Pending swaps: a signature and an attached transfer belong to one swap.
 WAITING = (
     a_body(use_depository=False),
     a_body(source_token="USDC", use_gasless=True, amount=25.5, use_depository=False),
@@ -66,11 +66,11 @@ class Served:
         await harness.parts.funding.offers.gasless.refresh()
         for _ in range(2):
             tenant = await a_tenant(harness, webhooks)
-            # Its own key may be closed by what is tried: this one nobody can name.
+            # The fuzzer may close its own key, so a separate one is used here.
             key = await harness.another_key(tenant.secret, KeyKind.SECRET)
             waiting = [await _created(harness, tenant.secret, body) for body in WAITING]
             self.tenants.append(_described(tenant, key.key, waiting))
-        await harness.client.get("/openapi.json")  # made once, which takes its time
+        await harness.client.get("/openapi.json")  # built once, which is slow
         server = AsgiServer(harness.parts.app, "127.0.0.1", 0)
         self.port = await server.start()
         self._ready.set()
@@ -105,7 +105,7 @@ def test_nothing_is_found(served: Served, tmp_path: Path) -> None:
     tenants = tmp_path / "tenants.json"
     tenants.write_text(json.dumps(served.tenants[:: -1 if int(SEED) % 2 else 1]))
     for file in (FUZZ / "hooks.py", FUZZ / "schemathesis.toml"):
-        shutil.copy(file, tmp_path)  # it keeps what it finds where it runs
+        shutil.copy(file, tmp_path)  # it stores its findings in its folder
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file=schemathesis.toml"),
         *("run", f"http://127.0.0.1:{served.port}/openapi.json"),

@@ -123,7 +123,7 @@ class OnAnvil(Subject):
         assert await self._world.sent(data, sender=self.network.signers[0])
 
     async def refuse(self) -> None:
-        await self.deposit(await self.relayed(EIP3009))  # the signature counts once
+        await self.deposit(await self.relayed(EIP3009))  # a signature can be used once
 
     async def pause(self) -> None:
         assert await self._world.sent(selector("pause()"), sender=OWNER)

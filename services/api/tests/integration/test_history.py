@@ -25,7 +25,7 @@ INSERT INTO settler.inventory (network, token, held_base_units, owed_base_units)
   ('BASE_DEVNET', '0x00', 1, 0);
 INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 2, now());
 """
-# A deposit that one provider's report confirmed, and one for which its cap has no room.
+# A deposit that one provider's report confirmed, and one above its cap.
 TRUST = """
 INSERT INTO chain_watcher.chain_block (network, hash, number, parent_hash, time, state)
 VALUES ('ETHEREUM_DEVNET', '0x07', 7, '0x06', now(), 'canonical');

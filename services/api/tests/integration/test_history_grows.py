@@ -30,8 +30,9 @@ TABLES: Final = (
     "deposit_attachment"
 )
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
-# All is one app's, and most of it one client's; every thousandth swap is of somebody else there,
-# and the last five wait for money.
+# All swaps are one app's, and most of them one client's. Every thousandth has another owner, and
+# the
+# last five are pending.
 FILL: Final = (
     f"""
 INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid,
@@ -85,14 +86,14 @@ SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, 'secret',
 FROM generate_series(1, {SWAPS}) AS n
 """,
 )
-# What the settler has said of them all.
+# The settler's rows of all swaps.
 SETTLED_SWAPS: Final = f"""
 {INSERT_SWAPS}
 SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, n, 'key' || n, 1, 'completed',
        {THE_REST}
 FROM generate_series(1, {SWAPS}) AS n
 """
-# Of two tokens, one of them rare; the account's balance is their sum.
+# In two tokens, one of them rare; the account's balance is their sum.
 EARNED: Final = (
     f"""
 INSERT INTO earned_partner_fee (transaction_id, app_id, network, token, swap_id, at, base_units)

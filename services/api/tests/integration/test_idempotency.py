@@ -18,7 +18,7 @@ from swap_runtime.errors import Unavailable
 from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 
 pytestmark = pytest.mark.connected
-CREATED = b"SELECT 1\x00"  # what Postgres answers to the statement that creates a swap
+CREATED = b"SELECT 1\x00"  # the answer of Postgres to the statement that creates a swap
 
 
 class TestIdempotencyKey:
@@ -216,7 +216,7 @@ class TestAfterACrash:
             )
         late = await api.create(app, a_body(), key="k-1")
 
-        assert early.json()["error"]["code"] == "IDEMPOTENCY_KEY_REUSED"  # its body is not ours
+        assert early.json()["error"]["code"] == "IDEMPOTENCY_KEY_REUSED"  # its body is another one
         assert late.status_code == 200
         assert timedelta(seconds=1) < CLAIM_TERM < timedelta(minutes=1)
 

@@ -54,7 +54,7 @@ class TestKeys:
         answer = await api.post(ending, f"/swaps/{uuid4()}/authorize", {})
 
         assert answer.status_code == 403
-        assert "expired" not in answer.json()["error"]["message"]  # that is said of signatures
+        assert "expired" not in answer.json()["error"]["message"]  # that word is for signatures
 
     async def test_that_are_publishable_list_by_address_only(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE)
@@ -125,7 +125,7 @@ class TestAllowedOrigins:
         refused = await api.create(key, a_body(), key="once", **sent)
 
         assert (refused.status_code, error_code(refused)) == (403, "API_KEY_FORBIDDEN")
-        assert refused.headers["access-control-allow-origin"] == "*"  # the page can read why
+        assert refused.headers["access-control-allow-origin"] == "*"  # the page can read the reason
         assert await api.rows("SELECT id FROM swap") == []
         assert (await api.create(key, a_body(), key="once", Origin=SHOP)).status_code == 200
 

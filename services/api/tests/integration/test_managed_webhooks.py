@@ -101,7 +101,7 @@ async def test_an_endpoint_of_another_partner_is_answered_like_a_missing_one(
 ) -> None:
     other_owner = await an_owner(api, "Another")
     others, unknown = await a_webhook(owner), str(uuid4())
-    await other_owner.get(f"/webhooks/{unknown}/messages")  # notes the token's use
+    await other_owner.get(f"/webhooks/{unknown}/messages")  # records the token's use
 
     answers = []
     for webhook in (others, unknown):
@@ -158,7 +158,7 @@ async def test_messages_that_have_ended_are_listed_oldest_first(
     owner: Person, webhooks: FakeWebhooks
 ) -> None:
     webhook = await a_webhook(owner)
-    await webhooks.order(UUID(webhook), "test", {})  # which waits
+    await webhooks.order(UUID(webhook), "test", {})  # which is pending
     path = f"/webhooks/{webhook}/messages"
 
     everything, ended = await owner.get(path), await owner.get(path, params={"oldest_first": True})

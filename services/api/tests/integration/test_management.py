@@ -560,7 +560,7 @@ class TestPartsBehindARow:
         everything = [one["id"] for one in (await owner.get(path)).json()["data"]]
 
         first = await owner.get(path, params={"page_size": 2})
-        await owner.an_app()  # a new entry moves no later part
+        await owner.an_app()  # a new entry does not change later pages
         parts, behind = [first.json()["data"]], first.json()["data"][-1]["id"]
         while len(parts[-1]) == 2:
             query = {"page_size": 2, "starting_after": behind}

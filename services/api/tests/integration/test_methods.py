@@ -14,7 +14,7 @@ from swap_runtime.http.asgi import AsgiServer
 
 pytestmark = pytest.mark.connected
 
-# What is another one each time, or counts down.
+# Headers that change with each answer.
 OF_THE_MOMENT = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date"}
 PUBLIC = ("/openapi.json", "/docs", "/docs/errors")
 

@@ -19,7 +19,7 @@ from swap_contracts.swaps import SwapChanged
 pytestmark = pytest.mark.connected
 
 PAY = "/pay/v1/swaps"
-# What belongs to the partner: none of it is in an answer, whatever the model says.
+# The partner's data, which must not be in an answer, regardless of the model.
 HIDDEN = ("fee", "reference", "order-1", "app_id", "sequence_number", "path", "slippage")
 
 
@@ -75,7 +75,7 @@ class TestLinks:
         assert by_key.json()["data"] == by_member.json()["data"]
         assert by_key.headers["cache-control"] == "no-store"  # the link is a credential
         assert by_member.headers["cache-control"] == "no-store"
-        assert by_key.json()["data"]["url"] is None  # no address is set here
+        assert by_key.json()["data"]["url"] is None  # no pay page URL is configured here
         assert by_key.json()["data"]["read_token"].startswith("svc_pay_")
 
     async def test_that_set_a_refund_address_need_a_secret_key_or_a_role(
@@ -122,7 +122,7 @@ class TestReads:
         assert read["refund_address"].lower() == ALICE.lower()
         assert read["may_set_refund_address"] is False
         assert [one["type"] for one in read["transactions"]] == ["input"]
-        names = members_of(read) - {"fee_token"}  # the network's gas asset, of the action
+        names = members_of(read) - {"fee_token"}  # the network's gas asset, in the action
         assert not [name for name in names if any(hidden in name for hidden in HIDDEN)]
         assert "order-1" not in answer.text
         assert str(app.id) not in answer.text
@@ -192,14 +192,14 @@ class TestReads:
 
         answer = await api.client.get(f"{PAY}/{swap.swap_id}", headers=link)
 
-        of_one_client = 2 * 1200  # what a minute allows, for two minutes at once
+        of_one_client = 2 * 1200  # the limit of two minutes
         assert answer.headers["ratelimit-limit"] == str(of_one_client)
         assert int(answer.headers["ratelimit-remaining"]) < of_one_client
 
     async def test_with_wrong_tokens_are_counted_for_their_address_alone(
         self, database_url: str, redis_url: str, catalogue_file: Path
     ) -> None:
-        rates = {"reads": 1, "ceiling_factor": 2}  # two at once: one read of a swap
+        rates = {"reads": 1, "ceiling_factor": 2}  # a burst of two: one read of a swap
         harness = start(database_url, redis_url, catalogue_file, rates=rates)
         app = await harness.an_app()
         swap = await stored(harness, app)

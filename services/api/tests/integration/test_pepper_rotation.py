@@ -55,7 +55,7 @@ async def test_a_key_works_in_both_kinds_of_process_and_then_with_the_new_pepper
     app = await api.an_app()
     assert await status(last, app) == 403
 
-    # While a rollout is under way each kind finds what the other one has hashed.
+    # During a rollout each version finds keys that the other one has hashed.
     for process in (before, after, before, after):
         assert await status(process, app) == 200
 

@@ -26,9 +26,9 @@ pytestmark = pytest.mark.connected
 
 CLIENTS = 500
 ROUNDS = 4
-# Far from what is usual, 64 in a lookup: a machine may let them come one by one for a while.
+# Much less than the usual 64 in a lookup, because requests may arrive one by one for a while.
 SHARED_MIN = 20
-# Of this whole process, both ends of every connection included.
+# Of this whole process, including both ends of every connection.
 GROWTH_MB_MAX = 16
 MANY = {"reads": 1_000_000, "ceiling_factor": 100}
 
@@ -139,7 +139,7 @@ async def test_each_gets_its_own_swap_and_many_share_a_lookup(api: Harness, valk
         assert answer.status == 304 or poller.swap_id.encode() in answer.body
     assert len({poller.tag for poller in pollers}) == CLIENTS
     assert trips <= ROUNDS * CLIENTS / SHARED_MIN
-    # Nothing but lookups of swaps, and now and then the key and how far the chains are.
+    # Only lookups of swaps, and sometimes the key and the progress of the chains.
     assert len(seen.texts) <= ROUNDS * CLIENTS / SHARED_MIN
     assert seen.commits == 0
 
@@ -158,7 +158,7 @@ async def test_no_client_is_lost_and_memory_is_bounded(api: Harness) -> None:
         await asyncio.gather(*(poll(poller) for poller in pollers))
         grown = resident_mb() - before
 
-    # When the first has had its answers, the last has had half of them at least.
+    # When the first client has all of its answers, the last one has at least half of them.
     assert min(poller.answers[304] for poller in pollers) >= 3 * ROUNDS / 2
     assert grown < GROWTH_MB_MAX
 
@@ -169,7 +169,7 @@ async def test_a_slow_client_does_not_block_others(api: Harness) -> None:
         half, deaf, others = pollers[:5], pollers[5:10], pollers[10:]
         for poller in half:
             poller.begin()
-        for poller in deaf:  # far more than a socket buffer holds, and it is not read
+        for poller in deaf:  # much more than a socket buffer, and it is not read
             for _ in range(2000):
                 poller.send()
         for _ in range(ROUNDS):

@@ -86,7 +86,7 @@ class TestPricing:
         for amount, answer in zip(amounts[1:], outcomes[1:], strict=True):
             assert isinstance(answer, QuoteAnswer)
             assert answer.quote.requested_base_units == str(amount)
-        assert quoter.fake.requests <= 3  # two on their way, and what gathered meanwhile
+        assert quoter.fake.requests <= 3  # two in progress, and the ones batched meanwhile
 
     async def test_returns_limits(self, quoter: Harnessed) -> None:
         answer = await quoter.pricing.limits(RouteQuestion(**ROUTE))
@@ -120,7 +120,7 @@ class TestHttpPricing:
         port = silent.sockets[0].getsockname()[1]
         pricing = HttpPricing(f"http://127.0.0.1:{port}")
 
-        async with asyncio.timeout(20):  # less than the other side is silent
+        async with asyncio.timeout(20):  # less than the silence of the other side
             with pytest.raises(Unavailable):
                 await pricing.prices()
 

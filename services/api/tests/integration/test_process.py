@@ -112,7 +112,7 @@ class TestProcess:
         assert key["data"]["key"] not in str(listed)
         assert (lifted, revoked, unknown, wrong, away) == (200, 200, 404, 400, 503)
         assert "environment" in refusal["error"]["metadata"]["field_errors"]
-        # The operator's token opens the internal port alone.
+        # The operator's token opens only the internal port.
         assert (without_token, public) == (401, 403)
 
     async def test_logs_an_operators_order_with_the_change_under_the_tokens_name(

@@ -244,7 +244,7 @@ class TestList:
             await connection.execute(sql(A_LONG_HISTORY), {"app_id": app.id})
             await connection.execute("ANALYZE swap")
 
-        api.client.event_hooks = {}  # the documents of that history are none
+        api.client.event_hooks = {}  # the documents of that history are not valid
         with api.statements() as seen:
             await api.get(app, "/swaps")
             await api.get(app, f"/swaps?address={ALICE}")

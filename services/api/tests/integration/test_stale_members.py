@@ -121,7 +121,7 @@ async def test_the_same_is_done_for_who_still_may(shop: Shop) -> None:
     for act in ACTS:
         await act(shop, actor)
 
-    assert await shop.changes() == before + len(ACTS) + 1  # a rotation is two
+    assert await shop.changes() == before + len(ACTS) + 1  # a rotation makes two
 
 
 async def test_a_body_that_is_held_open_is_judged_by_who_its_sender_is_at_its_end(

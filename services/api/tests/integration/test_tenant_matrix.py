@@ -28,7 +28,7 @@ WITHOUT_KEY = (Scope.NO_KEY, Scope.PAY_LINK)
 
 
 SOON = "2999-01-01T00:00:00Z"
-# What makes the request a good one, so that nothing but whose it is can be wrong with it.
+# Bodies that make a request valid, so that only its owner can be the reason of a refusal.
 BODIES: dict[str, dict[str, Any]] = {
     "/swaps": a_body(),
     "/swap_rate": {
@@ -70,7 +70,8 @@ QUERIES: dict[str, list[str]] = {
     f"{V2}/detailed_quote": [PRICED],
 }
 ENDS_THINGS = ("/revoke", "/remove", "/expire", "/rotate")
-# There is no signature request, no invitation, and no transfer without a swap.
+# They need a signature request, an invitation and a transfer without a swap, which do not exist
+# here.
 UNPREPARED = ("/authorize", "/accept", "/attach_deposit")
 REFUSED_TO_ALL = {400, 401, 403, 404, 500, 503}
 
@@ -194,7 +195,7 @@ async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknow
     statements = []
     await ask(
         api, ("GET", f"{V2}/health", None), keyed(other_tenant.secret.key)
-    )  # the key is known
+    )  # the key is cached
     for endpoint in of_swaps:
         theirs = requests_of(endpoint, victim.values, victim.reference)
         unknown = requests_of(endpoint, unknown_ids, "nobody's")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from swap_api.swaps.decide.amounts import parse_amount
 from swap_contracts.public.doubles import amount_down
 
-TOKENS_MAX = 10_000_000  # of a token with eight decimals shown: fifteen digits
+TOKENS_MAX = 10_000_000  # of a token with eight shown decimals: fifteen digits
 
 
 @given(

@@ -35,7 +35,7 @@ def test_no_code_is_written_as_text() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
 
-    # The example in the OpenAPI document shows one as callers see it.
+    # The OpenAPI document shows one code as an example.
     assert texts & {code.value for code in ErrorCode} <= {"VALIDATION_ERROR"}
 
 

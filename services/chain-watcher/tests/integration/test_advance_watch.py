@@ -180,7 +180,7 @@ class TestOneCommit:
 
         two, two_hundred = counted
         assert [len(two["statements"]), two["commits"]] == [
-            len(two_hundred["statements"]) - 1,  # what the first batch left is confirmed as well
+            len(two_hundred["statements"]) - 1,  # the rest of the first batch is confirmed as well
             two_hundred["commits"],
         ]
         assert len(two_hundred["statements"]) <= 10
@@ -202,7 +202,7 @@ class TestOneCommit:
                 )
             counted.append((round_trips[0], len(round_trips), seen["commits"]))
 
-        # BEGIN, the epoch and the cursor; what was published, and who has a deposit address.
+        # BEGIN, the epoch and the cursor; the published movements, and the deposit addresses.
         assert counted == [(3, 2, 1), (4, 2, 1), (5, 2, 1)]
 
 

@@ -140,7 +140,7 @@ async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
     address = await make_up(world, liar)
     await world.sends_coins(address, REAL)
     async with world.followed(liar):
-        world.chain.mine()  # which is not final
+        world.chain.mine()  # not final
         await world.is_at_head()
     assert await published_states(world) == [(str(LARGE), "seen"), (str(REAL), "seen")]
 
@@ -152,7 +152,7 @@ async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
     ]
     await world.resuming(honest(world))(NETWORK)
     await follow_until_confirmed(world, REAL)
-    # They may have come at any time since the address was assigned.
+    # They may have arrived at any time since the address was assigned.
     assert (await world.messages())[-1]["came_after"] is not None
 
 
@@ -169,7 +169,7 @@ async def test_one_against_one_halts_and_the_next_provider_decides(world: World)
         await world.resuming(Providers(liar, honest(world)))(NETWORK)
     with pytest.raises(Refused):
         await world.resuming(honest(world))(NETWORK)
-    # The liar is taken out of the configuration, and another provider takes its place.
+    # The lying node's provider is replaced by another one in the configuration.
     await world.denying(Providers(honest(world), honest(world, THIRD)))()
     assert (await published_states(world))[1:] == [(str(LARGE), "reverted")]
     await world.resuming(honest(world))(NETWORK)

@@ -57,7 +57,7 @@ class TestTokens:
             await world.sends_tokens(address_of(502), 30)
             world.chain.mine(2)
             await world.sends_tokens(address_of(502), 31)
-            world.chain.mine(20)  # the first is final, and blocks behind it were skipped
+            world.chain.mine(20)  # the first is final, and blocks after it were skipped
             await world.sends_tokens(address_of(502), 32)
             world.chain.mine()
             await world.is_at_head()
@@ -66,7 +66,7 @@ class TestTokens:
             world.chain.mine()
             await world.is_at_head()
 
-        # Those of one address are all seen before any of them is final.
+        # All movements of one address are seen before any of them is final.
         whole = [(one, state) for _, state, one in await published_states(world, address)]
         assert whole == [(one, s) for s in ("seen", "confirmed") for one in ("30", "31", "32")]
 
@@ -218,7 +218,7 @@ class TestCoins:
                 await world.sends_coins(address, 3)
             world.chain.mine()
             await world.is_at_head()
-            assert len(await world.messages()) == 1  # one with each block
+            assert len(await world.messages()) == 1  # one per block
             world.chain.mine()
             await world.is_at_head()
 

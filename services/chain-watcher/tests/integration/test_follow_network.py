@@ -97,7 +97,7 @@ class TestFollowNetwork:
         world.chain.mine(20)
 
         async with world.followed():
-            await world.says(("confirmed", 2))  # never seen without being final
+            await world.says(("confirmed", 2))  # never reported as seen before it was final
             await world.is_at_head()
 
     @pytest.mark.fault("W4")

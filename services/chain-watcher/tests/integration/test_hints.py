@@ -78,7 +78,7 @@ class TestHints:
             world.chain.mine()
             assert (
                 await world.published_versions() == []
-            )  # and it never would be: the reader sleeps
+            )  # the reader sleeps, so it would never return
 
             world.hinted.set()
 

@@ -22,7 +22,7 @@ ADDRESS: Final = "0x000000000000000000000000000000000000dEaD"
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
 LOOKED: Final = datetime(2029, 1, 1, 0, 20, tzinfo=UTC)
 TABLES: Final = "movement, chain_block, watch_cursor, past_halt, deposit_target, hint"
-# A deposit, a payout and a rise in every block, and one address that few of the rises came to.
+# A deposit, a payout and a rise in every block, and one address with few of the rises.
 FILL: Final = (
     f"""
 INSERT INTO chain_block (network, hash, number, parent_hash, time, state, finalized)

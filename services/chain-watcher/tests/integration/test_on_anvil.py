@@ -144,7 +144,7 @@ class TestOperators:
 
     @pytest.mark.fault("M12")
     def test_are_refused_a_catalogue_that_is_not_the_chain(self, watched: Stack) -> None:
-        # Its log is its own: the running watcher would write behind the error that is looked for.
+        # It has a separate log, because the running watcher would write after the expected error.
         folder = watched.folder / "refused"
         folder.mkdir()
         other = Stack(watched.node, folder, watched.database_url, watched.broker, watched.addresses)

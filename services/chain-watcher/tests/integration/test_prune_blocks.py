@@ -64,7 +64,7 @@ async def test_deletes_final_blocks_without_movements(world: World) -> None:
     assert not await pruning(world)()
 
     assert checked > 3
-    # The deposit's block is evidence; from the last that was read twice on nothing is touched.
+    # The deposit's block is evidence; blocks from the last one that was read twice are kept.
     assert await stored(world) == [2, *range(checked, BLOCKS + 1)]
     assert (await bounds(world))[0] == checked
     assert observe.PRUNED.labels(NETWORK)._value.get() == counted + checked - 1
@@ -111,7 +111,7 @@ async def test_goes_on_where_it_ended_and_the_follower_goes_on_too(world: World)
             await world.is_at_head()
             await world.second_look(FakeReader(world.chain, provider=SECOND))()
             await pruning(world)()
-            # What the follower remembers of the start is older; it must not bring it back.
+            # The follower's first state is older and must not return.
             world.chain.mine(1)
             await world.is_at_head()
 

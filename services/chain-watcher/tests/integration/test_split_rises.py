@@ -146,7 +146,7 @@ async def test_r5_coins_are_credited_once_however_a_reorg_splits_them(
     found = await deposits(world)
     assert credited(found) == payers.received()
     if mines_all:
-        # What was published once is there again: no part of it became a deposit beside it.
+        # A published rise keeps its amount: no part of it becomes another deposit.
         assert {state for state, _ in found.values()} <= {"confirmed"}
 
 

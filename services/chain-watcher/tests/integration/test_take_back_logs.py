@@ -135,7 +135,7 @@ async def test_nothing_is_taken_back_on_a_network_that_is_not_halted(world: Worl
 
     with pytest.raises(Refused, match="is not halted"):
         await world.resuming(two_honest(world))(NETWORK, take_back=[TRANSACTION])
-    # Also when it was resumed while the providers were asked.
+    # Also when it was resumed during the requests to the providers.
     with pytest.raises(Refused, match="is not halted"):
         await world.taking_back(two_honest(world))([TRANSACTION])
 
@@ -189,7 +189,7 @@ async def test_what_is_taken_back_stays_so_when_the_network_would_halt_again(
         await world.is_at_head()
     await world.second_look(honest(world))()
     await world.is_halted()
-    # The second lie is beyond what one look reads.
+    # The second wrong report is beyond the range of one check.
     resume_network = world.resuming(two_honest(world), blocks_max=3)
 
     with pytest.raises(
@@ -264,7 +264,7 @@ async def test_a_real_transfer_that_a_false_deposit_claimed_is_credited(world: W
     changes = [(body["kind"], body["state"]) for body in await world.messages()]
     assert changes[-2:] == [("deposited", "reverted"), ("token_transfer", "seen")]
     await world.watches.halt(Halt(NETWORK, "again", NOW))
-    await world.taking_back(two_honest(world))(take_back)  # repeated, it changes nothing
+    await world.taking_back(two_honest(world))(take_back)  # a repetition changes nothing
     assert len(await world.messages()) == len(changes)
     await world.resuming(two_honest(world))(NETWORK)
     await follows_until_confirmed(world, "token_transfer")
@@ -424,7 +424,7 @@ async def test_a_sweep_that_was_only_seen_no_longer_counts_once_it_is_taken_back
     """Otherwise more coins would be counted at its address than were received."""
     sweep = a_sweep("swept", token=NATIVE)
     async with world.followed(liar(world, inventing(sweep))):
-        world.chain.mine(3)  # which is not final
+        world.chain.mine(3)  # not final
         await world.is_at_head()
     await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
 

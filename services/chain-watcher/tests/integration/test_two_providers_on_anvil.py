@@ -21,7 +21,7 @@ from tests.support.waiting import block_until
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
 
 TABLES = "movement, chain_block, watch_cursor, past_halt, outbox, inbox, lease"
-TIER = 1_000_000  # from here on a deposit needs finality and two providers
+TIER = 1_000_000  # from this amount a deposit needs finality and two providers
 SMALL, LARGE = TIER // 4, 3 * TIER
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
@@ -32,7 +32,7 @@ def stack(
 ) -> Iterator[Stack]:
     url = migrated("chain_watcher")
     with psycopg.connect(url.replace("+psycopg", "")) as connection:
-        connection.execute(emptying(TABLES))  # each test has a chain of its own
+        connection.execute(emptying(TABLES))  # each test has a new chain
     with a_stack(url, broker, tmp_path_factory.mktemp("two")) as stack:
         yield stack
 
@@ -124,7 +124,7 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     mine(stack, 5)
     block_until(lambda: stack.states_of(large) == [("seen", 1), ("confirmed", 2)])
 
-    # It calls its head final: the other provider does not, yet.
+    # It reports its head as final; the other provider does not yet.
     liar.change = calling_the_head_final(stack)
     early = transfer(stack, LARGE)
     block_until(lambda: is_verified(stack, early))
@@ -147,7 +147,7 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
 
     assert "lack 1 of the movements" in network(stack)["halted"]["reason"]
     status, readiness = stack.asks("/readyz")
-    assert status == 200  # a rollout that takes the liar out may go on
+    assert status == 200  # a rollout that removes the lying node may continue
     assert "NetworkHalted" in readiness
     assert stack.states_of(made_up) == [("seen", 1)]
 

@@ -376,7 +376,7 @@ class TestWithOneProvider:
         self, world: World, capped: Policy
     ) -> None:
         assert capped.caps is not None
-        long = replace(capped.caps, span=timedelta(days=36_500))  # the view has a clock of its own
+        long = replace(capped.caps, span=timedelta(days=36_500))  # the view uses its own clock
         world.policy = replace(capped, caps=long)
         trust = PostgresTrust(world.engine)
         report = ReportTrust(trust, [world.policy])

@@ -50,7 +50,7 @@ def known(risen: int = 0, swept: int = 0, published: tuple[Rise, ...] = ()) -> A
         (known(risen=5), 8, (Rise(5, 8),)),
         (known(risen=5, swept=5), 0, ()),
         (known(risen=5, swept=5), 5, (Rise(5, 10),)),
-        # A reorg took two rises, and a single block has both now.
+        # A reorg removed two rises, and a single block has both now.
         (known(published=(Rise(0, 5), Rise(5, 8))), 8, (Rise(0, 5), Rise(5, 8))),
         (known(published=(Rise(0, 5),)), 9, (Rise(0, 5), Rise(5, 9))),
     ],
@@ -122,13 +122,13 @@ AFTER_THE_BLOCK = GENESIS_TIME + timedelta(days=1)
     ("counted", "number", "came_after"),
     [
         (None, None, None),
-        # Not there at the block before: the rise is of this block.
+        # Absent at the block before: the rise is of this block.
         (LastCount(9, COUNTED_AT), 9, None),
         (LastCount(10, COUNTED_AT), 10, None),
-        # Not there some blocks before: it may have come in any block since.
+        # Absent some blocks before: it may have arrived in any block since.
         (LastCount(8, COUNTED_AT), 8, COUNTED_AT),
         (LastCount(8, AFTER_THE_BLOCK), 8, a_block(10).time),
-        # Never counted: it may have come since the address was assigned.
+        # Never counted: it may have arrived since the address was assigned.
         (LastCount(None, COUNTED_AT), None, COUNTED_AT),
     ],
 )

@@ -46,7 +46,7 @@ class Absent(FakeReader):
 
 class OneTarget(PostgresTargets):
     def __init__(self) -> None:
-        pass  # no statement is run
+        pass  # no statement is executed
 
     async def load_due(self, network: str, **_: object) -> DueAddresses:
         return DueAddresses((DEPOSIT_ADDRESS,), (), has_new=False, young_since=NOW)

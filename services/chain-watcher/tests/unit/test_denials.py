@@ -49,7 +49,7 @@ class TestFindDenials:
         [
             {"first": 8, "second": 8},
             {"first": 9, "second": 100},
-            {"first": 0, "second": 8, "third": 8},  # two report it against one
+            {"first": 0, "second": 8, "third": 8},  # two reports against one
             {},
         ],
     )

@@ -120,7 +120,7 @@ class AnyChain(RuleBasedStateMachine):
             deep = tracked.depth.is_reached(
                 block.number, head=len(self.chain) - 1, finalized=self.finalized
             )
-            # What was confirmed stays so while its block stays, however the head moves.
+            # A confirmed movement stays confirmed while its block exists, at any head.
             assert tracked.state is State.CONFIRMED or not deep
 
     @invariant()

@@ -395,7 +395,7 @@ class TestEndpoints:
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
         letters = iter((b"l", b"f"))
-        # The answer with the first got lost: the receiver goes on with what it has.
+        # The answer with the first secret was lost, so the receiver uses the old one.
         rotate = RotateSecret(
             notifier.endpoints, clock=notifier.clock, random_bytes=lambda n: next(letters) * n
         )

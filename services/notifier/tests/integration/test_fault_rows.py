@@ -165,7 +165,7 @@ class TestRows:
             async with asyncio.timeout(10):
                 await sink.until(1, "/quiet")
             passed = len(sink.by_path()["/loud"])
-            # The tables would take their time; they are emptied before the next test anyway.
+            # A cascade would be slow; the tables are emptied before the next test anyway.
             await notifier.switch.disable(loud.id)
 
         assert passed < 50_000

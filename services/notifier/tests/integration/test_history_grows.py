@@ -49,7 +49,7 @@ INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status
 SELECT 'msg_' || n, 1, '2029-12-31Z', 1, 200 FROM generate_series(1, {MESSAGES}) AS n
 """,
 )
-# Few messages that were replayed again and again: each has many attempts among those of the others.
+# A few messages with many replays: their attempts lie among those of the others.
 REPLAYED: Final = (
     *FILL[:2],
     """
@@ -61,7 +61,7 @@ APP: Final = UUID(int=1)
 APPS: Final = [UUID(int=n) for n in (1, 200, 201, 500, 777)]
 SWAPS: Final = [UUID(int=n) for n in (2000, 2001, 2500, 3001, 10**6)]
 BEGAN: Final = datetime(2029, 12, 31, tzinfo=UTC)
-DEEP: Final = BEGAN + timedelta(seconds=2000)  # the end of a message amid the list
+DEEP: Final = BEGAN + timedelta(seconds=2000)  # the end of a message in the middle of the list
 SENT: Final = [f"msg_{n}" for n in range(MESSAGES - WAITING + 1, MESSAGES + 1)]
 
 

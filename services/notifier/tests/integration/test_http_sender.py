@@ -132,7 +132,7 @@ class TestSend:
                 await response.write(b"x")
                 await asyncio.sleep(0.05)
 
-        async with asyncio.timeout(20):  # it drips for ever
+        async with asyncio.timeout(20):  # it sends single bytes forever
             answer = await attempt(sink.at("/", drip))
 
         assert answer.http_status == 200

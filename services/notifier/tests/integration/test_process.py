@@ -104,7 +104,7 @@ async def environment(
 
 
 def write_catalogue(path: str, **members: Any) -> None:
-    Path(path).write_text(json.dumps(a_catalogue_document() | members))  # every JSON is YAML
+    Path(path).write_text(json.dumps(a_catalogue_document() | members))  # JSON is valid YAML
 
 
 Publish = Callable[[SwapChanged], Awaitable[None]]
@@ -172,7 +172,7 @@ class TestProcess:
             path = f"/messages/{tested['message_id']}"
             async with asyncio.timeout(10):
                 while (shown := await process.admin("GET", path))["state"] != "delivered":  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)  # only the database knows
+                    await asyncio.sleep(0.05)  # only the database has the state
             body = {"since": "2026-01-01T00:00:00Z"}
             replayed = await process.admin("POST", f"{at}/replay", body)
             first, second = await sink.until(2)

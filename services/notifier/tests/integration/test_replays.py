@@ -207,7 +207,7 @@ class TestAttemptLog:
                     a_swap(app_id=endpoint.app_id, sequence=sequence, changed_at=notifier.now)
                 )
                 await notifier.until(*["delivered"] * sequence)
-                notifier.now += timedelta(seconds=sequence % 2)  # some end at the same moment
+                notifier.now += timedelta(seconds=sequence % 2)  # some end at the same time
         for sequence in (6, 7, 8):
             await notifier.consume(
                 a_swap(app_id=endpoint.app_id, sequence=sequence, changed_at=notifier.now)

@@ -13,7 +13,7 @@ from swap_domain.catalogue_document import catalogue_from
 from swap_notifier.domain.notices import disabled_notice
 from swap_runtime.public_catalogue import public_catalogue
 
-# Most of it is SQLAlchemy, pydantic, aiohttp and FastStream, which every process shares.
+# Mostly SQLAlchemy, pydantic, aiohttp and FastStream, which every process uses.
 RSS_MEGABYTES_MAX = 115
 
 

@@ -38,7 +38,7 @@ class TestWindows:
             windows.end(endpoint, is_success=True, took=SLOW * 2)
             windows.begin(endpoint)
 
-        assert windows.allowances() == {endpoint: 0}  # five are under way
+        assert windows.allowances() == {endpoint: 0}  # five are in progress
         assert windows.first == FIRST
 
     def test_leave_a_slow_endpoint_one_socket_where_many_are_busy(self) -> None:
@@ -96,7 +96,7 @@ class TestWindows:
         windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
         for _ in range(3):
             windows.begin(endpoint)
-        windows.end(endpoint, is_success=False, took=QUICK)  # two places are left, and taken
+        windows.end(endpoint, is_success=False, took=QUICK)  # two slots are free, and then claimed
 
         assert windows.allowances() == {endpoint: 0}
         assert windows.end(endpoint, is_success=True, took=QUICK)

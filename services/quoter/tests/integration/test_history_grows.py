@@ -17,7 +17,7 @@ pytestmark = pytest.mark.connected
 
 ROUTES: Final = 500
 TABLES: Final = "inventory, completion, completion_average"
-# Ten swaps of each of many routes: a window bounds what a route keeps.
+# Ten swaps of each of many routes: a window limits the rows of a route.
 FILL: Final = (
     f"""
 INSERT INTO completion (swap_id, source_network, source_token, destination_network,
@@ -64,7 +64,7 @@ QUESTIONS: Final = {
             "closed_at": [datetime(2030, 1, 1, tzinfo=UTC)] * 5,
         },
     ),
-    # Of five routes it reads ten swaps each, and deletes one.
+    # It reads ten swaps of each of five routes, and deletes one.
     "TRIM_AND_AVERAGE": Question(statements.TRIM_AND_AVERAGE, {**ROUTE, "window": 9}, at_most=300),
 }
 

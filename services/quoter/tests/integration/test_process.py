@@ -63,7 +63,7 @@ async def node() -> AsyncIterator[str]:
 _RESULTS: dict[str, Any] = {
     "eth_getBlockByNumber": {"number": "0x1", "baseFeePerGas": hex(10 * GWEI)},
     "eth_maxPriorityFeePerGas": hex(GWEI),
-    # Round 8 of a feed: a quarter of a dollar. Asked for its decimals, its first word is 8 too.
+    # Round 8 of a feed: a quarter of a dollar. Its answer for the decimals begins with 8 too.
     "eth_call": "0x" + "".join(f"{word:064x}" for word in (8, 25_000_000, 1, 1, 8)),
 }
 FEED = {"symbol": "POL", "network": POLYGON, "aggregator": USDC[POLYGON], "max_age": "P36525D"}
@@ -106,7 +106,7 @@ class TestProcess:
         settler = migrated("settler")
         prices, catalogue = tmp_path / "prices.json", tmp_path / "catalogue.yaml"
         prices.write_text('{"ETH": "3000", "USDC": "1"}')
-        catalogue.write_text(json.dumps(a_catalogue_document()))  # every JSON is YAML
+        catalogue.write_text(json.dumps(a_catalogue_document()))  # JSON is valid YAML
         internal, port = free_port(), free_port()
         url = f"http://127.0.0.1:{port}"
         process = Program(
@@ -144,7 +144,7 @@ class TestProcess:
 
         assert refused == HTTPStatus.BAD_REQUEST
         assert Refusal.model_validate_json(body).code == "INSUFFICIENT_LIQUIDITY"
-        # 95,000 units at 21 gwei are 0.001995 POL, which at 0.25 $ are 498.75 millionths of one.
+        # 95,000 units at 21 gwei are 0.001995 POL: at 0.25 $ 498.75 millionths of a dollar.
         assert answer.quote.blockchain_fee_base_units == "499"
         assert unpriced.message == "Rate not available"
 

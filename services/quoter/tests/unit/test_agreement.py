@@ -169,4 +169,4 @@ class TestChainFeeds:
             now[0] += 2 * MINUTE
             await follow()
 
-        assert market.prices == ether(3000)  # as old as it is
+        assert market.prices == ether(3000)  # with its own age

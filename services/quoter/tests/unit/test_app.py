@@ -11,7 +11,7 @@ from services.quoter.tests.factories import a_catalogue
 from swap_chains.evm.provider_agreement import one_provider_networks
 from swap_chains.evm.rpc import Rpc, open_session
 
-# Most of it is SQLAlchemy, pydantic, aiohttp and FastStream, which every process shares.
+# Mostly SQLAlchemy, pydantic, aiohttp and FastStream, which every process uses.
 RSS_MEGABYTES_MAX = 110
 
 

@@ -308,7 +308,7 @@ class TestQuote:
             if is_watching and (event.startswith(("socket.", "subprocess.")) or event == "open"):
                 events.append(event)
 
-        sys.addaudithook(count)  # cannot be taken away again
+        sys.addaudithook(count)  # cannot be removed
         try:
             for amount in range(50_000_000, 50_000_200):
                 status, _ = await quote(app, base_units=str(amount))

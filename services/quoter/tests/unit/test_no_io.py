@@ -19,7 +19,7 @@ from services.quoter.tests.unit.test_http import an_app, answer
 from swap_contracts.quoting import QuoteAnswer, QuotesAnswer
 
 QUESTIONS = 200
-# What moves bytes or waits for them; connecting and resolving tell the audit hook.
+# Calls that transfer bytes or wait for them; the audit hook reports connects and lookups.
 MOVES = ("send", "sendall", "sendto", "sendmsg", "recv", "recv_into", "recvfrom", "recvmsg")
 IO_EVENTS = ("socket.", "open", "subprocess.", "os.posix_spawn", "os.exec", "os.fork")
 
@@ -80,7 +80,7 @@ def test_a_quote_touches_no_socket_and_no_file(counted: Counted) -> None:
     explained = orjson.dumps({**question, "explain": True})
     requests = [("/quote", one), ("/quotes", many), ("/quote", explained)]
     for path, body in requests:
-        answer(app, "POST", path, body)  # whatever is loaded or made on first use
+        answer(app, "POST", path, body)  # loads and creates what is used first
     open_files = len(os.listdir("/proc/self/fd"))
 
     with counting(counted):

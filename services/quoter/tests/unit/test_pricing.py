@@ -117,7 +117,7 @@ class TestPrice:
         route = a_route()
         rates = rates_of(route, a_market(), refuel_usd_e18=None, now=NOW)
 
-        # 95,000 units at 50 gwei are 0.00475 POL, which at 0.25 $ are 1187.5 millionths of one.
+        # 95,000 units at 50 gwei are 0.00475 POL: at 0.25 $ 1187.5 millionths of a dollar.
         assert rates.payout_cost == 1188
 
     def test_takes_the_refuel_and_its_gas_from_the_source(self) -> None:

@@ -20,7 +20,7 @@ TOKEN: Final = USDC[NETWORK]
 APP: Final = UUID(int=7)
 OPEN: Final = range(1, 6)
 OVER: Final = range(1001, 6001)
-FIRST_NONCE_OPEN: Final = 1_000_000  # what is open is the newest
+FIRST_NONCE_OPEN: Final = 1_000_000  # open rows are the newest
 
 _N: Final = "FROM generate_series(CAST(:first AS int), CAST(:last AS int)) AS n"
 _EACH: Final = f"{_N} WHERE n % {{}} = 0"
@@ -266,9 +266,9 @@ SELECT 'settler', 'chain_watcher', topic, xid, id FROM (SELECT DISTINCT ON (topi
 ON CONFLICT (consumer, source, topic) DO UPDATE SET xid = excluded.xid, id = excluded.id
 """,
 )
-# Once, before all of it; what is due or waits is of the open ones.
+# Runs once before the rest; due and waiting rows are among the open ones.
 BEGINNING: Final = (
-    # So that the first account is the first, whatever was tried and undone before.
+    # So that the first account has the first id, after earlier rollbacks.
     """
 SELECT setval(pg_get_serial_sequence(table_name, column_name), 1, false)
 FROM information_schema.columns WHERE table_schema = current_schema() AND is_identity = 'YES'

@@ -26,7 +26,7 @@ SELECT account.network, account.token, sum(posting.base_units) AS total
 FROM posting JOIN account ON account.id = posting.account_id GROUP BY 1, 2
 """)
 SUSPENDED = sql("SELECT coalesce(sum(-balance), 0) FROM account WHERE kind = 'suspense'")
-# What a signer's lane writes when a final block shows that each slot of an intent reverted.
+# The rows of a signer's lane when a final block shows that each slot of an intent reverted.
 CONSUMED = (
     sql("""
 INSERT INTO receipt (network, transaction_hash, block_hash, block_number, status, fee_base_units)

@@ -21,7 +21,7 @@ async def opened_destination(migrated: Callable[[str], str]) -> AsyncIterator[Wo
         world.chain.give(SIGNER, NATIVE, 10**18)
         await world.close_slots()  # the ledger has its gas money
         yield world
-        await watching(world)()  # the next test begins with a database that is known
+        await watching(world)()  # the next test needs a registered database
 
 
 @asynccontextmanager

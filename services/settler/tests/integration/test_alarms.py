@@ -119,7 +119,7 @@ class TestMoneyThatNamesNoSwap:
         for version, state in enumerate(states, 1):
             metric = a_deposit(5, **WITHOUT_SWAP, state=state, version=version)
             await world.settle(metric)
-            await world.settle(metric)  # Kafka brings it twice
+            await world.settle(metric)  # Kafka delivers it twice
 
         assert without_swap() == before + 1
 
@@ -218,7 +218,7 @@ class TestWhatWaitsToBePaid:
         await backlogs(world)()
         assert measured("unsettled_deposits", SOURCE) == 0
         assert measured("unsettled_deposits_oldest_seconds", SOURCE) == 0
-        await with_status(world, "ls_transfer_pending")  # which agrees with the ledger
+        await with_status(world, "ls_transfer_pending")  # it agrees with the ledger
 
     async def test_a_refund_is_pending_from_its_decision_until_it_is_final(
         self, world: World
@@ -244,7 +244,7 @@ class TestWhatWaitsToBePaid:
             "SELECT held_base_units, owed_base_units FROM inventory"
             f" WHERE network = '{DESTINATION}' AND token = '{NATIVE}'"
         )
-        older, newest = 7, 10**30  # more than a double counts by ones
+        older, newest = 7, 10**30  # more than a double can count in ones
         async with world.engine.begin() as connection:
             for number, units in enumerate((older, newest)):
                 await connection.execute(

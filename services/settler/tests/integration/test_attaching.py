@@ -194,7 +194,7 @@ class TestATransferThatNamesNoSwap:
     ) -> None:
         """A sender with a mined transfer must not wait for the best of many quotes."""
         await run.deposits(a_transfer(block_time=NOON - MINUTE))
-        run.now = LATER  # the quote has expired, the swap has not
+        run.now = LATER  # after the quote's expiry, before the swap's
         run.quoter.share_ppm = 995_000
 
         await run.requests(an_attachment(a_transfer(), at=LATER))
@@ -412,7 +412,7 @@ class TestTwoAtOnce:
         await run.deposits(a_transfer())
         order = Order(await the_only_balance(engine), REQUESTED, USER, by="ann", reason="theirs")
         await paying(run, engine)(order)
-        # Before anything could be signed for it a reorg takes the deposit, and brings it again.
+        # Before a signature for it, a reorg removes the deposit and adds it again.
         await run.deposits(a_transfer("reverted"))
         await run.deposits(a_transfer("confirmed", version=4))
 

@@ -105,7 +105,7 @@ async def test_invariants_that_hold_have_no_rows(world: World, views: None) -> N
 
     assert [row["name"] for row in report["invariants"]] == list(QUERIES)
     assert {row["failure"] for row in report["invariants"]} == {None}
-    # No watcher wrote the deposits of these tests.
+    # The deposits of these tests are not in the watcher's tables.
     assert [row for row in report["invariants"] if row["rows"] and "I-08" not in row["name"]] == []
 
 

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "as agreed"}
 OF_TOKEN = CapName(DESTINATION, "ETH")
 DAY = timedelta(days=1)
-MICROS = 2_700_000_000  # what one payout is worth
+MICROS = 2_700_000_000  # the value of one payout
 OTHER_SIGNER = "0x0000000000000000000000000000000000000005"
 
 
@@ -67,7 +67,7 @@ async def pass_time(world: World, duration: timedelta) -> None:
     async with world.engine.begin() as connection:
         values = {"duration": duration}
         older = "UPDATE outflow_spent SET until = until - CAST(:duration AS interval)"
-        # One that follows another goes to where no other is.
+        # A moved row may get the key of the next one, which moves later.
         loose = "ALTER TABLE outflow_spent DROP CONSTRAINT outflow_spent_pkey"
         await connection.execute(sql(loose))
         await connection.execute(sql(older), values)
@@ -430,7 +430,7 @@ class TestTheTreasurysOwnLimit:
         assert await left(world) == [53, 60]
         assert len(await world.rows("SELECT 1 FROM outflow_queue WHERE is_too_large")) == 52
 
-        # Raised again, it lets them go too, a few of the smallest at a time.
+        # After a raise it admits them too, the smallest first, a few at a time.
         world.chain.mine()
         await settled(world)
         world.chain.limit(NATIVE, capacity=400 * PAYOUT, available=400 * PAYOUT)

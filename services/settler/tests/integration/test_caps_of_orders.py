@@ -31,7 +31,7 @@ pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "as agreed"}
 DOLLARS = CapName(SOURCE)
 DAY = timedelta(days=1)
-ONE = 2_700_000_000  # what one unmatched deposit is worth
+ONE = 2_700_000_000  # the value of one unmatched deposit
 PRICED = FixedPrices({(SOURCE, NATIVE): 2_700 * 10**18})
 OWNER = a_recipient(77)
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.connected
 HOUR = timedelta(hours=1)
 DWELL = Dwell(payment=HOUR, requote=timedelta(minutes=10))
 STATUSES = "SELECT status, fail_reason FROM swap ORDER BY id"
-# The tests' clock is long past for the database, so that everything has waited for months.
+# The tests' clock is far behind the database's, so every row would be months old.
 RECENTLY = "UPDATE intent SET created_at = now()"
 
 
@@ -64,7 +64,7 @@ def abandoning(world: World) -> AbandonWaitingPayouts:
 
 async def abandon_waiting_payouts(world: World) -> bool:
     rounds = abandoning(world)
-    await rounds()  # in which the lanes look first
+    await rounds()  # the lanes run first
     return await rounds()
 
 
@@ -114,7 +114,7 @@ class TestAPaymentThatWaits:
         await abandon_waiting_payouts(world)
         assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
 
-        # Stopped twice at a time is stopped once.
+        # Overlapping stops count once.
         await change(world, "UPDATE payout_stop SET stopped_at = now() - interval '70 minutes'")
         await stopped(world, "*", minutes=70)
         await abandon_waiting_payouts(world)
@@ -278,7 +278,7 @@ class TestAChainWithoutBlocks:
         [slot] = await world.store.open_slots(lowest=0)
         assert 2 * HOUR <= slot.assigned_for < 3 * HOUR
 
-        # What was stopped while it was silent anyway stood still once.
+        # Overlapping silences and stops count once.
         for network in (DESTINATION, "*"):
             await stopped(world, network, minutes=120)
         [slot] = await world.store.open_slots(lowest=0)
@@ -305,7 +305,7 @@ class TestAParkedMessage:
 
         assert (
             await world.store.due(limit=10)
-        ).payments == []  # nor does it stand before the others
+        ).payments == []  # and it does not precede the others
 
         await change(world, "UPDATE parked SET state = 'dropped', ended_at = now()")
         await change(world, "UPDATE intent SET due_at = now() WHERE state = 'reserved'")

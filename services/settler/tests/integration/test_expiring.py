@@ -34,7 +34,7 @@ from swap_settler.model.store.unit_of_work import PostgresUnitOfWork
 pytestmark = pytest.mark.connected
 
 PAST = DEADLINE + MINUTE
-# As long as those that are drawn: a short one is found in any message.
+# As long as random numbers are, because a short one occurs in any message.
 NUMBER = 8_237_465_019_283_746
 ADDRESS, ELSEWHERE = (
     deposit_address(DEPOSIT_ADDRESSES["factory"], DEPOSIT_ADDRESSES["init_code_hash"], number)
@@ -300,7 +300,7 @@ class TestExpireSwaps:
         assert await status(engine) == "user_transfer_pending"
 
         await run.requests(attached)
-        assert await status(engine) == "failed"  # nothing is there to pay it out
+        assert await status(engine) == "failed"  # no inventory for the payout
 
     async def test_a_seen_deposit_keeps_a_swap_open(
         self, run: Settler, engine: Engine, watcher: Engine

@@ -174,7 +174,7 @@ class TestAForeignNonce:
         await world.resuming()(DESTINATION, used_by=[external], **OPERATOR_ORDER)
         await world.finish_recovery()
 
-        assert await world.intent_states() == ["broadcast"]  # on its way, and left there
+        assert await world.intent_states() == ["broadcast"]  # broadcast, and left as it is
         world.chain.mine()
         assert world.paid(1) == PAYOUT
 

@@ -112,7 +112,7 @@ class TestExplaining:
 
         for _ in range(2):
             await world.resuming()(DESTINATION, **OPERATOR_ORDER)
-            # A recovery would hold it, and cannot be ended before it is explained.
+            # A recovery would hold it, and cannot end before it is reconciled.
             await world.rows("DELETE FROM recovery RETURNING 1")
             await world.rows("UPDATE intent SET due_at = now() RETURNING 1")
             await world.new_process()(epoch=world.epoch)
@@ -251,7 +251,7 @@ class TestExplainingAClaim:
     @pytest.fixture
     async def external(self, there: World, to_address: str) -> str:
         transfer = {"kind": "native_received", "sequence_number": None}
-        # What the owner brought is there as well, or a theft would leave nothing to owe.
+        # The owner's funding is there as well; otherwise a theft would leave nothing to owe.
         await there.settle(a_deposit(5, **transfer), a_deposit(6, from_address=FUNDER, **transfer))
         [waiting] = await there.rows("SELECT id FROM account WHERE kind = 'suspense'")
         work = PostgresClaimUnitOfWork(there.engine, consumer="settler")
@@ -306,7 +306,7 @@ class TestPaidByAnother:
         await world.confirmed_swaps(1)
         await world.new_process()(epoch=world.epoch)
         if is_cancelled:
-            world.chain.base_fee *= 10  # no block takes it
+            world.chain.base_fee *= 10  # no block includes it
             cancel = world.replacing(dwell=timedelta(0))
             await cancel(epoch=world.epoch)
             world.chain.mine(2)

@@ -385,7 +385,7 @@ async def test_r6_what_is_halted_is_found_by_an_index(
         plan = await connection.scalars(explained, {name: values[name] for name in statement.names})
 
     assert [line for line in plan if WHOLE_HISTORY.search(line)] == []
-    # Of each payment its own swap and what was tried for it, never of all at once.
+    # A payment's own swap and attempts only, never those of all payments.
     of_one = [n for n, line in enumerate(plan) if " on swap came" in line or " tried" in line]
     asked_for = [plan[n + 1] for n in of_one if "Index Scan" in plan[n]]
     assert asked_for

@@ -60,13 +60,14 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     swap_statements, sweep_orders, sweeps, external_payments, treasury_withdrawals,
     counted_outflow, lane_sweeps,
 )  # fmt: skip
-AT_MOST: Final = 170  # pages, and rows of each step: most ask for seven things
-# These are given everything that is open.
+AT_MOST: Final = 170  # pages, and rows of each step: most look up seven ids
+# These get all open rows.
 PAGES: Final[Mapping[str, int]] = {
-    # 199 for five heads: 93 by what a recovery holds, looked up in each of four branches (decision
-    # 0051), 46 by operators' stops, 44 by the reverts of each recipient (decision 0062).
+    # 199 for five heads: 93 for the holds of a recovery, looked up in each of four branches
+    # (decision
+    # 0051), 46 for operators' stops, 44 for the reverts of each recipient (decision 0062).
     "outflow_statements.HEADS": 400,
-    # When a lane starts: the payments among the first and last thousand that its signer carried.
+    # At the start of a lane: the payments among the first and last thousand of its signer.
     "lane_statements.OLDEST_AND_NEWEST_PAID": 250,
     "statements.LOCK_ACCOUNTS": 600,
     "lane_sweeps.CLOSE_SWEEPS": 200,
@@ -78,8 +79,7 @@ PAGES: Final[Mapping[str, int]] = {
     # Twenty entries, eleven pages each: the posting and its account by key.
     "losses.ENTRIES": 260,
 }
-# How often operators stopped something or let it pass, and how often a network was silent, is
-# read: of each there are some.
+# Stops, passes and silences of networks are read; a few rows of each exist.
 ROWS: Final = dict.fromkeys(
     (
         "dwelling.STUCK",
@@ -96,7 +96,7 @@ NEW = [8001, 8002]  # without a swap yet
 NONCES = [*(FIRST_NONCE_OPEN + n for n in OPEN), 1001, 1002]
 HASHES = [f"tx{n} 2" for n in REQUESTED]
 NOW = datetime.now(UTC)
-# What a statement is given for each name, unless it is given something else below.
+# The value of each parameter, unless a statement has another one below.
 USUAL: Final[Mapping[str, Any]] = {
     "network": NETWORK,
     "networks": [NETWORK] * len(REQUESTED),
@@ -258,7 +258,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "external_payments.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(REQUESTED)},
     "treasury_withdrawals.MARK_BOOKED": {"ids": ids("withdrawal", REQUESTED)},
 }
-# These are given rows as they are: of the open ones, which they write again.
+# These get existing open rows, which they write again.
 GIVEN_ROWS: Final[Mapping[str, str]] = {
     "statements.UPSERT_SWAPS": "swap",
     "statements.UPSERT_DEPOSITS": "deposit",
@@ -269,7 +269,7 @@ GIVEN_ROWS: Final[Mapping[str, str]] = {
     "sweeps.SAVE_SWEPT": "swept",
     "treasury_withdrawals.SAVE": "withdrawal",
 }
-# They insert what they are given into one table, and look for nothing.
+# They insert their parameters into one table, without a lookup.
 INSERTIONS: Final = frozenset({
     "external_nonces.ADD_EXTERNAL_TRANSACTIONS",
     "lane_statements.ADD_SLOTS", "lane_statements.ADD_SLOT_INTENTS",
@@ -278,9 +278,9 @@ INSERTIONS: Final = frozenset({
     "statements.ADD_TRANSITIONS", "sweeps.ADD_DEPOSIT_ADDRESSES",
     "sweeps.ADD_SWEEPS", "external_payments.ADD_EXTERNAL_PAYMENTS",
 })  # fmt: skip
-# A ledger transaction and its postings are one: see BOOKED.
+# A ledger transaction is inserted with its postings: see BOOKED.
 BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.BOOK"})
-# One of each way an account is found: by swap, by deposit, by address, by app, and by none.
+# One of each kind of lookup of an account: by swap, deposit, address, app, and without any.
 ACCOUNTS: Final = {
     "kind": ["in_flight", "swap_liability", "suspense", "custody", "partner_fee", "equity"],
     "network": [NETWORK] * 6,
@@ -301,7 +301,7 @@ BOOKED: Final = Question(
         "account_n": [1, 2, 4, 6, 2, 3, 5, 6],
         "base_units": ["-1", "-1", "1", "1", "1", "-1", "-1", "1"],
     },
-    at_most=400,  # six accounts are made or found, and checked at the end
+    at_most=400,  # six accounts are created or found, and checked at the end
     after=Question(
         statements.ADD_LEDGER_TRANSACTIONS,
         {
@@ -316,7 +316,7 @@ BOOKED: Final = Question(
     ),
 )
 
-# Nothing waits for these: an operator requests them, one at a time.
+# They are not urgent: an operator requests them, one at a time.
 EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
 
 

@@ -142,7 +142,7 @@ class TestABatch:
 
         assert sent == 4
         assert statements < 40
-        assert waited <= 10  # one of them beside what the chain is asked
+        assert waited <= 10  # one of them during the requests to the chain
         assert sum(world.paid(n) for n in range(1, 201)) == 200 * PAYOUT
 
     async def test_leaves_out_native_money_for_a_contract_which_goes_alone(

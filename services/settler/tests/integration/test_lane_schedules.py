@@ -322,7 +322,7 @@ class Play:
             to = a_recipient(int(swap.number))
             # Never both, and nothing twice.
             assert out[to] + back[to] <= 1
-            # Never neither.
+            # Exactly one of them, or it is owed.
             is_owed = swap.is_credited and not out[to] and not back[to]
             assert swap.status in self._ends(swap, is_out=out[to] > 0, is_back=back[to] > 0)
             assert int(swap.claimable) == (REQUESTED if is_owed else 0)
@@ -335,9 +335,9 @@ class Play:
         if is_out:
             return ["completed"]
         if is_back:
-            # A deposit that a reorg took after the end, and gave back, is a leg of its own.
+            # A deposit that a reorg removed after the end and then restored is a separate leg.
             return ["failed" if swap.is_back_alone else "refunded"]
-        # What a reorg took for good is waited for, or was owed by a swap that had ended.
+        # After a final removal the deposit is awaited, or was owed by a swap that had ended.
         return ["failed"] if swap.is_credited else ["user_transfer_pending", "failed"]
 
 

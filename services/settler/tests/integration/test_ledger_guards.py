@@ -25,7 +25,7 @@ INSERT INTO ledger_transaction (id, kind, dedupe_key, at) VALUES (:id, 'test', '
 ADD_ACCOUNT = sql("""
 INSERT INTO account (kind, network, token) VALUES ('position', :network, :token) RETURNING id
 """)
-# There and back on each account: whatever is refused, it is not for its sums.
+# Both signs on each account, so that a refusal is not about the sums.
 POST = sql("""
 INSERT INTO posting (transaction_id, n, account_id, base_units)
 SELECT CAST(:id AS uuid), CAST(:first AS int) + 2 * of.n + side, of.account_id, 2 * side - 1

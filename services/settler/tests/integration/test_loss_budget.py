@@ -22,7 +22,7 @@ from swap_settler.operator.usecases.guard_losses import GuardLosses
 
 pytestmark = pytest.mark.connected
 OPERATOR_ORDER = {"by": "ann", "reason": "it waits for more blocks now"}
-ONE = 3000 * 10**6  # what a deposit is worth, in millionths of a dollar
+ONE = 3000 * 10**6  # the value of a deposit, in millionths of a dollar
 DAY = timedelta(days=1)
 
 

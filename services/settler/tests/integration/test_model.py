@@ -59,7 +59,7 @@ UNITS: Final = st.sampled_from(
     [REQUESTED, REQUESTED, REQUESTED, REQUESTED // 2, 2 * REQUESTED, REQUESTED + 1, 10**15]
 )
 SWAP: Final = st.tuples(METHODS, st.booleans(), UNITS, st.sampled_from(["", "", DESTINATION]))
-PAID_OUT: Final = ("direct", True, REQUESTED, "")  # as long as one payout is funded
+PAID_OUT: Final = ("direct", True, REQUESTED, "")  # while one payout is funded
 LANE_STEPS: Final = st.sampled_from(
     ["send", "send", "rebroadcast", "replace", "close", "report", "work_out"]
 )
@@ -75,7 +75,7 @@ class SettlerMachine(RuleBasedStateMachine):
         super().__init__()
         self._runner = asyncio.Runner()
         self._there = opened_world(self.url, DESTINATION)
-        # Without chain ids, no-ops of one signer would have one hash on both networks.
+        # Without chain ids, no-ops of one signer would have the same hash on both networks.
         self._here = opened_world(self.url, SOURCE, beside_another=True, signer=SIGNER_HERE)
         self.model = self._run(self._open())
 
@@ -144,7 +144,7 @@ class SettlerMachine(RuleBasedStateMachine):
         """Coins at an address exist only in the test's own chain, and stay there."""
         return str(self.model.sent[index].body.kind) != "balance_rose"
 
-    # Facts: late, twice, in another order
+    # Messages: late, twice, in another order
 
     @precondition(lambda self: self.model.waiting)
     @rule(which=ANY, count=st.integers(min_value=1, max_value=4))

@@ -72,7 +72,7 @@ async def with_money_for_one(world: World, number: int) -> None:
     await world.requesting()([a_request(number, refund_address=a_recipient(number))])
 
 
-# The output is owed once more than is held until it is explained.
+# The output is owed once more than the inventory holds, until it is reconciled.
 @pytest.mark.breaks_invariants("I-27")
 @pytest.mark.fault("P6")
 async def test_p6_a_lost_output_is_not_refunded_too(source: World) -> None:

@@ -205,7 +205,7 @@ async def test_a_recovery_shows_how_many_addresses_it_waits_for(
 ) -> None:
     await late_coins_of_a_restore(world, here)
     prove = proving(world, here)
-    await prove()  # it notes the heads first
+    await prove()  # it stores the heads first
     for side in (world, here):
         side.chain.mine(4)
     await has_read(watcher, world, here)
@@ -215,7 +215,7 @@ async def test_a_recovery_shows_how_many_addresses_it_waits_for(
     assert (waited["network"], waited["uncounted"]) == (SOURCE, 1)
     assert waited["waits_for"].startswith(COUNTS)
     assert measured() == 1
-    assert await ids_asked(monkeypatch, world, here, prove) == 0  # what is unknown stays unknown
+    assert await ids_asked(monkeypatch, world, here, prove) == 0  # unknown ids stay unknown
 
     counted = await began(world) + timedelta(hours=1)
     await followed(watcher, address_of(1), counted_time=counted)

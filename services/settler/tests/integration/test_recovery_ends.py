@@ -68,7 +68,7 @@ async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[Wo
 async def proven(watcher: Engine, *worlds: World) -> bool:
     """Run each lane and the chain-watcher once, and try to end the recovery."""
     prove = proving(*worlds)
-    has_ended = await prove()  # it notes the heads first
+    has_ended = await prove()  # it stores the heads first
     for world in worlds:
         world.chain.mine(4)
     await has_read(watcher, *worlds)
@@ -140,7 +140,7 @@ class TestEnds:
         await fencing(world)(epoch=world.epoch)
         assert not await proven(watcher, world)
         await world.send_everything()
-        assert not await proven(watcher, world)  # mined, and not found to be final
+        assert not await proven(watcher, world)  # mined, but not reported as final
         await world.close_slots()
 
         assert await proven(watcher, world)
@@ -246,7 +246,7 @@ class TestEnds:
         assert [row.nonce for row in nonces] == [SLOTS_MAX]
 
 
-@pytest.mark.breaks_invariants("I-27")  # owed once more than is held, until it is explained
+@pytest.mark.breaks_invariants("I-27")  # owed once more than held, until it is reconciled
 class TestForgotten:
     @pytest.mark.fault("P6")
     async def test_p6_an_output_stays_held_until_it_is_explained(
@@ -330,7 +330,7 @@ class TestForgotten:
         await Watcher(world).report()
         assert not await proven(watcher, world)
 
-        await fence(world)  # as far again behind what was mined
+        await fence(world)  # as many blocks again after the mined one
         assert await proven(watcher, world)
         await keep_on(world)
 

@@ -45,14 +45,14 @@ from swap_settler.recovery.http.recovery import RecoveryAdmin
 from swap_settler.recovery.usecases import watch_incarnation
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P5", "P6")]
-OTHER = a_recipient(77)  # a signer of the catalogue that the ledger has no row of
+OTHER = a_recipient(77)  # a signer of the catalogue without a row in the ledger
 RESTARTED = "booted_at = booted_at - interval '1 hour'"
 
 
 @pytest.fixture
 async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
     async with opened_destination(migrated) as world:
-        await watching(world)()  # a copied database is another one until it is registered
+        await watching(world)()  # a copied database is unknown until it is registered
         yield world
 
 
@@ -195,10 +195,10 @@ class TestAForgottenSigner:
         await change_newest(world, RESTARTED)
         await watching(world, signers=[OTHER])()
         prove = proving(world, signers=[OTHER])
-        await prove()  # it notes the heads first
+        await prove()  # it stores the heads first
         await fence(world)
         await has_read(watcher, world)
-        assert not await prove()  # the other lane has not begun
+        assert not await prove()  # the other lane has not started
 
         assert await other.store.open_signer(1) == 1
         await fence(other)

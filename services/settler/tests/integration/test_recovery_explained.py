@@ -43,11 +43,11 @@ from swap_settler.operator.store import external_payments
 from swap_settler.operator.usecases.reconcile_unknown_payments import NOTHING_WAITS
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("P6")]
-BACK = REQUESTED - 10**13  # a refund bears its gas
-OWNER = a_recipient(88)  # who proved that a claimable balance is theirs
+BACK = REQUESTED - 10**13  # a refund pays for its gas
+OWNER = a_recipient(88)  # the proven owner of a claimable balance
 SECOND = uuid5(IDS, "deposit/1/second")
 
-# A payment that the swap does not allow is explained by an operator, not by the ledger.
+# An operator explains a payment that the swap does not allow, not the ledger.
 BEYOND = pytest.mark.breaks_invariants("I-27")
 
 

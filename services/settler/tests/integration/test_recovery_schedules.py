@@ -52,7 +52,7 @@ pytestmark = pytest.mark.connected
 
 RESTORES: Final = max(int(os.environ.get("SCHEDULES", "60")) // 10, 1)
 SEED: Final = int(os.environ.get("SCHEDULES_SEED", "1"))
-SWAPS: Final = SLOTS_MAX  # no more of them were in flight at once
+SWAPS: Final = SLOTS_MAX  # the maximum of slots in flight
 STEPS: Final = 25
 ROUNDS_MAX: Final = 12
 SIGNER_HERE: Final = a_recipient(50)
@@ -214,7 +214,7 @@ class Restore:
 KINDS: Final = ("output", "refund")
 
 
-@pytest.mark.breaks_invariants("I-14", "I-27")  # a lost payment waits for an operator
+@pytest.mark.breaks_invariants("I-14", "I-27")  # a lost payment needs an operator
 @pytest.mark.parametrize("seed", range(SEED, SEED + RESTORES))
 @pytest.mark.fault("P6")
 async def test_p6_each_leg_is_paid_once(

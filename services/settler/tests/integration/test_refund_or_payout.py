@@ -202,7 +202,7 @@ class Play:
                 await self.final()
             swap = await self.books.swap()
             is_open = any(i.confirmed_at is None for i in swap.intents.values())
-            # A part that was said to be too small waits for the rest of it.
+            # A partial deposit below the minimum waits for the rest.
             is_asked_about = swap.asks_for_another_quote and not swap.lacks_base_units
             if not is_open and not is_asked_about:
                 return
@@ -223,7 +223,7 @@ async def check(play: Play) -> None:
         is_waiting = leg is None and swap.status is Status.DEPOSIT_PENDING
         kind = AccountKind.SWAP_LIABILITY if is_waiting else AccountKind.CLAIMABLE
         owed = held - (spent if leg is None else 0)
-        # Never both, and never neither.
+        # Exactly one of payout and refund.
         assert play.paid[leg, False] <= 1
         is_paid = play.paid[leg, False] == 1
         assert await play.books.balance(kind, leg) == (0 if is_paid else owed)

@@ -371,7 +371,7 @@ class TestWhatIsRefused:
 
 
 class TestItsWindow:
-    SHORTLY = int((NOW + timedelta(minutes=30)).timestamp())  # long ago on the database's clock
+    SHORTLY = int((NOW + timedelta(minutes=30)).timestamp())  # long past on the database's clock
 
     @pytest.mark.fault("G12")
     async def test_g12_nothing_is_signed_after_it_and_the_signature_expires(

@@ -15,7 +15,7 @@ from swap_settler.paying.usecases.abandon_payouts import AbandonPayouts
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
 
 HOSTILE = a_recipient(66)
-# A call without a gas price is a trial: it is accepted, and every other one reverts.
+# A call without a gas price is a simulation: it is accepted, and every other one reverts.
 ACCEPTS_TRIALS_ONLY = "0x3a600557005b600080fd"
 OF_HOSTILE = f"FROM intent WHERE to_address = '{HOSTILE}'"
 

@@ -110,7 +110,7 @@ async def test_the_oldest_and_the_newest_payments_are_asked_for(world: World) ->
     await world.rows("UPDATE intent SET state = 'confirmed' RETURNING 1")
     for number in range(31, 33):
         await world.confirmed_swaps(1, first=number)
-        await world.send_everything()  # what is out hides none of them
+        await world.send_everything()  # broadcast payments hide none of them
     rows = await world.rows(
         "SELECT paid_id FROM intent JOIN slot_intent ON intent_id = intent.id"
         " WHERE state = 'confirmed' ORDER BY nonce"

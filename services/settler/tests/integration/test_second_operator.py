@@ -264,7 +264,7 @@ class TestACap:
             assert await self.set(settler, 1001) == 202
             assert await self.set(settler, 1000, seconds=86_399) == 202
             assert await self.set(settler, 90) == 200
-            assert await self.set(settler, 100) == 200  # raised, and not above the amount
+            assert await self.set(settler, 100) == 200  # raised, but not above the amount
             assert await self.set(settler, 101) == 202
 
     @pytest.mark.parametrize(("token", "units"), [(None, 10**12), ("ETH", 10**24)])
@@ -323,7 +323,7 @@ class TestACap:
     async def test_that_changes_after_the_order_is_neither_raised_nor_lifted(
         self, world: World
     ) -> None:
-        await world.confirmed_swaps(1)  # with money in the Treasuries
+        await world.confirmed_swaps(1)  # with inventory
         raised = {"network": SOURCE, "units": "5000", "seconds": 3600}
         async with serving(world, above=0) as settler:
             assert (await settler.ask("ann", "/caps/lift", network=SOURCE))[0] == 409  # none
@@ -345,7 +345,7 @@ class TestACap:
             assert (await settler.approve(lifting))[0] == 200
 
     async def test_is_lifted_by_two_where_the_treasury_holds_more(self, world: World) -> None:
-        await world.confirmed_swaps(1)  # with money in the Treasuries
+        await world.confirmed_swaps(1)  # with inventory
         async with serving(world, above=0) as settler:
             assert await self.set(settler, 0) == 200
             assert (await settler.ask("ann", "/caps/lift", network=SOURCE))[0] == 202
@@ -358,7 +358,7 @@ class TestABlockedAddress:
     async def test_is_blocked_by_one_operator_and_unblocked_by_two(
         self, world: World, network: str | None
     ) -> None:
-        await world.confirmed_swaps(1)  # with money in the Treasuries
+        await world.confirmed_swaps(1)  # with inventory
         order = {"addresses": [OWNER], "network": network}
         async with serving(world, above=0) as settler:
             assert (await settler.ask("ann", "/blocked", **order))[0] == 200

@@ -163,7 +163,7 @@ class TestANonce:
 
         [signer] = await world.rows("SELECT halted_reason FROM signer")
         assert "used by no transaction of ours" in signer.halted_reason
-        assert await world.intent_states() == ["broadcast"]  # not dead: who used it is not known
+        assert await world.intent_states() == ["broadcast"]  # not dead: its user is unknown
 
     @pytest.mark.fault("S25")
     async def test_s25_whose_receipt_is_missing_waits_for_it(
@@ -301,7 +301,7 @@ class TestAStolenSettler:
         assert f"payment {paid_id} in {signed.transaction_hash} is not one" in signer.halted_reason
         assert await world.rows("SELECT 1 FROM attempt") == []
         assert await world.intent_states() == ["reserved"] * 2
-        # What it took it has once: the Treasury pays an id a single time.
+        # The Treasury pays an id a single time.
         [again] = await world.reader.simulate([call], sender=world.signer)
         assert again.data[:4] == ALREADY_PAID
         assert (world.paid(recipient), world.paid(2)) == (units, 0)

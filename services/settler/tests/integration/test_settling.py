@@ -104,7 +104,7 @@ class TestCost:
         run, earlier = a_settler(engine), NUMBERS.stop
         await run.deposits(funding())
         await run.requests(*(a_request(number) for number in (*NUMBERS, earlier)))
-        await run.deposits(a_deposit_message(number=earlier))  # of an asset that is new
+        await run.deposits(a_deposit_message(number=earlier))  # of a new asset
         sent: list[str] = []
         engine.statement_listener = sent.append
         round_trips.clear()
@@ -228,7 +228,7 @@ class TestDelivery:
         assert await statuses(engine) == {"ls_transfer_pending": 8}
         assert await is_in_balance(engine)
 
-    @pytest.mark.breaks_invariants("I-22")  # what is to be told is the use cases' to say
+    @pytest.mark.breaks_invariants("I-22")  # the use cases decide which messages are published
     async def test_a_deposit_that_waited_for_its_key_finds_the_swap_that_was_made_meanwhile(
         self, engine: Engine
     ) -> None:
@@ -451,7 +451,7 @@ class TestMovements:
 
 
 class TestPayouts:
-    # A reorg took the deposit of a payment that is out: it stays so until that is paid, or dead.
+    # A reorg removed the deposit of a broadcast payment, which stays so until it is paid or dead.
     @pytest.mark.breaks_invariants("I-07")
     async def test_an_attempt_committed_while_the_batch_waited_for_the_intent_is_seen(
         self, engine: Engine

@@ -176,7 +176,7 @@ async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_ha
     await world.resuming()(DESTINATION, **OPERATOR_ORDER)
     await fencing(world)(epoch=world.epoch)
     await world.new_process()(epoch=world.epoch)
-    # The recovery holds it: it is put back, its slot gets a no-op, and it waits for the end.
+    # The recovery holds it: it is reserved again, its slot gets a no-op, and it waits for the end.
     assert await world.intent_states() == ["reserved"]
 
 

@@ -76,7 +76,7 @@ async def test_m12_signs_nothing_for_a_treasury_of_another_owner(deployed: Deplo
     with pytest.raises(ChainMismatch, match=f"owned by {OWNER}, expected {EXTERNAL_ACCOUNT}"):
         await deployed.check(treasury=EXTERNAL_ACCOUNT, depository=OWNER)
 
-    await deployed.check()  # a catalogue that names no owners
+    await deployed.check()  # a catalogue without owners
 
 
 @pytest.mark.fault("M12")

@@ -126,7 +126,7 @@ class TestTheKillSwitch:
     async def test_a17_answers_only_once_nothing_more_can_be_kept(self, world: World) -> None:
         await world.confirmed_swaps(2)
         async with world.engine.begin() as other:
-            # The round has read that it may sign, and cannot keep its bytes yet.
+            # The round has checked that it may sign, and cannot store its bytes yet.
             await other.execute(sql("LOCK TABLE attempt IN EXCLUSIVE MODE"))
             sending = asyncio.create_task(world.new_process()(epoch=world.epoch))
             await until_blocked(world.engine, "INSERT INTO attempt")

@@ -171,7 +171,7 @@ class TestASweep:
                 sql("INSERT INTO ledger_cursor (network, number) VALUES (:n, 100)"),
                 {"n": SOURCE},
             )
-        await world.settle(a_rise(1, nth=7, base_units="1"))  # something is there to look at
+        await world.settle(a_rise(1, nth=7, base_units="1"))  # a sweep is due
         await world.book_sweeps()
         assert await world.rows(SWEEPS) == [("confirmed", 0)]
 
@@ -212,7 +212,7 @@ class TestASweep:
         await world.sweep()
         assert await world.rows(SWEEPS) == [("broadcast", 0)]
 
-        # The first takes both: it empties the address when it is mined.
+        # The first sweeps both amounts, because it empties the address when it is mined.
         sent_hash = await the_only_hash(world)
         world.chain.mine()
         await world.settle(a_sweep(1, 3 * REQUESTED, transaction_hash=sent_hash))
@@ -396,7 +396,7 @@ class TestASweep:
         await world.sweep()
         replace = world.replacing()
         await replace(epoch=world.epoch)
-        world.chain.base_fee *= 4  # what is out is not mined for that
+        world.chain.base_fee *= 4  # the broadcast one is not mined at that fee
         world.chain.mine(3)
 
         assert await replace(epoch=world.epoch) == 1

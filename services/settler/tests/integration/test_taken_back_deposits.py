@@ -179,7 +179,7 @@ class TestAFalseMemo:
 
 
 OF_IT = f"transaction_hash = '0x{7:064x}'"
-FALSE, TRUE = 1, 2  # the swap that the node named, and the one that the owner named
+FALSE, TRUE = 1, 2  # the swap of the node's report, and that of the owner
 
 
 async def both_requested(world: World) -> None:

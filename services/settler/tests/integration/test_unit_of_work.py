@@ -106,7 +106,7 @@ class TestUnitOfWork:
             assert await with_deposits(work, MESSAGE) == {MESSAGE}
             assert await work.lock_swaps_by_id([swap_id(7)]) == {}
 
-    @pytest.mark.breaks_invariants("I-22")  # what is to be told is the use cases' to say
+    @pytest.mark.breaks_invariants("I-22")  # the use cases decide which messages are published
     async def test_loads_what_was_flushed_to_the_last_of_78_digits(
         self, unit_of_work: UnitOfWork
     ) -> None:

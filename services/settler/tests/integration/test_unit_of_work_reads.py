@@ -52,7 +52,7 @@ from swap_settler.model.work_due import WAITS_FOR
 DAY = timedelta(days=1)
 A_SIGNER = "INSERT INTO signer (network, address, next_nonce) VALUES (:network, :address, 0)"
 BLOCK = {"block_number": 100, "block_hash": "0x" + "22" * 32, "block_time": NOON}
-# What these tests flush by hand is not announced, or never left.
+# Rows that these tests store directly are not published, or never broadcast.
 BY_HAND = pytest.mark.breaks_invariants("I-22")
 
 
@@ -471,7 +471,7 @@ class TestFlush:
         ],
         ids=["one id", "payout or refund", "one refuel", "one claim", "one relay"],
     )
-    @pytest.mark.breaks_invariants("I-22", "I-07")  # nothing came that they could pay
+    @pytest.mark.breaks_invariants("I-22", "I-07")  # no deposit covers them
     async def test_refuses_a_second_live_payment(
         self, unit_of_work: UnitOfWork, first: dict[str, Any], second: dict[str, Any]
     ) -> None:

@@ -226,7 +226,7 @@ async def test_a_requote_that_is_put_off_is_due_after_its_pause(subject: Subject
     [waited] = await subject.due_requotes()
     assert 2 * MINUTE <= waited < 3 * MINUTE
 
-    # Another sum is due at once, and has waited for nothing.
+    # Another amount is due at once, without a wait.
     await run.requote_swaps()
     await run.deposits(a_deposit_message(nth=1, block_time=LATER))
     [waited] = await subject.due_requotes()
@@ -240,7 +240,7 @@ async def test_a_refund_is_due_once(subject: Subject, together: bool) -> None:
     await run.requests(a_refund_address())
     first, second = a_deposit_message(), a_deposit_message("seen", nth=1)
 
-    # Nothing is there to pay it out: the money goes back.
+    # No inventory is left for the payout, so the money is refunded.
     if together:
         await run.deposits(first, second)
     else:
@@ -415,7 +415,7 @@ class TestExpiring:
 
         assert await self.expiring(subject, DEADLINE + HOUR) == []
 
-    @pytest.mark.breaks_invariants("I-22")  # what is to be published is the use cases' to say
+    @pytest.mark.breaks_invariants("I-22")  # the use cases decide which messages are published
     async def test_waits_for_a_signature_that_may_deposit(
         self, subject: Subject, request: pytest.FixtureRequest
     ) -> None:

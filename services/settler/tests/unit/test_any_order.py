@@ -105,7 +105,7 @@ class AnyOrder(RuleBasedStateMachine):
         try:
             self.run_now(self.settler.deposits(*batch))
         except NotReversible:
-            # An operator decides: one part of it was paid for, and another was not.
+            # An operator decides, because one part of it was paid for, and another was not.
             assert self.work.deposits[batch[0].body.deposit_id].is_split
 
     @precondition(lambda self: self.deposits_sent)

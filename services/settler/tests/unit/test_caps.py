@@ -211,9 +211,9 @@ class TestTheTreasurysLimit:
             ([101], [1]),
             ([60, 40], []),
             ([60, 41], [2]),
-            ([60, 41, 1], [2, 3]),  # none overtakes
+            ([60, 41, 1], [2, 3]),  # no later one is admitted first
             ([1000, 1], [1, 2]),
-            ([1001, 1], [1]),  # what it never pays holds up none
+            ([1001, 1], [1]),  # a payment above the limit delays no other
             ([1001, 60, 41, 1], [1, 3, 4]),
         ],
     )
@@ -249,7 +249,7 @@ class TestTheTreasurysLimit:
     @pytest.mark.parametrize(
         ("units", "stood", "was_too_large", "expected"),
         [
-            (1000, False, False, (False, True)),  # it joins the line
+            (1000, False, False, (False, True)),  # it is queued
             (1000, True, False, (False, False)),
             (1001, True, False, (True, True)),  # the limit was lowered
             (1001, True, True, (True, False)),

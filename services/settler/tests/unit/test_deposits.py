@@ -108,7 +108,7 @@ class TestSeen:
         ("block_time", "received_at", "is_locked"),
         [
             (QUOTED_UNTIL, LATER, True),  # mined on time, reported late
-            (LATER, QUOTED_UNTIL, True),  # reported before, mined with a later clock
+            (LATER, QUOTED_UNTIL, True),  # reported on time, mined with a later clock
             (LATER, LATER, False),
         ],
     )

@@ -141,7 +141,7 @@ class TestWhoseIdWasSpent:
         assert change.swap is not None
         assert (change.swap.status, change.swap.closed_at) == (Status.FAILED, NOON + HOUR)
         assert change.swap.fail_reason is FailReason.DESTINATION_UNAVAILABLE
-        assert change.refunds_due == ()  # though an address is known
+        assert change.refunds_due == ()  # although an address is set
         [dead] = change.intents
         assert json.loads(dead.dead_proof or "") == {
             "because": "paid another",

@@ -272,7 +272,7 @@ class TestOrderRefund:
             (REQUESTED - COST, None, REQUESTED - COST),
             (REQUESTED - COST, COST, REQUESTED - COST),
             (REQUESTED, COST, REQUESTED),
-            # A log that paid another sum is not what is ordered: the two are compared later.
+            # A log with another amount differs from the order; the two are compared later.
             (REQUESTED + 1, COST, REQUESTED),
             (REQUESTED - COST - 1, COST, REQUESTED - COST),
             (5, None, 5),

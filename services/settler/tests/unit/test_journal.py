@@ -41,7 +41,7 @@ SOURCE, DESTINATION = (ETHEREUM, USDC[ETHEREUM]), (POLYGON, USDC[POLYGON])
 COIN = (POLYGON, NATIVE)
 REQUESTED, FEE, PAYOUT, REFUEL, CHARGED = 1_000_000, 1_000, 980_000, 10**15, 2_000
 SWAPPED = REQUESTED - CHARGED
-RETURNED, MAIN = 300, 700  # a deposit of which the swap takes a part
+RETURNED, MAIN = 300, 700  # a deposit that the swap takes in part
 
 SWAP = replace(a_swap(requested=REQUESTED, fee=FEE, payout=PAYOUT, refuel=True), sequence=4)
 ID = SWAP.id

@@ -56,7 +56,7 @@ def swap_of(change: Changes) -> Swap:
 
 def credited(*, available: int = PLENTY, refuel: bool = False) -> Changes:
     swap = a_swap(payout=PAYOUT, refuel=refuel, refund_address=USER)
-    # What is paid is worth two dollars a token, and what came one.
+    # The destination token is worth two dollars, the source token one.
     swap = replace(swap, quote=replace(swap.quote, destination_usd_e18=2 * DOLLAR))
     return deposits.decide(
         swap,
@@ -136,7 +136,7 @@ class TestARefuel:
             to_address=RECIPIENT,
             base_units=REFUEL,
             charged_base_units=REFUEL_CHARGED,
-            usd_micros=REFUEL_CHARGED,  # by the price of what it was bought with
+            usd_micros=REFUEL_CHARGED,  # at the price of the token that paid for it
         )
         assert change.intents == (updated_swap.output, refuel)
         assert change.ledger == (ledger.payout_reserved(updated_swap, refuel),)

@@ -286,7 +286,7 @@ class TestAPaymentWhoseMoneyAReorgTook:
         )
         with_refuel = swap_of(mined)
         assert with_refuel.refuel is not None
-        # Both are out when the reorg comes, and the output is cancelled in its slot.
+        # Both are broadcast at the reorg, and the output is cancelled in its slot.
         both = with_refuel.with_intent(signed(with_refuel.refuel, "0x" + "12" * 32))
         both = both.with_intent(replace(output(both), state=IntentState.BROADCAST))
         after_loss = after_a_reorg(both)

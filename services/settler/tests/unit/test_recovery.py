@@ -98,7 +98,7 @@ class TestProofs:
             (replace(READ, read=None), CLOSED, False),
             (replace(READ, head=None), CLOSED, False),
             (replace(READ, read=101), replace(CLOSED, final_number=101), True),
-            (READ, replace(CLOSED, final_number=101), False),  # read, but not to the closing
+            (READ, replace(CLOSED, final_number=101), False),  # read, but not up to the close
             (READ, replace(CLOSED, final_number=None), False),
             (READ, replace(CLOSED, end_nonce=None), False),
             (READ, replace(CLOSED, end_nonce=0), True),

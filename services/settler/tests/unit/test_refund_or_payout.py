@@ -53,7 +53,7 @@ ACTS: Final = (
     "mined", "final", "unmined", "abandon", "deadline", "requote", "requote",
     "wait_for_the_refuel",
 )  # fmt: skip
-# What the quoter says: what it did before, a little and a lot less, or no.
+# The quoter's answers: the same, a little less, a lot less, or a refusal.
 ANSWERS: Final = (998, 990, 500, *Refused)
 ROUNDS_MAX: Final = 20
 
@@ -265,7 +265,7 @@ def test_every_leg_is_paid_out_or_back_or_owed(
         is_waiting = leg is None and swap.status is Status.DEPOSIT_PENDING
         kind = AccountKind.SWAP_LIABILITY if is_waiting else AccountKind.CLAIMABLE
         spent = play.spent_on_refuel if leg is None else 0
-        # Never both, and never neither.
+        # Exactly one of payout, refund and balance.
         assert play.owed(kind, leg) == (0 if is_paid else held - spent)
     assert all(
         balance == 0

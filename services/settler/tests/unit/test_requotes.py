@@ -500,7 +500,7 @@ class TestAttaching:
         updated_swap = swap_of(change)
         [mine] = change.deposits
         assert (mine.swap_id, mine.attached_at) == (updated_swap.id, LATER)
-        # Its block was on time for the quote, and its proof was not.
+        # Its block was on time for the quote, but its proof was not.
         assert updated_swap.quote.locked_at is None
         assert change.is_requote_due
         assert change.ledger == (ledger.matched(updated_swap, mine),)

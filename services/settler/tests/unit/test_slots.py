@@ -75,7 +75,7 @@ class TestGroups:
 
         assert units.of(group, native=NATIVE) == BATCH_BASE_GAS + 5_000 * 130 // 100
         assert with_margin(10) == 13
-        assert with_margin(3) == 3  # of a part of a unit, nothing
+        assert with_margin(3) == 3  # part of a unit is nothing
 
 
 class TestPermits:
@@ -87,7 +87,7 @@ class TestPermits:
             relay(4, token=NATIVE),
             payment(5),
             payment(6),
-            relay(7, call=b"\x01"),  # no permit: it has a nonce of its own
+            relay(7, call=b"\x01"),  # no permit: it has a separate nonce
             relay(8, call=b"\x01"),
         ]
 

@@ -77,7 +77,7 @@ class TestWorth:
         ("due", "is_worth"),
         [
             (DUE, True),
-            (replace(DUE, base_units=3_000), False),  # it would only pay for itself
+            (replace(DUE, base_units=3_000), False),  # its value equals its cost
             (replace(DUE, token_usd_e18=2 * DOLLAR, base_units=1_501), True),
             (replace(DUE, token_usd_e18=2 * DOLLAR, base_units=1_500), False),
             (replace(DUE, decimals=8, base_units=300_001), True),

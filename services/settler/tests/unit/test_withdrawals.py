@@ -70,7 +70,7 @@ def rows(held: int, owed: int = 0) -> dict[AssetKey, Inventory]:
         ([101], [], [1]),
         ([60, 40], [1, 2], []),
         ([60, 41], [1], [2]),
-        ([101, 1], [], [1, 2]),  # none overtakes
+        ([101, 1], [], [1, 2]),  # no later one is admitted first
         ([60, 41, 1], [1], [2, 3]),
         ([], [], []),
     ],
