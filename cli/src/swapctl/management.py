@@ -38,7 +38,7 @@ class Management:
         :raises RequestFailed: with the message of the service.
         """
         parameters = {name: value for name, value in query.items() if value is not None}
-        return self._ask("GET", path, params=parameters)
+        return self._request("GET", path, params=parameters)
 
     def list_all(self, path: str) -> list[dict[str, Any]]:
         """Return every page of a list.
@@ -52,7 +52,7 @@ class Management:
         :raises RequestFailed: with the message of the service.
         """
         content = {name: value for name, value in (body or {}).items() if value is not None}
-        return self._ask("POST", path, json=content)
+        return self._request("POST", path, json=content)
 
     def _pages(self, path: str) -> Iterator[dict[str, Any]]:
         page = 1
@@ -62,5 +62,5 @@ class Management:
                 return
             page += 1
 
-    def _ask(self, method: str, path: str, **rest: Any) -> Any:
+    def _request(self, method: str, path: str, **rest: Any) -> Any:
         return send_request("api", self._client, method, path, **rest)["data"]
