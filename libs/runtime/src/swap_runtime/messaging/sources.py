@@ -4,7 +4,7 @@ from types import MappingProxyType
 from typing import Final
 
 # The schema with the outbox of a topic: the sweep reads it when Kafka is unavailable.
-SOURCES: Final = MappingProxyType({
+OUTBOX_SCHEMAS: Final = MappingProxyType({
     "swap.requests.v1": "api",
     "deposit.hinted.v1": "api",
     "deposit.changed.v1": "chain_watcher",

@@ -64,7 +64,7 @@ class Operators:
         now = self._clock()
         return next((known.operator for known in matching if known.is_valid(now)), None)
 
-    def may_order(self, name: str) -> bool:
+    def is_active_named_operator(self, name: str) -> bool:
         """Whether a named identity may still give orders; the shared token has no identity."""
         return name in self._named()
 
