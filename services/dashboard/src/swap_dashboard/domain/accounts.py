@@ -26,8 +26,8 @@ class Account:
     id: UUID
     email: str
     password_hash: str
-    is_email_confirmed: bool = False  # by an identity provider: who made it owned the address
-    has_password: bool = True  # that its owner chose; a provider's account has a random one
+    is_email_confirmed: bool = False  # by a first sign-in at a provider; it replaced the password
+    has_password: bool = True  # False: the stored hash is of a random password that nobody knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Membership:
     account_id: UUID
     organization_id: UUID
     organization_name: str  # when it was joined, for lists alone
-    token_expires_at: datetime
+    token_expires_at: datetime  # of its access token to the management API, stored sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class Session:
     browser: str
     address: str
     is_by_provider: bool = False
-    is_by_link: bool = False  # of an operator, and no password was set by it
+    is_by_link: bool = False  # opened by an operator's sign-in link; False once it set a password
 
     def is_fresh_by_provider(self, at: datetime) -> bool:
-        """Whether its owner proved to be the owner of the email, just now."""
+        """Whether an identity provider confirmed the owner's email within `FRESH_WITHIN`."""
         return self.is_by_provider and at <= self.created_at + FRESH_WITHIN
 
     def is_fresh_by_link(self, at: datetime) -> bool:
-        """Whether an operator's link opened it just now."""
+        """Whether an operator's link opened it within `FRESH_WITHIN`, and set no password yet."""
         return self.is_by_link and at <= self.created_at + FRESH_WITHIN
 
 
@@ -79,7 +79,8 @@ def to_email(text: str) -> str:
 
 def check_password(password: str, email: str) -> None:
     """
-    :raises AccountRefused: when it is too short, too long, or repeats the email.
+    :raises AccountRefused: when it is too short or long, has under four distinct characters, or
+        contains the email's local part.
     """
     if len(password) < PASSWORD_MIN:
         raise AccountRefused(f"Use {PASSWORD_MIN} characters or more.")
