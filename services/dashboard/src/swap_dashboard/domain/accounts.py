@@ -11,6 +11,8 @@ from uuid import UUID
 EMAIL_MAX: Final = 254
 PASSWORD_MIN: Final = 12
 PASSWORD_MAX: Final = 256
+DISTINCT_CHARACTERS_MIN: Final = 4
+LOCAL_PART_MIN: Final = 4  # a shorter one is part of many good passwords
 FRESH_WITHIN: Final = timedelta(minutes=10)
 EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[a-z0-9.-]{1,189}")
 
@@ -80,11 +82,13 @@ def to_email(text: str) -> str:
 def check_password(password: str, email: str) -> None:
     """
     :raises AccountRefused: when it is too short or long, has under four distinct characters, or
-        contains the email's local part.
+        contains the email's local part of four characters or more.
     """
     if len(password) < PASSWORD_MIN:
         raise AccountRefused(f"Use {PASSWORD_MIN} characters or more.")
     if len(password) > PASSWORD_MAX:
         raise AccountRefused(f"Use {PASSWORD_MAX} characters or fewer.")
-    if len(set(password)) < PASSWORD_MIN // 3 or email.partition("@")[0] in password.casefold():
+    local_part = email.partition("@")[0]
+    repeats_email = len(local_part) >= LOCAL_PART_MIN and local_part in password.casefold()
+    if len(set(password)) < DISTINCT_CHARACTERS_MIN or repeats_email:
         raise AccountRefused("This password is easy to guess. Use several words.")
