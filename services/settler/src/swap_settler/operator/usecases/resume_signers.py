@@ -15,7 +15,7 @@ from swap_settler.operator.usecases.close_external_nonces import CloseExternalNo
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumeResult:
     """Which signers go on, and which payments were made already by what was not signed here."""
 
     signers: Sequence[Signer]
@@ -50,7 +50,7 @@ class ResumeSigners:
         halts: Mapping[str, str] | None = None,
         by: str,
         reason: str,
-    ) -> Resumed:
+    ) -> ResumeResult:
         """
         :param used_by: transactions that were not signed here and used nonces of theirs.
         :param halts: as `halts` returned them when this was ordered; None to lift any.
@@ -65,14 +65,14 @@ class ResumeSigners:
             halted = await self._halted(network, address)
             _require_same(halted, halts)
         for signer in halted:
-            await self._compare(signer)
+            await self._require_ledger_nonce(signer)
         resumed = await self._signers.resume(halted, by=by, reason=reason)
         for signer in halted:
             if signer.address in resumed:
                 observe.signer_resumed(signer, by=by, reason=reason)
         if len(resumed) < len(halted):
             raise Refused("a halt changed meanwhile: list the signers again")
-        return Resumed(halted, paid)
+        return ResumeResult(halted, paid)
 
     async def halts(self, network: str, *, address: str | None = None) -> Mapping[str, str]:
         """Return reason and time of each halt, by the signer's address.
@@ -91,7 +91,7 @@ class ResumeSigners:
             raise Refused(f"no halted signer of {network}" + (f" is {address}" if address else ""))
         return halted
 
-    async def _compare(self, signer: Signer) -> None:
+    async def _require_ledger_nonce(self, signer: Signer) -> None:
         chain = self._chains.get(signer.network)
         if chain is None:
             raise Refused(f"{signer.network} is not a network of the catalogue")
