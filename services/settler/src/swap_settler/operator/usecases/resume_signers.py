@@ -16,10 +16,10 @@ from swap_settler.operator.usecases.close_external_nonces import CloseExternalNo
 
 @dataclass(frozen=True, slots=True)
 class ResumeResult:
-    """Which signers go on, and which payments were made already by what was not signed here."""
+    """The resumed signers, and the payments that external transactions had already made."""
 
     signers: Sequence[Signer]
-    paid_externally: Sequence[int]  # their ids at the Treasury: they wait for an operator
+    paid_externally: Sequence[int]  # payment ids at the Treasury; each needs an operator's decision
 
 
 class ResumeSigners:
@@ -51,8 +51,12 @@ class ResumeSigners:
         by: str,
         reason: str,
     ) -> ResumeResult:
-        """
-        :param used_by: transactions that were not signed here and used nonces of theirs.
+        """Resume the signers and return them.
+
+        Signers that did not change stay resumed when another signer's halt changed; closed nonces
+        stay closed.
+
+        :param used_by: external transactions that consumed nonces of these signers.
         :param halts: as `halts` returned them when this was ordered; None to lift any.
         :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
         :raises Unavailable: when no node reports the chain's head.
@@ -103,7 +107,7 @@ class ResumeSigners:
             raise Refused(
                 f"the chain is at nonce {nonce} of {signer.address}, the ledger at "
                 f"{signer.next_nonce}: its key was used without us; name the transactions that "
-                "used it (--used-by), or another signer instead"
+                "used it (--used-by), or name another signer to resume"
             )
 
 
