@@ -15,7 +15,6 @@ from swap_stack.node import Node
 
 GWEI = 10**9
 TIP = GWEI
-GAS_PLAIN = 21_000
 GAS_CALL = 300_000
 GAS_DEPLOY = 7_000_000
 
@@ -48,14 +47,14 @@ class Wallet:
     @classmethod
     async def open(cls, node: Node, private_key: str) -> Wallet:
         address = str(Account.from_key(private_key).address)
-        base_fee = await node.number("eth_gasPrice")
+        gas_price = await node.number("eth_gasPrice")
         return cls(
             node=node,
             private_key=private_key,
             address=address,
             chain_id=await node.number("eth_chainId"),
             nonce=await node.number("eth_getTransactionCount", address, "pending"),
-            max_fee_per_gas=2 * base_fee + TIP,
+            max_fee_per_gas=2 * gas_price + TIP,
         )
 
     async def send(
