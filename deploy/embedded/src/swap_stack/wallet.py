@@ -35,7 +35,10 @@ def creation_code(artifact: Mapping[str, Any], arguments: Sequence[object]) -> s
 
 @dataclass(slots=True)
 class Wallet:
-    """Signs and sends one after the other, without waiting for what was sent to be mined."""
+    """Signs and sends one after the other, without waiting for what was sent to be mined.
+
+    Not safe for concurrent sends: the nonce grows after the node accepted.
+    """
 
     node: Node
     private_key: str
@@ -60,7 +63,7 @@ class Wallet:
     async def send(
         self, to: str | None, *, value: int = 0, data: str = "0x", gas: int = GAS_CALL
     ) -> str:
-        """Return the hash of a transaction that the node has taken."""
+        """Return the hash of a transaction that the node accepted."""
         transaction: dict[str, object] = {
             "type": 2,
             "chainId": self.chain_id,
@@ -79,7 +82,7 @@ class Wallet:
         return str(sent)
 
     async def pay(self, to: str, value: int) -> str:
-        """Send the chain's own coin; enough gas for a contract that takes note of it."""
+        """Send the chain's own coin, with enough gas for a contract that logs the receipt."""
         return await self.send(to, value=value, gas=GAS_CALL)
 
     async def deploy(self, artifact: Mapping[str, Any], *arguments: object) -> str:
