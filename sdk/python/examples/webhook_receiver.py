@@ -3,8 +3,8 @@
     SWAP_URL=https://swaps.example SWAP_KEY=svc_live_… WEBHOOK_SECRET=whsec_… \\
         python webhook_receiver.py --port 8080 --database orders.db
 
-The request is verified and written down, nothing else: that takes milliseconds. A worker does the
-rest. During a rotation of the secret give both, separated by a blank.
+A request is verified and stored, nothing else: that takes milliseconds. A worker does the rest.
+During a rotation of the secret give both, separated by a blank.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from swap_sdk.webhooks import Event, NotGenuine, verify
 
 BODY_BYTES_MAX = 1_000_000
 RECONCILE_SECONDS = 300
-# Until what failed is tried again: twice as long each time.
+# The pause before a failure is tried again: twice as long each time.
 PAUSE_SECONDS = 2.0
 PAUSE_SECONDS_MAX = 60.0
 OPEN = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
@@ -61,7 +61,7 @@ WHERE excluded.sequence > swap.sequence
 
 
 class NotYet(Exception):
-    """The service does not say so far what a message of it said."""
+    """The service does not yet report the status that its webhook reported."""
 
 
 class Orders:
@@ -71,19 +71,19 @@ class Orders:
         self._database = database
         self._swaps = swaps
         self._reconcile_seconds = reconcile_seconds
-        self._failed: dict[str, tuple[float, float]] = {}  # the next pause, and until when this one
+        self._failed: dict[str, tuple[float, float]] = {}  # the next pause, and the end of this one
         self._something_came = threading.Event()
         with self._open() as connection:
             connection.executescript(TABLES)
 
     def accept(self, event: Event) -> None:
-        """Write a message down; when this returns it is on disk."""
+        """Store a message; when this returns it is on disk."""
         with self._open() as connection:
             connection.execute(ADD_MESSAGE, (event.id, event.type, json.dumps(event.content)))
         self._something_came.set()
 
     def work(self) -> None:
-        """Go through what came, and now and then through what is open, for ever."""
+        """Process the inbox, and now and then reconcile open swaps, without end."""
         reconciled = time.monotonic()
         while True:
             self._something_came.wait(PAUSE_SECONDS)
@@ -118,7 +118,8 @@ class Orders:
             ).fetchall()
         for (swap_id,) in rows:
             self._try(swap_id, self._refresh, swap_id)
-        # What was not tried again for a minute was done by another way, mostly; or it begins anew.
+        # Drop failures older than a minute: a later attempt usually succeeded. Otherwise the pause
+        # starts again at two seconds.
         lately = time.monotonic() - PAUSE_SECONDS_MAX
         self._failed = {
             name: failure for name, failure in self._failed.items() if failure[1] > lately
@@ -129,13 +130,16 @@ class Orders:
         self._save_status(swap_id, last["sequence"], last["to_status"])
 
     def _try(self, name: str, do: Callable[..., None], *about: str) -> None:
-        """Do it, unless it failed a moment ago: that comes again later, and stops nothing else."""
+        """Run it, unless its pause after a failure has not ended.
+
+        Failures are logged and never stop other work.
+        """
         pause, due = self._failed.get(name, (PAUSE_SECONDS, 0.0))
         if time.monotonic() < due:
             return
         try:
             do(*about)
-        except Exception as error:  # whatever it is: what was accepted must be done one day
+        except Exception as error:  # any error is retried: an accepted message must be processed
             print(f"later: {name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             self._failed[name] = min(2 * pause, PAUSE_SECONDS_MAX), time.monotonic() + pause
         else:
@@ -151,9 +155,9 @@ class Orders:
             self._fulfil(swap_id)
 
     def _fulfil(self, swap_id: str) -> None:
-        """Do what cannot be undone, at most once, and only when the service itself says so.
+        """Do what cannot be undone, at most once, and only when the service itself confirms it.
 
-        :raises NotYet: when it does not, so far.
+        :raises NotYet: when it does not confirm it yet.
         """
         now = self._swaps.swap(swap_id, exclude_deposit_actions=True)["swap"]["status"]
         if now != "completed":
