@@ -223,7 +223,6 @@ def main() -> None:
     with Client(url, key, retries=once) as swaps:
         orders = Orders(options.database, swaps, reconcile_seconds=options.reconcile_seconds)
         threading.Thread(target=orders.work, daemon=True).start()
-        orders.accept(Event("started", "started", {}))  # what came before a crash is taken now
         try:
             server = ThreadingHTTPServer(("127.0.0.1", options.port), handler(orders, secrets))
         except OSError as error:
