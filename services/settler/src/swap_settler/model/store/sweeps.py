@@ -263,7 +263,7 @@ class PostgresSweepWork:
         ]
         self._connection.post(ADD_SWEEPS, columns(rows))
 
-    async def settle_sweeps_due(
+    async def drop_or_postpone_due(
         self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
     ) -> None:
         """Delete what is no longer due, and postpone what is below its cost now."""

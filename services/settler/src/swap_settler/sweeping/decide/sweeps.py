@@ -35,7 +35,7 @@ def address_key(place: tuple[str, str]) -> str:
     return f"address/{place[0]}/{place[1]}"
 
 
-def order(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
+def sweep_intent(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
     """Return the intent that empties an address of a token."""
     return Intent(
         id=uuid5(NAMESPACE_URL, f"sweep/{due.network}/{due.address}/{due.token}/{at.isoformat()}"),
