@@ -66,7 +66,7 @@ def bookable(
     All are of one network. One that took what is not credited yet waits for the credit: both are
     final, in either order.
 
-    :param strangers: addresses that no swap has, and none gets while the transaction lasts.
+    :param addresses_without_swap: no swap has them, and none gets one during the transaction.
     """
     left: Counter[tuple[str, str, str]] = Counter()
     for swept in final:

@@ -20,10 +20,10 @@ from swap_settler.sweeping.store.due_sweeps import PostgresDueSweeps
 
 
 class OrderSweeps:
-    """Order the sweeps of one network, those that are worth their gas now.
+    """Order the sweeps of one network that are worth their gas, or that an operator ordered.
 
-    The fee is read before the transaction begins. What is not worth it waits: gas gets cheaper, or
-    more comes.
+    Prices are those of the swap's quote. The fee is read before the transaction begins. What is not
+    worth it waits: gas gets cheaper, or more comes.
     """
 
     def __init__(
@@ -39,7 +39,8 @@ class OrderSweeps:
         limit: int = 200,
     ) -> None:
         """
-        :param again_after: how long one waits while its last sweep is in flight.
+        :param again_after: the pause while a sweep of the address is in flight.
+        :param uneconomic_pause: the pause while a sweep is not worth its gas.
         """
         self._unit_of_work = unit_of_work
         self._sweeps = sweeps
