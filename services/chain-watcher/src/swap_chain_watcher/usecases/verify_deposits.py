@@ -91,14 +91,14 @@ class VerifyDeposits:
         except ChainError as error:
             observe.verification_failed(network, error)
             return ()
-        reported = await self._read(found)
+        reported = await self._to_movements(found)
         return [
             one.movement.key
             for one in stored
             if any(is_reported_alike(one.movement, movement) for movement in reported)
         ]
 
-    async def _read(self, found: Sequence[BlockAdded]) -> Sequence[Movement]:
+    async def _to_movements(self, found: Sequence[BlockAdded]) -> Sequence[Movement]:
         async with self._unit_of_work() as work:
             targets = (
                 await work.load_context(self._reader.network, subjects=(), senders=senders(found))
