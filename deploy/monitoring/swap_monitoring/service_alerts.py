@@ -28,7 +28,8 @@ MESSAGES: Final = Group(
             "MessagesUnverified",
             "max by (service) (swap_unverified_messages) > 0 or "
             + counted_recently("swap_messages_unverified_total", by="service"),
-            "Kafka brought {{ $labels.service }} a message that its sender does not have.",
+            "{{ $labels.service }} received a message from Kafka that the sender's outbox does not "
+            "hold.",
         ),
         warning(
             "OutboxOld",
@@ -102,7 +103,7 @@ WEBHOOKS: Final = Group(
         warning(
             "ClockSkew",
             "max by (service) (abs(swap_notifier_clock_skew_seconds)) > 30",
-            "The clock of a notifier is wrong by {{ $value }} seconds.",
+            "A notifier's clock differs from the database's by {{ $value }} seconds.",
             after="5m",
         ),
     ),
