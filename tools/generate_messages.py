@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from generating import generated
+from generating import write_or_check
 
 from swap_contracts import topics
 from swap_contracts.envelope import Topic
@@ -67,7 +67,7 @@ def main() -> None:
         f"{SCHEMAS}/{topic.name}.json": json.dumps(schema(topic), indent=2, sort_keys=True) + "\n"
         for topic in TOPICS
     }
-    generated({"docs/messages.md": page, **schemas})
+    write_or_check({"docs/messages.md": page, **schemas})
 
 
 if __name__ == "__main__":

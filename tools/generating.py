@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def generated(files: Mapping[str, str]) -> None:
+def write_or_check(files: Mapping[str, str]) -> None:
     stale = [path for path, text in files.items() if not _is_current(Path(path), text)]
     if "--check" in sys.argv:
         if stale:
