@@ -48,16 +48,26 @@ def handlers(topic: Topic[Any]) -> list[str]:
     return [f"[{file.parts[1]}](../{file})" for file in files if mentions(file, topic)]
 
 
+def message_types(topic: Topic[Any]) -> frozenset[str]:
+    """Return the bodies that a message may have; the other definitions are parts of them."""
+    body = json.dumps(schema(topic)["properties"]["body"])
+    return frozenset(re.findall(r'"#/\$defs/(\w+)"', body))
+
+
 def section(topic: Topic[Any]) -> str:
-    bodies = [
-        (name, part)
+    described = {
+        name: part["description"].splitlines()[0]
         for name, part in sorted(schema(topic).get("$defs", {}).items())
         if "description" in part and name in part.get("title", name)
-    ]
+    }
+    messages = message_types(topic)
     lines = [f"## `{topic.name}`", "", "- from: " + ", ".join(senders(topic))]
     lines += ["- to: " + ", ".join(handlers(topic))]
     lines += [f"- schema: [{topic.name}.json](../{SCHEMAS}/{topic.name}.json)", ""]
-    lines += [f"**{name}**: {part['description'].splitlines()[0]}\n" for name, part in bodies]
+    lines += [f"**{name}**: {text}\n" for name, text in described.items() if name in messages]
+    parts = [f"- `{name}`: {text}" for name, text in described.items() if name not in messages]
+    if parts:
+        lines += ["Parts of bodies:", "", *parts, ""]
     return "\n".join(lines)
 
 
