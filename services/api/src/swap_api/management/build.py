@@ -44,7 +44,7 @@ from swap_runtime.process.service import Service
 
 
 class ManagementRoutes(TypedDict):
-    partners: ManagementEndpoints
+    organizations: ManagementEndpoints
     members: MemberEndpoints
     webhooks: WebhookEndpoints
     figures: FigureEndpoints
@@ -68,7 +68,7 @@ class Management:
     def routes(self) -> ManagementRoutes:
         """Return what answers the addresses."""
         return {
-            "partners": ManagementEndpoints(self.manage_partners, self.manage_keys),
+            "organizations": ManagementEndpoints(self.manage_partners, self.manage_keys),
             "members": MemberEndpoints(self.manage_members),
             "webhooks": WebhookEndpoints(self.manage_webhooks),
             "figures": FigureEndpoints(self.read_figures),

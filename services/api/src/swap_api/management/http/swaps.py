@@ -22,7 +22,7 @@ from swap_api.http.parameters import (
     swap_id_of,
 )
 from swap_api.http.requests import Request
-from swap_api.management.http.addresses import APP, doing, reading
+from swap_api.management.http.addresses import APP, get_endpoint, post_endpoint
 from swap_api.management.http.organizations import actor_of, json_response
 from swap_api.management.usecases.list_swap_messages import ListSwapMessages
 from swap_api.management.usecases.manage_partners import ManagePartners
@@ -143,7 +143,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
     """Return the addresses under which members read and try the swaps of their apps."""
     found = (ErrorCode.INVALID_ADDRESS_ERROR,)
     return [
-        reading(
+        get_endpoint(
             f"{APP}/swaps",
             swaps.list_all,
             "List an app's swaps, newest first",
@@ -152,7 +152,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             query=ManagedListParameters,
         ),
         replace(
-            reading(
+            get_endpoint(
                 f"{APP}/swap_states",
                 swaps.list_states,
                 "List ids and statuses of an app's swaps; `Accept: text/event-stream` follows them",
@@ -162,17 +162,17 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             is_live=True,
             weight=LOOKS_MAX,
         ),
-        doing(
+        post_endpoint(
             f"{APP}/swaps",
             swaps.create,
             "Create a swap of a test app",
             PreparedSwapModel,
             SwapBody,
             refuses=MANAGED_CREATE_REFUSALS,
-            makes=True,
+            creates=True,
         ),
         replace(
-            reading(
+            get_endpoint(
                 f"{APP}/networks",
                 swaps.networks,
                 "List the networks and tokens that an app's swaps may use",
@@ -181,7 +181,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             ),
             is_conditional=True,
         ),
-        reading(
+        get_endpoint(
             f"{APP}/swaps/by_transaction_hash/{{transactionHash}}",
             swaps.read_by_hash,
             "Find an app's swap by one of its transactions",
@@ -190,7 +190,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             refuses=found,
         ),
         replace(
-            reading(
+            get_endpoint(
                 SWAP,
                 swaps.read,
                 "Read an app's swap",
@@ -201,7 +201,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             is_conditional=True,
         ),
         replace(
-            reading(
+            get_endpoint(
                 f"{SWAP}/events",
                 swaps.events,
                 "List what happened to an app's swap; `Accept: text/event-stream` follows it live",
@@ -209,19 +209,19 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             ),
             is_live=True,
         ),
-        reading(
+        get_endpoint(
             f"{SWAP}/ledger",
             swaps.ledger,
             "List what was booked for an app's swap",
             list[LedgerTransactionModel],
         ),
-        reading(
+        get_endpoint(
             f"{SWAP}/webhooks",
             swaps.webhooks,
             "List the webhook messages about an app's swap, oldest first, with every attempt",
             list[WebhookMessageModel],
         ),
-        reading(
+        get_endpoint(
             f"{SWAP}/pay_link",
             swaps.pay_link,
             "Read the link to the pay page of an app's swap",
