@@ -36,7 +36,7 @@ class AnswerOnce:
     ) -> Replay | None:
         """Answer the first request with a key; return the stored answer of any other.
 
-        :param creates: each request makes something new: it is done at most once.
+        :param creates: each request creates something new: it is carried out at most once.
         :raises ApiRefusal: when another body used the key, or the first request still runs.
         """
         claim = Claim(owner, key, request_hash, self._new_id())

@@ -80,8 +80,8 @@ from swap_contracts.public.management import (
 )
 
 LOG_WEIGHT: Final = 5  # a filter may read many records of the app
-LINKED: Final = {"Link": "The page behind this one (RFC 8288)"}
-LIMITS_WEIGHT: Final = 5  # what waits is counted, for each network
+LINKED: Final = {"Link": "The next page (RFC 8288)"}
+LIMITS_WEIGHT: Final = 5  # unpaid deposit addresses are counted for each network
 FIGURES_WEIGHT: Final = 20  # a week of an app's swaps is read
 
 
@@ -95,7 +95,7 @@ def management(
     app_fees: AppFeeEndpoints,
     request_log: RequestLogEndpoints,
 ) -> list[Endpoint]:
-    """Return every address that manages something, those of operators included."""
+    """Return every endpoint of the management API, including the operators'."""
     return [
         *_organizations(organizations),
         *_apps(organizations, figures),
@@ -103,7 +103,7 @@ def management(
         get_endpoint(
             f"{APP}/limits",
             app_limits.limits,
-            "Read what an app may, and how much waits for money",
+            "Read an app's limits, and how many swaps and deposit addresses are unpaid",
             AppLimitsModel,
             weight=LIMITS_WEIGHT,
         ),
@@ -141,7 +141,7 @@ def _organizations(organizations: ManagementEndpoints) -> list[Endpoint]:
         get_endpoint(
             f"{MANAGEMENT}/organizations",
             organizations.organizations,
-            "List the organizations that the caller sees: the own one",
+            "List the organizations the caller may read",
             list[OrganizationModel],
             is_paged=True,
         ),
@@ -320,7 +320,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
         get_endpoint(
             f"{ORGANIZATION}/invitations",
             members.invitations,
-            "List invitations that nobody took yet",
+            "List invitations that can still be accepted",
             list[InvitationModel],
             is_paged=True,
             refuses=(ErrorCode.ROLE_TOO_LOW,),
