@@ -14,7 +14,7 @@ from swap_api.management.http.members import MemberEndpoints
 from swap_api.management.http.organizations import ManagementEndpoints
 from swap_api.management.http.request_log import RequestLogEndpoints
 from swap_api.management.http.routes import management
-from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swaps
+from swap_api.management.http.swaps import ManagedSwapEndpoints, managed_swap_endpoints
 from swap_api.management.http.webhooks import WebhookEndpoints
 from swap_api.model.keys import Scope
 from swap_api.pay_links.http.pay import PayEndpoints
@@ -74,5 +74,5 @@ def endpoints(
         *service_endpoints(pricing),
         *catalogue_endpoints(catalogue),
         *map(with_idempotency_key, for_members),
-        *map(with_idempotency_key, managed_swaps(member_swaps)),
+        *map(with_idempotency_key, managed_swap_endpoints(member_swaps)),
     ]

@@ -128,7 +128,7 @@ def build(
             new_id=new_id,
             new_secret=secrets.token_bytes,
             hash_token=hashes,
-            rehash_token=admission.rotation,
+            rehash_token=admission.rotation.rehash,
         ),
         manage_webhooks=ManageWebhooks(notifier, partners, partners, bounds, clock=clock),
         notifier=notifier,

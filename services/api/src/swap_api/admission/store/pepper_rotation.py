@@ -29,7 +29,7 @@ class PostgresPepperRotation:
         self._engine = engine
         self._hashes = hashes
 
-    async def __call__(self, text: str) -> bool:
+    async def rehash(self, text: str) -> bool:
         """Return whether a hash was replaced; without other peppers there is no query.
 
         :raises Unavailable: when Postgres does not answer.
@@ -49,7 +49,7 @@ class PostgresPepperRotation:
         others = self._hashes.by_other_peppers(text)
         for other in others:
             if (found := await look_up(other)) is not None:
-                await self(text)
+                await self.rehash(text)
                 return found
         # Another request may have replaced the hash between the two lookups.
         return await look_up(self._hashes(text)) if others else None

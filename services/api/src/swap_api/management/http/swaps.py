@@ -139,9 +139,9 @@ class ManagedSwapEndpoints:
         return replace(context, caller=caller)
 
 
-def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
+def managed_swap_endpoints(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
     """Return the addresses under which members read and try the swaps of their apps."""
-    found = (ErrorCode.INVALID_ADDRESS_ERROR,)
+    refusals = (ErrorCode.INVALID_ADDRESS_ERROR,)
     return [
         get_endpoint(
             f"{APP}/swaps",
@@ -187,7 +187,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
             "Find an app's swap by one of its transactions",
             PreparedSwapModel,
             query=StepsParameters,
-            refuses=found,
+            refuses=refusals,
         ),
         replace(
             get_endpoint(
@@ -196,7 +196,7 @@ def managed_swaps(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
                 "Read an app's swap",
                 PreparedSwapModel,
                 query=SwapParameters,
-                refuses=found,
+                refuses=refusals,
             ),
             is_conditional=True,
         ),
