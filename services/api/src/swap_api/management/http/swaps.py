@@ -41,7 +41,7 @@ from swap_contracts.public.models import NetworkWithTokensModel, PreparedSwapMod
 from swap_contracts.public.pay import PayLinkModel
 
 SWAP: Final = f"{APP}/swaps/{{swapId}}"
-# The rest is described for every request that creates something, and for every body.
+# Without the refusals of idempotency keys and of bodies: those are added to every endpoint.
 MANAGED_CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
     ErrorCode.PAYOUTS_PAUSED,
@@ -53,7 +53,7 @@ MANAGED_CREATE_REFUSALS: Final = (
 
 
 class ManagedSwapEndpoints:
-    """Answers a member as the app's secret key is answered, once the app is the member's."""
+    """Answers a member like the app's secret key, if the app is of the member's organization."""
 
     def __init__(
         self,
@@ -115,7 +115,9 @@ class ManagedSwapEndpoints:
         return await self._pay.link(request, as_app)
 
     async def _as_app(self, request: Request, context: Context) -> Context:
-        """Return the request as one of the app's.
+        """Return the context that a request of the app's secret key has; its key has no id.
+
+        Rates are not part of it: admission has counted the request for the member.
 
         :raises NotFound: when there is no such app, or it is another organization's.
         """
@@ -140,7 +142,7 @@ class ManagedSwapEndpoints:
 
 
 def managed_swap_endpoints(swaps: ManagedSwapEndpoints) -> list[Endpoint]:
-    """Return the addresses under which members read and try the swaps of their apps."""
+    """Return the endpoints for members: they read swaps of their apps, and try test apps."""
     refusals = (ErrorCode.INVALID_ADDRESS_ERROR,)
     return [
         get_endpoint(
