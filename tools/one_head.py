@@ -1,6 +1,7 @@
-"""A service's migrations are one line: two that follow the same one are applied in no order.
+"""Checks that each service's migrations form one line, and that the service requires the last one.
 
-The service names the last of them, and does not start on an older schema.
+Two migrations with the same predecessor would be applied in no order. A service does not start on
+a schema older than its `SCHEMA_REVISION`.
 """
 
 import ast
@@ -15,7 +16,7 @@ CONSTANT = "SCHEMA_REVISION"
 
 
 def values_in(path: Path) -> dict[str, object]:
-    """Return what a migration says of itself."""
+    """Return the revision of a migration, and the one that it follows."""
     found: dict[str, object] = {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
@@ -41,7 +42,7 @@ def faults(folder: Path) -> list[str]:
 
 
 def _out_of_order(folder: Path) -> list[str]:
-    """At its start a service compares revisions as text."""
+    """Report revisions that are no text in rising order: a service compares them as text."""
     migrations = [values_in(path) for path in sorted(folder.glob("*.py"))]
     return [
         f"{folder}: revision {revision} is not four digits after {previous}"
@@ -51,7 +52,7 @@ def _out_of_order(folder: Path) -> list[str]:
 
 
 def _outdated_constants(folder: Path, revisions: Iterable[object]) -> list[str]:
-    """A service does not start on a schema before its last migration."""
+    """Report each `SCHEMA_REVISION` that is not the last migration."""
     head = max(map(str, revisions), default="")
     return [
         f"{app}: {CONSTANT} is not {head}, the last migration"
